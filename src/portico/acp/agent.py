@@ -1,0 +1,111 @@
+"""The agent's end of an ACP connection: the side that is prompted, and asks the client for things.
+
+An update of a new session waits until the client has the answer to `session/new`.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp import _schema as schema
+from portico.acp.ends import End, Serve
+from portico.acp.lenient import decode
+from portico.rpc.connection import Reply, Tap
+from portico.rpc.messages import Fault
+from portico.rpc.streams import ByteStream
+
+log = logging.getLogger(__name__)
+
+_OPENED_BY_REQUEST = ("session/load", "session/resume")
+
+
+class AgentEnd(End):
+    def __init__(
+        self,
+        stream: ByteStream,
+        *,
+        name: str,
+        serve: Mapping[str, Serve],
+        on_cancel: Callable[[str], None],
+        tap: Tap | None = None,
+    ) -> None:
+        super().__init__(stream, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
+        self._on_cancel = on_cancel
+        self._open: set[str] = set()
+        self._held: dict[str, list[schema.SessionUpdate]] = {}
+
+    def update(self, session_id: str, update: schema.SessionUpdate) -> None:
+        """Tell the client something. In order, and never before it knows the session."""
+        if session_id not in self._open:
+            self._held.setdefault(session_id, []).append(update)
+            return
+        self._connection.notify(
+            "session/update", schema.SessionNotification(session_id=session_id, update=update)
+        )
+
+    async def request_permission(
+        self, request: schema.RequestPermissionRequest
+    ) -> schema.RequestPermissionResponse:
+        return await self.call("session/request_permission", request, schema.RequestPermissionResponse)
+
+    async def read_text_file(self, request: schema.ReadTextFileRequest) -> str:
+        return (await self.call("fs/read_text_file", request, schema.ReadTextFileResponse)).content
+
+    async def write_text_file(self, request: schema.WriteTextFileRequest) -> None:
+        await self.call("fs/write_text_file", request, schema.WriteTextFileResponse)
+
+    async def create_terminal(self, request: schema.CreateTerminalRequest) -> str:
+        return (await self.call("terminal/create", request, schema.CreateTerminalResponse)).terminal_id
+
+    async def terminal_output(self, request: schema.TerminalOutputRequest) -> schema.TerminalOutputResponse:
+        return await self.call("terminal/output", request, schema.TerminalOutputResponse)
+
+    async def wait_for_terminal_exit(
+        self, request: schema.WaitForTerminalExitRequest
+    ) -> schema.WaitForTerminalExitResponse:
+        return await self.call("terminal/wait_for_exit", request, schema.WaitForTerminalExitResponse)
+
+    async def kill_terminal(self, request: schema.KillTerminalRequest) -> None:
+        await self.call("terminal/kill", request, schema.KillTerminalResponse)
+
+    async def release_terminal(self, request: schema.ReleaseTerminalRequest) -> None:
+        await self.call("terminal/release", request, schema.ReleaseTerminalResponse)
+
+    async def request(self, method: str, params: Raw) -> Reply:
+        if method in _OPENED_BY_REQUEST:
+            session_id = _session_of(params)
+            if session_id is not None:
+                self._open.add(session_id)
+        reply = await super().request(method, params)
+        if isinstance(reply.result, schema.NewSessionResponse):
+            session_id = reply.result.session_id
+            return Reply(reply.result, lambda: self._release(session_id))
+        return reply
+
+    def notification(self, method: str, params: Raw) -> None:
+        if method == "session/cancel":
+            try:
+                self._on_cancel(decode(params, schema.CancelNotification).session_id)
+            except msgspec.DecodeError as error:
+                log.warning("%s: session/cancel passed over: %s", self.name, error)
+
+    def fault(self, fault: Fault) -> None:
+        log.warning("%s: %s passed over: %s", self.name, fault.kind, fault.detail)
+
+    def _release(self, session_id: str) -> None:
+        self._open.add(session_id)
+        for update in self._held.pop(session_id, []):
+            self.update(session_id, update)
+
+
+class _Target(msgspec.Struct, rename="camel"):
+    session_id: str
+
+
+def _session_of(params: Raw) -> str | None:
+    try:
+        return msgspec.json.decode(params, type=_Target).session_id
+    except msgspec.DecodeError:
+        return None

@@ -1,0 +1,160 @@
+"""The client's end of an ACP connection: the side that starts sessions and sends prompts.
+
+Updates of a session that is still being created are held until `session/new` is answered, in
+order; agents do send them early.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp import _schema as schema
+from portico.acp.ends import End, Result, Serve
+from portico.acp.lenient import decode
+from portico.rpc.connection import Tap
+from portico.rpc.messages import Fault
+from portico.rpc.streams import ByteStream
+
+MAX_HELD_UPDATES = 4096
+
+
+class Listener(Protocol):
+    """Whoever wants to know what the agent says. Plain functions: order is kept by the caller."""
+
+    def update(self, session_id: str, update: schema.SessionUpdate) -> None: ...
+
+    def unknown_update(self, session_id: str, raw: Raw) -> None:
+        """An update that this version does not know, or that does not fit the protocol."""
+        ...
+
+    def notified(self, method: str, params: Raw) -> None:
+        """A notification other than `session/update`."""
+        ...
+
+    def fault(self, fault: Fault) -> None: ...
+
+    async def ready(self) -> None: ...
+
+
+class _Target(msgspec.Struct, rename="camel"):
+    session_id: str
+    update: Raw
+
+
+class ClientEnd(End):
+    def __init__(
+        self,
+        stream: ByteStream,
+        listener: Listener,
+        *,
+        name: str,
+        serve: Mapping[str, Serve],
+        tap: Tap | None = None,
+    ) -> None:
+        super().__init__(stream, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
+        self._listener = listener
+        self._open: set[str] = set()
+        self._opening = 0
+        self._held: list[tuple[str, Raw]] = []
+
+    async def initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
+        return await self.call("initialize", request, schema.InitializeResponse)
+
+    async def new_session(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
+        self._opening += 1
+        try:
+            response = await self.call("session/new", request, schema.NewSessionResponse)
+            self._open.add(response.session_id)
+        finally:
+            self._opening -= 1
+            self._release_held()
+        return response
+
+    async def load_session(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
+        return await self._reopen("session/load", request, request.session_id, schema.LoadSessionResponse)
+
+    async def resume_session(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
+        return await self._reopen("session/resume", request, request.session_id, schema.ResumeSessionResponse)
+
+    async def list_sessions(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
+        return await self.call("session/list", request, schema.ListSessionsResponse)
+
+    async def close_session(self, request: schema.CloseSessionRequest) -> None:
+        await self.call("session/close", request, schema.CloseSessionResponse)
+
+    async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
+        return await self.call("session/prompt", request, schema.PromptResponse)
+
+    def cancel(self, session_id: str) -> None:
+        self._connection.notify("session/cancel", schema.CancelNotification(session_id=session_id))
+
+    async def set_mode(self, request: schema.SetSessionModeRequest) -> None:
+        await self.call("session/set_mode", request, schema.SetSessionModeResponse)
+
+    async def set_config_option(
+        self, request: schema.SetSessionConfigOptionRequest
+    ) -> schema.SetSessionConfigOptionResponse:
+        return await self.call("session/set_config_option", request, schema.SetSessionConfigOptionResponse)
+
+    def notification(self, method: str, params: Raw) -> None:
+        if method != "session/update":
+            self._listener.notified(method, params)
+            return
+        try:
+            note = decode(params, schema.SessionNotification)
+        except msgspec.DecodeError:
+            self._strange_update(params)
+            return
+        if note.session_id in self._open:
+            self._listener.update(note.session_id, note.update)
+        else:
+            self._hold(note.session_id, params)
+
+    def fault(self, fault: Fault) -> None:
+        self._listener.fault(fault)
+
+    async def ready(self) -> None:
+        await self._listener.ready()
+
+    async def _reopen(
+        self, method: str, request: schema.Wire, session_id: str, result: type[Result]
+    ) -> Result:
+        self._open.add(session_id)
+        try:
+            return await self.call(method, request, result)
+        except BaseException:
+            self._open.discard(session_id)
+            raise
+
+    def _strange_update(self, params: Raw) -> None:
+        try:
+            target = msgspec.json.decode(params, type=_Target)
+        except (msgspec.DecodeError, RecursionError) as error:
+            self._fault(params, f"session/update: {error}")
+            return
+        if target.session_id in self._open:
+            self._listener.unknown_update(target.session_id, target.update)
+        else:
+            self._hold(target.session_id, params)
+
+    def _hold(self, session_id: str, params: Raw) -> None:
+        if not self._opening:
+            self._fault(params, f"an update for session {session_id!r}, which is not open")
+        elif len(self._held) >= MAX_HELD_UPDATES:
+            self._fault(params, f"more than {MAX_HELD_UPDATES} updates before session/new was answered")
+        else:
+            self._held.append((session_id, params))
+
+    def _release_held(self) -> None:
+        held, self._held = self._held, []
+        for session_id, params in held:
+            if session_id in self._open or self._opening:
+                self.notification("session/update", params)
+            else:
+                self._fault(params, f"an update for session {session_id!r}, which never opened")
+
+    def _fault(self, params: Raw, detail: str) -> None:
+        line = bytes(params)
+        self._listener.fault(Fault("bad_params", detail, line[:200].decode("utf-8", "replace"), len(line)))

@@ -1,0 +1,1 @@
+"""Owns agent programs: the registry that names them, and the spawning and supervising of their processes."""

@@ -1,0 +1,171 @@
+"""Every failure Portico can name, who must act on it, and how it leaves the process.
+
+    PorticoError
+    ├── PersonMustAct                the person at the keyboard can put it right
+    │   ├── InvalidInput             INVALID_INPUT       a flag, an argument, an empty prompt
+    │   ├── SessionNotFound          SESSION_NOT_FOUND
+    │   ├── SessionBusy              SESSION_BUSY        another writer holds the session or the tree
+    │   ├── PermissionDenied         PERMISSION_DENIED
+    │   ├── BudgetExceeded           BUDGET_EXCEEDED
+    │   ├── AuthRequired             AUTH_REQUIRED
+    │   └── AgentNotFound            AGENT_NOT_FOUND     missing, or not executable
+    ├── PeerFailed                   the agent at the other end broke its part
+    │   ├── AgentCrashed             AGENT_CRASHED       gone, with its last words
+    │   ├── AgentTimedOut            NETWORK_TIMEOUT     silent beyond a deadline
+    │   ├── AgentReported            INTERNAL            answered with an error of its own
+    │   └── MalformedEvent           MALFORMED_EVENT     not what the protocol says
+    ├── ModelFailed                  the model behind the agent
+    │   └── ContextLimit             CONTEXT_LIMIT
+    └── DeveloperMustAct             a fault of ours, or of the machine
+        └── StoreFailed              INTERNAL            disk full, locked, or from a newer version
+
+Foreign errors are translated where they enter, `from` their cause. What a person reads is
+`message` and `suggestion`; no traceback leaves the process.
+"""
+
+from enum import IntEnum, StrEnum
+from typing import ClassVar
+
+import msgspec
+
+
+class ErrorCode(StrEnum):
+    AGENT_NOT_FOUND = "AGENT_NOT_FOUND"
+    AGENT_CRASHED = "AGENT_CRASHED"
+    AUTH_REQUIRED = "AUTH_REQUIRED"
+    NETWORK_TIMEOUT = "NETWORK_TIMEOUT"
+    CONTEXT_LIMIT = "CONTEXT_LIMIT"
+    MALFORMED_EVENT = "MALFORMED_EVENT"
+    SESSION_NOT_FOUND = "SESSION_NOT_FOUND"
+    SESSION_BUSY = "SESSION_BUSY"
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    PERMISSION_DENIED = "PERMISSION_DENIED"
+    INVALID_INPUT = "INVALID_INPUT"
+    INTERNAL = "INTERNAL"
+
+
+class ExitCode(IntEnum):
+    OK = 0
+    POLICY = 1
+    TRANSPORT = 2
+    PROVIDER = 3
+    FORMAT = 4
+    INPUT = 5
+
+
+EXIT_CODES: dict[ErrorCode, ExitCode] = {
+    ErrorCode.AGENT_NOT_FOUND: ExitCode.TRANSPORT,
+    ErrorCode.AGENT_CRASHED: ExitCode.TRANSPORT,
+    ErrorCode.AUTH_REQUIRED: ExitCode.PROVIDER,
+    ErrorCode.NETWORK_TIMEOUT: ExitCode.TRANSPORT,
+    ErrorCode.CONTEXT_LIMIT: ExitCode.PROVIDER,
+    ErrorCode.MALFORMED_EVENT: ExitCode.FORMAT,
+    ErrorCode.SESSION_NOT_FOUND: ExitCode.INPUT,
+    ErrorCode.SESSION_BUSY: ExitCode.POLICY,
+    ErrorCode.BUDGET_EXCEEDED: ExitCode.POLICY,
+    ErrorCode.PERMISSION_DENIED: ExitCode.POLICY,
+    ErrorCode.INVALID_INPUT: ExitCode.INPUT,
+    ErrorCode.INTERNAL: ExitCode.TRANSPORT,
+}
+
+
+class ErrorDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """What helps the reader of an error card, beyond its one sentence."""
+
+    suggestion: str | None = None
+    agent: str | None = None
+    stderr: str | None = None
+    exit_status: str | None = None
+    auth_methods: tuple[str, ...] = ()
+
+
+class PorticoError(Exception):
+    """Base of all failures that have a name, a code and something to be done about them."""
+
+    code: ClassVar[ErrorCode] = ErrorCode.INTERNAL
+    recoverable: ClassVar[bool] = True
+
+    def __init__(self, message: str, *, suggestion: str | None = None, details: ErrorDetails | None = None):
+        super().__init__(message)
+        self.message = message
+        facts = details or ErrorDetails()
+        self.details = msgspec.structs.replace(facts, suggestion=suggestion or facts.suggestion)
+
+    @property
+    def suggestion(self) -> str | None:
+        return self.details.suggestion
+
+    @property
+    def exit_code(self) -> ExitCode:
+        return EXIT_CODES[self.code]
+
+
+class PersonMustAct(PorticoError):
+    """The person at the keyboard can put it right."""
+
+
+class InvalidInput(PersonMustAct):
+    code = ErrorCode.INVALID_INPUT
+
+
+class SessionNotFound(PersonMustAct):
+    code = ErrorCode.SESSION_NOT_FOUND
+
+
+class SessionBusy(PersonMustAct):
+    code = ErrorCode.SESSION_BUSY
+
+
+class PermissionDenied(PersonMustAct):
+    code = ErrorCode.PERMISSION_DENIED
+
+
+class BudgetExceeded(PersonMustAct):
+    code = ErrorCode.BUDGET_EXCEEDED
+
+
+class AuthRequired(PersonMustAct):
+    code = ErrorCode.AUTH_REQUIRED
+
+
+class AgentNotFound(PersonMustAct):
+    code = ErrorCode.AGENT_NOT_FOUND
+
+
+class PeerFailed(PorticoError):
+    """The agent at the other end broke its part."""
+
+
+class AgentCrashed(PeerFailed):
+    code = ErrorCode.AGENT_CRASHED
+
+
+class AgentTimedOut(PeerFailed):
+    code = ErrorCode.NETWORK_TIMEOUT
+
+
+class AgentReported(PeerFailed):
+    code = ErrorCode.INTERNAL
+
+
+class MalformedEvent(PeerFailed):
+    code = ErrorCode.MALFORMED_EVENT
+
+
+class ModelFailed(PorticoError):
+    """The model behind the agent could not go on."""
+
+
+class ContextLimit(ModelFailed):
+    code = ErrorCode.CONTEXT_LIMIT
+    recoverable = False
+
+
+class DeveloperMustAct(PorticoError):
+    """A fault of ours, or of the machine."""
+
+    recoverable = False
+
+
+class StoreFailed(DeveloperMustAct):
+    code = ErrorCode.INTERNAL

@@ -1,0 +1,337 @@
+"""What a session is made of: immutable facts, each numbered by `seq` without gaps.
+
+A payload is one frozen struct per kind. Its JSON is what the store keeps and what every door
+shows, in camelCase. Values that an agent sent and that Portico does not need to understand
+stay as the JSON they came in (`msgspec.Raw`), so nothing is lost on the way.
+"""
+
+from datetime import UTC, datetime
+from typing import ClassVar, Literal, get_args
+
+import msgspec
+from msgspec import Raw
+
+from portico.domain.errors import ErrorCode, ErrorDetails
+from portico.domain.ids import SessionId, TurnId
+from portico.domain.turns import TurnState
+
+ToolKind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
+AttachedBy = Literal["new", "resume", "load", "replay"]
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Base of everything that can stand inside an event."""
+
+
+class TextPart(Value, frozen=True, tag="text", tag_field="type"):
+    text: str
+
+
+class DiffPart(Value, frozen=True, tag="diff", tag_field="type"):
+    path: str
+    new_text: str
+    old_text: str | None = None
+
+
+class TerminalPart(Value, frozen=True, tag="terminal", tag_field="type"):
+    terminal_id: str
+
+
+class BlockPart(Value, frozen=True, tag="block", tag_field="type"):
+    """Content that is neither plain text, diff nor terminal, kept as the agent sent it."""
+
+    block: Raw
+
+
+ToolPart = TextPart | DiffPart | TerminalPart | BlockPart
+
+
+class Location(Value, frozen=True):
+    path: str
+    line: int | None = None
+
+
+class TerminalOutput(Value, frozen=True):
+    """What a command printed since the last such event, and how it ended if it has."""
+
+    terminal_id: str
+    text: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    ended: bool = False
+
+
+class PlanEntry(Value, frozen=True):
+    content: str
+    priority: Literal["high", "medium", "low"] = "medium"
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class PermissionOption(Value, frozen=True):
+    option_id: str
+    name: str
+    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+class Command(Value, frozen=True):
+    name: str
+    description: str
+    hint: str | None = None
+
+
+class Choice(Value, frozen=True):
+    value: str
+    name: str
+    description: str | None = None
+
+
+class ConfigOption(Value, frozen=True):
+    """One thing about the agent that a person may set: its mode, its model, a switch."""
+
+    option_id: str
+    name: str
+    value: str | bool
+    category: str | None = None
+    choices: tuple[Choice, ...] = ()
+
+
+class AgentSession(Value, frozen=True):
+    """The agent's own name for this conversation, and how it was reached."""
+
+    agent_session_id: str
+    attached_by: AttachedBy
+    replayed_updates: int = 0
+
+
+class Payload(Value, frozen=True):
+    kind: ClassVar[str]
+
+
+class SessionStarted(Payload, frozen=True):
+    """A door opened the session: the first event, and again each time it is continued."""
+
+    kind = "session_started"
+    workspace: str
+    agent: str
+    agent_command: tuple[str, ...] = ()
+    mode: Literal["direct"] = "direct"
+    continued: bool = False
+    portico_version: str = ""
+
+
+class StateChanged(Payload, frozen=True):
+    kind = "state_changed"
+    state: TurnState
+    previous: TurnState
+    reason: str | None = None
+    agent_session: AgentSession | None = None
+
+
+class PromptSubmitted(Payload, frozen=True):
+    kind = "prompt_submitted"
+    text: str
+    blocks: tuple[Raw, ...] = ()
+
+
+class TextDelta(Payload, frozen=True):
+    kind = "text_delta"
+    text: str
+    message_id: str | None = None
+    block: Raw | None = None
+
+
+class Thinking(Payload, frozen=True):
+    kind = "thinking"
+    text: str
+    message_id: str | None = None
+    block: Raw | None = None
+
+
+class ToolStarted(Payload, frozen=True):
+    kind = "tool_started"
+    tool_id: str
+    title: str
+    tool_kind: ToolKind = "other"
+    status: ToolStatus = "pending"
+    name: str | None = None
+    content: tuple[ToolPart, ...] = ()
+    locations: tuple[Location, ...] = ()
+    input: Raw | None = None
+    output: Raw | None = None
+
+
+class ToolUpdated(Payload, frozen=True):
+    """A change to a tool call. Fields that are absent did not change."""
+
+    kind = "tool_updated"
+    tool_id: str
+    title: str | None = None
+    tool_kind: ToolKind | None = None
+    status: ToolStatus | None = None
+    content: tuple[ToolPart, ...] | None = None
+    locations: tuple[Location, ...] | None = None
+    input: Raw | None = None
+    output: Raw | None = None
+    terminal: TerminalOutput | None = None
+
+
+class ToolCompleted(Payload, frozen=True):
+    kind = "tool_completed"
+    tool_id: str
+    success: bool
+    duration_ms: int = 0
+    title: str | None = None
+    tool_kind: ToolKind | None = None
+    content: tuple[ToolPart, ...] | None = None
+    locations: tuple[Location, ...] | None = None
+    input: Raw | None = None
+    output: Raw | None = None
+
+
+class PlanUpdated(Payload, frozen=True):
+    kind = "plan_updated"
+    entries: tuple[PlanEntry, ...]
+
+
+class PermissionRequested(Payload, frozen=True):
+    kind = "permission_requested"
+    request_id: str
+    tool_id: str
+    title: str
+    options: tuple[PermissionOption, ...]
+    tool_kind: ToolKind = "other"
+    content: tuple[ToolPart, ...] = ()
+    locations: tuple[Location, ...] = ()
+    input: Raw | None = None
+
+
+class PermissionResolved(Payload, frozen=True):
+    """How a request ended. `by` says who decided: nobody means that no one could be asked."""
+
+    kind = "permission_resolved"
+    request_id: str
+    outcome: Literal["allowed", "denied", "canceled"]
+    by: Literal["person", "policy", "nobody"]
+    option_id: str | None = None
+    rule: str | None = None
+
+
+class UsageUpdated(Payload, frozen=True):
+    kind = "usage_updated"
+    used: int | None = None
+    size: int | None = None
+    cost: float | None = None
+    currency: str | None = None
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+
+
+class CommandsUpdated(Payload, frozen=True):
+    kind = "commands_updated"
+    commands: tuple[Command, ...]
+
+
+class ConfigUpdated(Payload, frozen=True):
+    kind = "config_updated"
+    options: tuple[ConfigOption, ...]
+
+
+class TitleUpdated(Payload, frozen=True):
+    kind = "title_updated"
+    title: str
+
+
+class Notice(Payload, frozen=True):
+    """Something worth telling that stops nothing; `raw` is what the agent sent, if anything."""
+
+    kind = "notice"
+    level: Literal["info", "warning", "error"]
+    text: str
+    source: Literal["portico", "agent"] = "portico"
+    count: int = 1
+    raw: Raw | None = None
+
+
+class ErrorReported(Payload, frozen=True):
+    kind = "error"
+    code: ErrorCode
+    message: str
+    recoverable: bool
+    details: ErrorDetails = ErrorDetails()
+
+
+class TurnEnded(Payload, frozen=True):
+    """The end of a turn. The `state_changed` that follows stands in the same commit."""
+
+    kind = "turn_ended"
+    state: TurnState
+    stop_reason: str
+    duration_ms: int = 0
+    tools_used: int = 0
+
+
+AnyPayload = (
+    SessionStarted
+    | StateChanged
+    | PromptSubmitted
+    | TextDelta
+    | Thinking
+    | ToolStarted
+    | ToolUpdated
+    | ToolCompleted
+    | PlanUpdated
+    | PermissionRequested
+    | PermissionResolved
+    | UsageUpdated
+    | CommandsUpdated
+    | ConfigUpdated
+    | TitleUpdated
+    | Notice
+    | ErrorReported
+    | TurnEnded
+)
+
+PAYLOADS: dict[str, type[AnyPayload]] = {payload.kind: payload for payload in get_args(AnyPayload)}
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """One fact in a session. `at` is UTC, in milliseconds since 1970."""
+
+    session_id: SessionId
+    seq: int
+    turn_id: TurnId | None
+    at: int
+    payload: AnyPayload
+
+    @property
+    def kind(self) -> str:
+        return self.payload.kind
+
+    @property
+    def timestamp(self) -> str:
+        return format_time(self.at)
+
+
+def format_time(at_ms: int) -> str:
+    """RFC 3339 in UTC, to the millisecond."""
+    moment = datetime.fromtimestamp(at_ms / 1000, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+_encoder = msgspec.json.Encoder()
+_decoders: dict[str, msgspec.json.Decoder[AnyPayload]] = {}
+
+
+def encode_payload(payload: AnyPayload) -> bytes:
+    return _encoder.encode(payload)
+
+
+def decode_payload(kind: str, data: bytes) -> AnyPayload:
+    """Read a payload back. Raises KeyError for an unknown kind, msgspec.DecodeError for bad JSON."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(PAYLOADS[kind])
+    return decoder.decode(data)

@@ -1,0 +1,1 @@
+"""Owns the implementations of the editor port: who reads buffers, applies edits and runs commands."""

@@ -1,0 +1,1 @@
+"""Owns Porter, the built-in agent: its loop, its commands and its tools."""

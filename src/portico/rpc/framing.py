@@ -1,0 +1,51 @@
+"""Lines out of bytes: one message a line, with a bound on how long a line may be.
+
+A line beyond the bound is passed over without being kept, and reported by its size.
+"""
+
+import msgspec
+
+MAX_LINE = 32 * 1024 * 1024
+
+
+class Overlong(msgspec.Struct, frozen=True):
+    """Stands in for a line that was longer than allowed; `size` is how many bytes it had."""
+
+    size: int
+
+
+class LineSplitter:
+    def __init__(self, limit: int = MAX_LINE) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | Overlong]:
+        """The lines that `chunk` completes, without their newline."""
+        first, *rest = chunk.split(b"\n")
+        self._keep(first)
+        if not rest:
+            return []
+        lines: list[bytes | Overlong] = [self._take()]
+        *whole, last = rest
+        lines.extend(whole)
+        self._keep(last)
+        return lines
+
+    def end(self) -> bytes | Overlong | None:
+        """What is left when the stream ends without a newline, if anything."""
+        return self._take() if self._size else None
+
+    def _keep(self, part: bytes) -> None:
+        self._size += len(part)
+        if self._size > self._limit:
+            self._parts.clear()
+        elif part:
+            self._parts.append(part)
+
+    def _take(self) -> bytes | Overlong:
+        size, parts = self._size, self._parts
+        self._size, self._parts = 0, []
+        if size > self._limit:
+            return Overlong(size)
+        return parts[0] if len(parts) == 1 else b"".join(parts)

@@ -1,0 +1,109 @@
+"""JSON-RPC 2.0 on the wire: one envelope in, five shapes out. Parameters stay as bytes."""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+RequestId = int | str | None
+
+PARSE_ERROR = -32700
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL_ERROR = -32603
+REQUEST_CANCELLED = -32800
+
+CANCEL_REQUEST = "$/cancel_request"
+NO_PARAMS = Raw(b"{}")
+
+
+class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
+    code: int
+    message: str
+    data: Raw | UnsetType = UNSET
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """Any message at all. Which fields are there says which kind it is."""
+
+    id: RequestId | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    params: Raw | UnsetType = UNSET
+    result: Raw | UnsetType = UNSET
+    error: ErrorObject | UnsetType = UNSET
+
+
+class RpcError(Exception):
+    """An error answer, sent by the peer or to be sent to it."""
+
+    def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+
+class ConnectionLost(Exception):
+    """The peer went away before it answered."""
+
+
+FaultKind = Literal[
+    "not_utf8", "not_json", "not_a_message", "too_long", "unknown_response", "duplicate_id", "bad_params"
+]
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """Something the peer sent that the protocol does not allow; the connection goes on."""
+
+    kind: FaultKind
+    detail: str
+    sample: str
+    size: int
+
+
+_decoder = msgspec.json.Decoder(Frame)
+_encoder = msgspec.json.Encoder()
+_SAMPLE = 200
+
+
+def decode_frame(line: bytes) -> Frame | Fault:
+    try:
+        if not line.isascii():
+            line.decode()
+        return _decoder.decode(line)
+    except UnicodeDecodeError as error:
+        return fault_of("not_utf8", str(error), line)
+    except msgspec.ValidationError as error:
+        return fault_of("not_a_message", str(error), line)
+    except (msgspec.DecodeError, RecursionError) as error:
+        return fault_of("not_json", str(error), line)
+
+
+def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:
+    """A fault with a short, printable piece of the line that caused it."""
+    text = line[:_SAMPLE].decode("utf-8", "replace")
+    sample = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
+    return Fault(kind, detail, sample, len(line))
+
+
+def encode_request(request_id: RequestId, method: str, params: Any) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"method":%b,"params":%b}\n' % (
+        _encoder.encode(request_id),
+        _encoder.encode(method),
+        _encoder.encode(params),
+    )
+
+
+def encode_notification(method: str, params: Any) -> bytes:
+    return b'{"jsonrpc":"2.0","method":%b,"params":%b}\n' % (_encoder.encode(method), _encoder.encode(params))
+
+
+def encode_result(request_id: RequestId, result: Any) -> bytes:
+    return b'{"jsonrpc":"2.0","id":%b,"result":%b}\n' % (_encoder.encode(request_id), _encoder.encode(result))
+
+
+def encode_error(request_id: RequestId, error: RpcError) -> bytes:
+    data = error.data if isinstance(error.data, UnsetType) else Raw(_encoder.encode(error.data))
+    body = ErrorObject(error.code, error.message, data)
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}\n' % (_encoder.encode(request_id), _encoder.encode(body))

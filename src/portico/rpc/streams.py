@@ -1,0 +1,126 @@
+"""Byte streams, the only thing a connection needs from a transport, and their in-memory twin.
+
+A transport moves bytes both ways and knows nothing of lines or messages.
+"""
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+READ_SIZE = 256 * 1024
+
+
+class StreamClosed(Exception):
+    """The other end is gone; nothing more can be written."""
+
+
+class ByteStream(Protocol):
+    async def read(self) -> bytes:
+        """The next bytes, as many as there are; empty at the end."""
+        ...
+
+    def write(self, data: bytes) -> None:
+        """Queue bytes in order. StreamClosed when the other end is gone."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until the other end has kept up."""
+        ...
+
+    async def close(self) -> None:
+        """Say that no more will be written, and let go of the transport."""
+        ...
+
+
+class PipeStream:
+    """A stream over a pair of asyncio pipes, as a child process or standard input and output has."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader = reader
+        self._writer = writer
+
+    async def read(self) -> bytes:
+        try:
+            return await self._reader.read(READ_SIZE)
+        except (ConnectionError, BrokenPipeError):
+            return b""
+
+    def write(self, data: bytes) -> None:
+        if self._writer.is_closing():
+            raise StreamClosed
+        self._writer.write(data)
+
+    async def drain(self) -> None:
+        try:
+            await self._writer.drain()
+        except (ConnectionError, BrokenPipeError) as error:
+            raise StreamClosed from error
+
+    async def close(self) -> None:
+        self._writer.close()
+        try:
+            await self._writer.wait_closed()
+        except (ConnectionError, BrokenPipeError):
+            return
+
+
+class _Channel:
+    """One direction of a memory stream: a bounded buffer between a writer and a reader."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._chunks: deque[bytes] = deque()
+        self._size = 0
+        self._ended = False
+        self._changed = asyncio.Event()
+
+    def put(self, data: bytes) -> None:
+        if self._ended:
+            raise StreamClosed
+        self._chunks.append(data)
+        self._size += len(data)
+        self._changed.set()
+
+    async def get(self) -> bytes:
+        while not self._chunks and not self._ended:
+            self._changed.clear()
+            await self._changed.wait()
+        data = b"".join(self._chunks)
+        self._chunks.clear()
+        self._size = 0
+        self._changed.set()
+        return data
+
+    async def room(self) -> None:
+        while self._size > self._limit and not self._ended:
+            self._changed.clear()
+            await self._changed.wait()
+
+    def end(self) -> None:
+        self._ended = True
+        self._changed.set()
+
+
+class MemoryStream:
+    def __init__(self, incoming: _Channel, outgoing: _Channel) -> None:
+        self._incoming = incoming
+        self._outgoing = outgoing
+
+    async def read(self) -> bytes:
+        return await self._incoming.get()
+
+    def write(self, data: bytes) -> None:
+        self._outgoing.put(data)
+
+    async def drain(self) -> None:
+        await self._outgoing.room()
+
+    async def close(self) -> None:
+        self._outgoing.end()
+        self._incoming.end()
+
+
+def memory_pair(limit: int = READ_SIZE) -> tuple[MemoryStream, MemoryStream]:
+    """Two ends of one wire inside the process; each buffers about `limit` bytes."""
+    there, back = _Channel(limit), _Channel(limit)
+    return MemoryStream(back, there), MemoryStream(there, back)

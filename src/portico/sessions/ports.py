@@ -1,0 +1,198 @@
+"""What the session service needs from the world, as interfaces; `cli` chooses what stands behind them.
+
+Nothing here does anything. Each port has an in-memory twin in `portico.testing`.
+"""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from portico.domain.events import Event, TerminalOutput
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.rpc.connection import Tap
+from portico.rpc.streams import ByteStream
+
+
+class Clock(Protocol):
+    def now_ms(self) -> int:
+        """UTC, in milliseconds since 1970."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds, never going back."""
+        ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+class Lease(Protocol):
+    """A right that one holder has at a time, and that a dead process cannot keep."""
+
+    def release(self) -> None: ...
+
+
+class Store(Protocol):
+    """The event log. Every method may be called from several processes at once."""
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        """Add events of one session in one transaction.
+
+        Their numbers continue the log without a gap, or nothing is written and StoreFailed is
+        raised. `durable` waits until they would survive a power cut; without it they survive
+        the death of any process.
+        """
+        ...
+
+    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+        """Events with a greater seq, oldest first."""
+        ...
+
+    async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
+        """The last events before `before_seq` (or of the session), oldest first."""
+        ...
+
+    async def summary(self, session_id: SessionId) -> SessionSummary | None: ...
+
+    async def summaries(
+        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+    ) -> list[SessionSummary]:
+        """Sessions by their last change, newest first, without reading a body."""
+        ...
+
+    async def active_sessions(self) -> list[SessionId]:
+        """Sessions whose log says that a turn is under way."""
+        ...
+
+    async def delete(self, session_id: SessionId) -> bool:
+        """Remove a session and all its events; whether there was one."""
+        ...
+
+    async def verify(self) -> list[str]:
+        """Every way in which a log is not gapless, ordered, decodable and summed up rightly."""
+        ...
+
+    def lease(self, name: str, holder: str) -> Lease | None:
+        """Take the named right, or None while somebody else has it. `holder` tells others who."""
+        ...
+
+    def lease_holder(self, name: str) -> str | None:
+        """Who has the named right now, if anybody."""
+        ...
+
+
+class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
+    """How to start an agent: a name for people, a command, and what its environment adds."""
+
+    name: str
+    command: tuple[str, ...]
+    env: dict[str, str] = {}
+    install_hint: str | None = None
+
+
+class AgentProcess(Protocol):
+    """A running agent: bytes to and from it, and its life."""
+
+    @property
+    def stream(self) -> ByteStream: ...
+
+    def stderr_tail(self) -> str:
+        """The last words it said on its error output."""
+        ...
+
+    async def wait(self) -> str:
+        """Until it is gone; how it ended, in words ("exit code 3", "signal SIGKILL")."""
+        ...
+
+    async def stop(self, *, grace: float) -> None:
+        """End it and everything it started: politely, then for good. Returns when it is gone."""
+        ...
+
+
+class Agents(Protocol):
+    async def launch(self, spec: AgentSpec, workspace: Path) -> AgentProcess:
+        """Start the program. AgentNotFound when it is missing or cannot be run."""
+        ...
+
+
+class Files(Protocol):
+    """Text files as the agent may see and change them. PermissionDenied for what it may not."""
+
+    async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str: ...
+
+    async def write_text(self, path: str, content: str) -> None: ...
+
+
+TerminalListener = Callable[[TerminalOutput], None]
+
+
+class TerminalRequest(msgspec.Struct, frozen=True, kw_only=True):
+    command: str
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    cwd: str | None = None
+    output_byte_limit: int | None = None
+
+
+class TerminalSnapshot(msgspec.Struct, frozen=True, kw_only=True):
+    output: str
+    truncated: bool
+    ended: bool
+    exit_code: int | None = None
+    signal: str | None = None
+
+
+class Terminals(Protocol):
+    """Commands run for an agent. Each lives in its own process group."""
+
+    async def create(self, request: TerminalRequest, listener: TerminalListener) -> str:
+        """Start a command; its terminal id. The listener hears output as it comes, then the end."""
+        ...
+
+    def snapshot(self, terminal_id: str) -> TerminalSnapshot: ...
+
+    async def wait(self, terminal_id: str) -> TerminalSnapshot: ...
+
+    async def kill(self, terminal_id: str) -> None: ...
+
+    async def release(self, terminal_id: str) -> None: ...
+
+    async def close(self) -> None:
+        """End every command that still runs."""
+        ...
+
+
+class Editor(Protocol):
+    """Whoever reads buffers and runs commands for a session. A capability is an object you may get."""
+
+    @property
+    def files(self) -> Files | None: ...
+
+    @property
+    def terminals(self) -> Terminals | None: ...
+
+
+class Editors(Protocol):
+    def open(self, workspace: Path) -> Editor: ...
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How long things may take, in seconds."""
+
+    start: float = 60.0
+    idle: float = 900.0
+    stop_grace: float = 5.0
+
+
+class Ports(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a host stands on, chosen once by whoever builds it."""
+
+    store: Store
+    agents: Agents
+    editors: Editors
+    clock: Clock
+    tap: Callable[[str], Tap] | None = None
+    limits: Limits = Limits()
+    version: str = ""

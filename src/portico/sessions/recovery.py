@@ -1,0 +1,51 @@
+"""What a host does first: turns that died with their host are marked as interrupted.
+
+A session whose lease is held is alive in another process and is left alone.
+"""
+
+from portico.domain.events import AnyPayload, Event, StateChanged, TurnEnded
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.domain.turns import TurnEvent, TurnStatus
+from portico.sessions.ports import Clock, Store
+
+_REASON = "Portico ended while the turn was under way."
+
+
+def session_lease(session_id: SessionId) -> str:
+    """The name of the right to write a session's log."""
+    return f"session {session_id}"
+
+
+async def recover(store: Store, clock: Clock) -> list[SessionId]:
+    """Interrupt every turn that nobody runs any more; the sessions it was done to."""
+    recovered = []
+    for session_id in await store.active_sessions():
+        lease = store.lease(session_lease(session_id), "recovery")
+        if lease is None:
+            continue
+        try:
+            summary = await store.summary(session_id)
+            if summary is not None and summary.state.active:
+                await store.append(_interruption(summary, clock.now_ms()), durable=True)
+                recovered.append(session_id)
+        finally:
+            lease.release()
+    return recovered
+
+
+def _interruption(summary: SessionSummary, at: int) -> list[Event]:
+    state = TurnStatus(summary.state).after(TurnEvent.PROCESS_LOST).state
+    ended = TurnEnded(state=state, stop_reason="interrupted")
+    moved = StateChanged(state=state, previous=summary.state, reason=_REASON)
+    closing: tuple[AnyPayload, ...] = (ended, moved)
+    return [
+        Event(
+            session_id=summary.session_id,
+            seq=summary.last_seq + place,
+            turn_id=summary.last_turn,
+            at=at,
+            payload=payload,
+        )
+        for place, payload in enumerate(closing, start=1)
+    ]

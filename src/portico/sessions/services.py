@@ -1,0 +1,111 @@
+"""What the host does for an agent on request: files, terminals, permission questions.
+
+Only what the session's editor has is served, and announced as a capability.
+"""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from portico.acp import _schema as acp
+from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
+from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError
+from portico.domain.events import TerminalOutput
+from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from portico.sessions.ports import Editor, Files, TerminalRequest, Terminals, TerminalSnapshot
+
+Ask = Callable[[acp.RequestPermissionRequest], Awaitable[acp.RequestPermissionResponse]]
+
+
+def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
+    has_files = editor.files is not None
+    return acp.ClientCapabilities(
+        fs=acp.FileSystemCapabilities(read_text_file=has_files, write_text_file=has_files),
+        terminal=editor.terminals is not None,
+        session=acp.ClientSessionCapabilities(
+            notices=acp.NoticeCapabilities(),
+            config_options=acp.SessionConfigOptionsCapabilities(
+                boolean=acp.BooleanConfigOptionCapabilities()
+            ),
+        ),
+    )
+
+
+def serve_editor(editor: Editor, ask: Ask, heard: Callable[[TerminalOutput], None]) -> dict[str, Serve]:
+    """The methods that an agent may call on this host."""
+    served: dict[str, Serve] = {"session/request_permission": ask}
+    if editor.files is not None:
+        served |= _serve_files(editor.files)
+    if editor.terminals is not None:
+        served |= _serve_terminals(editor.terminals, heard)
+    return {method: _answering(serve) for method, serve in served.items()}
+
+
+def _serve_files(files: Files) -> dict[str, Serve]:
+    async def read(request: acp.ReadTextFileRequest) -> acp.ReadTextFileResponse:
+        return acp.ReadTextFileResponse(
+            content=await files.read_text(request.path, line=request.line, limit=request.limit)
+        )
+
+    async def write(request: acp.WriteTextFileRequest) -> acp.WriteTextFileResponse:
+        await files.write_text(request.path, request.content)
+        return acp.WriteTextFileResponse()
+
+    return {"fs/read_text_file": read, "fs/write_text_file": write}
+
+
+def _serve_terminals(terminals: Terminals, heard: Callable[[TerminalOutput], None]) -> dict[str, Serve]:
+    async def create(request: acp.CreateTerminalRequest) -> acp.CreateTerminalResponse:
+        wanted = TerminalRequest(
+            command=request.command,
+            args=tuple(request.args),
+            env={variable.name: variable.value for variable in request.env},
+            cwd=request.cwd,
+            output_byte_limit=request.output_byte_limit,
+        )
+        return acp.CreateTerminalResponse(terminal_id=await terminals.create(wanted, heard))
+
+    async def output(request: acp.TerminalOutputRequest) -> acp.TerminalOutputResponse:
+        now = terminals.snapshot(request.terminal_id)
+        return acp.TerminalOutputResponse(
+            output=now.output, truncated=now.truncated, exit_status=_exit_status(now) if now.ended else None
+        )
+
+    async def wait(request: acp.WaitForTerminalExitRequest) -> acp.WaitForTerminalExitResponse:
+        ended = await terminals.wait(request.terminal_id)
+        return acp.WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
+
+    async def kill(request: acp.KillTerminalRequest) -> acp.KillTerminalResponse:
+        await terminals.kill(request.terminal_id)
+        return acp.KillTerminalResponse()
+
+    async def release(request: acp.ReleaseTerminalRequest) -> acp.ReleaseTerminalResponse:
+        await terminals.release(request.terminal_id)
+        return acp.ReleaseTerminalResponse()
+
+    return {
+        "terminal/create": create,
+        "terminal/output": output,
+        "terminal/wait_for_exit": wait,
+        "terminal/kill": kill,
+        "terminal/release": release,
+    }
+
+
+def _exit_status(ended: TerminalSnapshot) -> acp.TerminalExitStatus:
+    return acp.TerminalExitStatus(exit_code=ended.exit_code, signal=ended.signal)
+
+
+def _answering(serve: Serve) -> Serve:
+    """Errors that have a name here, as the protocol's own, so that the agent can act on them."""
+
+    async def answer(request: Any) -> Any:
+        try:
+            return await serve(request)
+        except FileNotFoundError as error:
+            raise RpcError(RESOURCE_NOT_FOUND, str(error)) from error
+        except (InvalidInput, PermissionDenied) as error:
+            raise RpcError(INVALID_PARAMS, error.message) from error
+        except PorticoError as error:
+            raise RpcError(INTERNAL_ERROR, error.message) from error
+
+    return answer

@@ -1,0 +1,62 @@
+"""The tool calls of one turn: which are open, since when, and which terminal belongs to which.
+
+Output of a terminal that no tool call shows yet is kept until one does, within a bound.
+"""
+
+from collections.abc import Iterator
+
+from portico.acp import _schema as acp
+from portico.domain.events import AnyPayload, TerminalOutput, ToolUpdated
+from portico.sessions import translate
+from portico.sessions.ports import Clock
+
+MAX_UNCLAIMED_CHARACTERS = 64 * 1024
+
+
+class ToolLedger:
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._started: dict[str, float] = {}
+        self._tool_of: dict[str, str] = {}
+        self._unclaimed: dict[str, list[TerminalOutput]] = {}
+        self.count = 0
+
+    def take(self, call: acp.ToolCall | acp.ToolCallProgress) -> Iterator[AnyPayload]:
+        """The events that a tool message makes."""
+        known = call.tool_call_id in self._started
+        if not known:
+            self._started[call.tool_call_id] = self._clock.monotonic()
+            self.count += 1
+        finished = call.status in ("completed", "failed")
+        if not known:
+            yield translate.tool_started(call)
+        elif not finished:
+            yield translate.tool_updated(call)
+        yield from self._claim(call)
+        if finished:
+            elapsed = self._clock.monotonic() - self._started[call.tool_call_id]
+            yield translate.tool_completed(
+                call, duration_ms=round(elapsed * 1000), success=call.status == "completed"
+            )
+
+    def hear(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
+        """The event that a terminal's output makes, now or once a tool call shows the terminal."""
+        tool_id = self._tool_of.get(output.terminal_id)
+        if tool_id is not None:
+            yield ToolUpdated(tool_id=tool_id, terminal=output)
+            return
+        kept = self._unclaimed.setdefault(output.terminal_id, [])
+        kept.append(output)
+        if output.ended or sum(len(piece.text) for piece in kept) > MAX_UNCLAIMED_CHARACTERS:
+            self._tool_of[output.terminal_id] = output.terminal_id
+            yield from self._hand_over(output.terminal_id)
+
+    def _claim(self, call: acp.ToolCall | acp.ToolCallProgress) -> Iterator[ToolUpdated]:
+        for part in call.content or ():
+            if isinstance(part, acp.Terminal) and part.terminal_id not in self._tool_of:
+                self._tool_of[part.terminal_id] = call.tool_call_id
+                yield from self._hand_over(part.terminal_id)
+
+    def _hand_over(self, terminal_id: str) -> Iterator[ToolUpdated]:
+        for output in self._unclaimed.pop(terminal_id, ()):
+            yield ToolUpdated(tool_id=self._tool_of[terminal_id], terminal=output)

@@ -1,0 +1,219 @@
+"""One turn, from the prompt to its end: a race between the agent, the person and the clock.
+
+However it ends, the log gets `turn_ended` and the state that follows in one commit, and the
+working tree is free for the next writer.
+"""
+
+import asyncio
+from contextlib import suppress
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp import _schema as acp
+from portico.domain.errors import AgentCrashed, AgentTimedOut, PorticoError
+from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
+from portico.domain.turns import TurnEvent, TurnState
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.deadlines import put_down, within
+from portico.sessions.live import LiveSession
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """What a person sends: words, other content as ACP blocks, and how this turn is to be run."""
+
+    text: str
+    blocks: tuple[Raw, ...] = ()
+    model: str | None = None
+    timeout: float | None = None
+
+
+class Ending(msgspec.Struct, frozen=True):
+    """Why a turn is over."""
+
+    event: TurnEvent
+    stop_reason: str
+    error: PorticoError | None = None
+
+
+class Turn:
+    """Runs once. `stop` may be called at any time, also before the agent has started."""
+
+    def __init__(self, session: LiveSession, prompt: Prompt | None) -> None:
+        self._session = session
+        self._prompt = prompt
+        self._stopping = asyncio.Event()
+        self._forced = asyncio.Event()
+
+    def stop(self, *, force: bool = False) -> None:
+        """Ask the agent to stop; with `force`, end it at once."""
+        self._stopping.set()
+        if force:
+            self._forced.set()
+
+    async def run(self) -> TurnEnded:
+        """Take the turn to its end. Raises StoreFailed if the log cannot be written."""
+        session, clock = self._session, self._session.ports.clock
+        before = session.status
+        session.begin_turn()
+        started = clock.monotonic()
+        try:
+            if self._prompt is None:
+                opening: list[AnyPayload] = [session.move(TurnEvent.RESUME)]
+            else:
+                asked = PromptSubmitted(text=self._prompt.text, blocks=self._prompt.blocks)
+                opening = [asked, session.move(TurnEvent.PROMPT)]
+            await session.journal.commit(*opening)
+        except BaseException:
+            session.status = before
+            session.journal.turn_id = None
+            raise
+        ending = await self._race()
+        try:
+            return await self._finish(ending, round((clock.monotonic() - started) * 1000))
+        finally:
+            session.journal.turn_id = None
+
+    async def _race(self) -> Ending:
+        session = self._session
+        work = asyncio.create_task(self._work(), name=f"turn of {session.id}")
+        stop = asyncio.create_task(self._stopping.wait(), name="waiting for a stop")
+        broken = asyncio.create_task(session.journal.failed.wait(), name="waiting for a broken log")
+        silent = asyncio.create_task(self._silence(), name="waiting for silence")
+        late = asyncio.create_task(self._deadline(), name="waiting for the deadline")
+        watchers = (stop, broken, silent, late)
+        try:
+            await asyncio.wait((work, *watchers), return_when=asyncio.FIRST_COMPLETED)
+            if work.done():
+                return work.result()
+            if stop.done():
+                await self._wind_down(work)
+                return Ending(TurnEvent.USER_STOP, "cancelled")
+            if broken.done():
+                await self._wind_down(work)
+                return Ending(TurnEvent.ERROR, "error", session.journal.failure)
+            failure = silent.result() if silent.done() else late.result()
+            await self._wind_down(work)
+            return Ending(TurnEvent.ERROR, "timeout", failure)
+        finally:
+            await put_down(work, *watchers)
+            session.permissions.cancel_all()
+
+    async def _work(self) -> Ending:
+        session = self._session
+        try:
+            await session.connect()
+            preface = await within(session.ports.clock, session.ports.limits.start, session.attach())
+            if self._prompt is None:
+                return Ending(TurnEvent.TURN_ENDED, "resumed")
+            if self._prompt.model is not None:
+                await session.choose("model", self._prompt.model)
+            return await self._converse(self._prompt, preface)
+        except TimeoutError:
+            what = f"did not open a session within {session.ports.limits.start:g} s"
+            return Ending(TurnEvent.ERROR, "timeout", await self._give_up(what))
+        except (RpcError, ConnectionLost) as error:
+            if session.link is None:
+                return Ending(TurnEvent.USER_STOP, "cancelled")
+            failure = await session.link.explain(error)
+            event = TurnEvent.PROCESS_LOST if isinstance(failure, AgentCrashed) else TurnEvent.ERROR
+            return Ending(event, "error", failure)
+        except AgentCrashed as error:
+            return Ending(TurnEvent.PROCESS_LOST, "error", error)
+        except PorticoError as error:
+            return Ending(TurnEvent.ERROR, "error", error)
+
+    async def _converse(self, prompt: Prompt, preface: str | None) -> Ending:
+        session = self._session
+        if session.link is None or session.agent_session_id is None:
+            raise ConnectionLost("the agent is gone")
+        blocks: list[acp.ContentBlock] = [] if preface is None else [acp.TextContent(text=preface)]
+        blocks.append(acp.TextContent(text=prompt.text))
+        blocks.extend(msgspec.json.decode(block, type=acp.ContentBlock) for block in prompt.blocks)
+        response = await session.link.end.prompt(
+            acp.PromptRequest(session_id=session.agent_session_id, prompt=blocks)
+        )
+        if response.usage is not None:
+            usage = response.usage
+            session.journal.record(
+                UsageUpdated(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
+            )
+        if response.stop_reason == "cancelled":
+            return Ending(TurnEvent.USER_STOP, "cancelled")
+        return Ending(TurnEvent.TURN_ENDED, response.stop_reason)
+
+    async def _wind_down(self, work: "asyncio.Task[Ending]") -> None:
+        """Tell the agent to stop and give it a moment; then end it, with everything it started."""
+        session = self._session
+        session.permissions.cancel_all()
+        if session.agent_alive and session.link is not None and session.agent_session_id is not None:
+            with suppress(ConnectionLost):
+                session.link.end.cancel(session.agent_session_id)
+            forced = asyncio.create_task(self._forced.wait(), name="waiting for force")
+            grace = asyncio.create_task(
+                session.ports.clock.sleep(session.ports.limits.stop_grace), name="grace time"
+            )
+            await asyncio.wait((work, forced, grace), return_when=asyncio.FIRST_COMPLETED)
+            await put_down(forced, grace)
+        if work.done():
+            if session.editor.terminals is not None:
+                await session.editor.terminals.close()
+            return
+        await put_down(work)
+        await session.disconnect(grace=0)
+
+    async def _silence(self) -> PorticoError:
+        """Returns once the agent has said nothing for too long. A waiting person stops the clock."""
+        session, limit = self._session, self._session.ports.limits.idle
+        while True:
+            if session.status.state is TurnState.AWAITING:
+                session.last_heard = session.ports.clock.monotonic()
+            remaining = session.last_heard + limit - session.ports.clock.monotonic()
+            if remaining <= 0:
+                break
+            await session.ports.clock.sleep(remaining)
+        what = f"has been silent for {limit:g} s"
+        return session.link.timed_out(what) if session.link else AgentTimedOut(f"The agent {what}.")
+
+    async def _deadline(self) -> PorticoError:
+        """Returns once the turn has taken longer than it was given."""
+        seconds = self._prompt.timeout if self._prompt else None
+        if seconds is None:
+            await asyncio.Event().wait()
+            raise AssertionError("an event that nobody sets was set")
+        await self._session.ports.clock.sleep(seconds)
+        return AgentTimedOut(
+            f"The turn was stopped after {seconds:g} s.", suggestion="Give it more time with --timeout."
+        )
+
+    async def _give_up(self, what: str) -> PorticoError:
+        session = self._session
+        failure = session.link.timed_out(what) if session.link else AgentTimedOut(f"The agent {what}.")
+        await session.disconnect(grace=0)
+        return failure
+
+    async def _finish(self, ending: Ending, duration_ms: int) -> TurnEnded:
+        session = self._session
+        if ending.event is TurnEvent.PROCESS_LOST:
+            await session.disconnect(grace=0)
+        session.report_more_faults()
+        closing: list[AnyPayload] = []
+        if ending.error is not None:
+            error = ending.error
+            closing.append(
+                ErrorReported(
+                    code=error.code,
+                    message=error.message,
+                    recoverable=error.recoverable,
+                    details=error.details,
+                )
+            )
+        moved = session.move(ending.event, reason=ending.error.message if ending.error else None)
+        ended = TurnEnded(
+            state=session.status.state,
+            stop_reason=ending.stop_reason,
+            duration_ms=duration_ms,
+            tools_used=session.tools.count,
+        )
+        await session.journal.commit(*closing, ended, moved)
+        return ended

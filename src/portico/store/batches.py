@@ -1,0 +1,41 @@
+"""Owns the rule of what may follow what: a batch continues one session without a gap, or is refused."""
+
+from collections.abc import Sequence
+
+from portico.domain.errors import StoreFailed
+from portico.domain.events import Event
+from portico.domain.summaries import SessionSummary, fold
+
+
+def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSummary:
+    """The summary after the batch, given the one the log holds. StoreFailed when it does not follow."""
+    first = events[0]
+    last_seq = held.last_seq if held else 0
+    if first.seq != last_seq + 1:
+        raise _out_of_step(first, last_seq)
+    summary = held
+    for seq, event in enumerate(events, start=first.seq):
+        if event.session_id != first.session_id or event.seq != seq:
+            raise StoreFailed(
+                f"A batch of session {first.session_id} has event {event.seq} of {event.session_id} "
+                f"where its own event {seq} belongs, so nothing was written."
+            )
+        try:
+            summary = fold(summary, event)
+        except ValueError as error:
+            raise StoreFailed(f"Nothing was written: {error}.") from error
+    assert summary is not None  # noqa: S101 - a batch has at least one event
+    return summary
+
+
+def _out_of_step(first: Event, last_seq: int) -> StoreFailed:
+    if first.seq <= last_seq:
+        return StoreFailed(
+            f"Another process continued session {first.session_id}: its log already has event {last_seq}, "
+            f"and this writer wanted to add event {first.seq}.",
+            suggestion="Open the session again to go on from where it is now.",
+        )
+    return StoreFailed(
+        f"Session {first.session_id} ends at event {last_seq}, so event {first.seq} would leave a gap.",
+        suggestion="Another process may have deleted the session; start a new one.",
+    )

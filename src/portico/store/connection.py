@@ -1,0 +1,139 @@
+"""Owns one SQLite connection and the one thread that may touch it, so that the event loop never waits on a disk.
+
+It knows how to connect, how to hold a transaction and how to report trouble. What is asked of
+the connection is the business of `log`, `migrations` and `verification`.
+"""
+
+import asyncio
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from portico.domain.errors import StoreFailed
+from portico.store.failures import library_code, store_failure
+
+_Result = TypeVar("_Result")
+
+_RETRY_SECONDS = 0.01
+
+
+@contextmanager
+def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing. The write lock is taken first, so what is read inside stays true until the end."""
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def connect_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    """A connection that may write, on a file that only its owner can read, created if need be."""
+    try:
+        # With O_EXCL a file that exists is never opened and closed here: that would drop the
+        # locks that other connections of this process have on it.
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    except FileExistsError:
+        pass
+    connection = _connect(path, busy_seconds)
+    try:
+        _use_write_ahead_log(connection, busy_seconds)
+        # A plain fsync on macOS stops at the drive's cache.
+        connection.execute("PRAGMA fullfsync = ON")
+        # What a person deletes shall not stay readable in the free pages of the file.
+        connection.execute("PRAGMA secure_delete = ON")
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def connect_reader(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    connection = _connect(path, busy_seconds)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
+
+
+def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
+    return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
+    """The file remembers this mode, so only a fresh one changes.
+
+    SQLite does not apply its busy timeout to this change, and several processes may create the
+    file at once.
+    """
+    deadline = time.monotonic() + busy_seconds
+    while True:
+        try:
+            (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        except sqlite3.OperationalError as error:
+            if library_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
+        else:
+            break
+    if mode != "wal":
+        raise StoreFailed(
+            f"The file system of the log cannot share it between processes (journal mode {mode}).",
+            suggestion="Set PORTICO_HOME to a folder on a local disk.",
+        )
+
+
+class ConnectionThread:
+    def __init__(self, path: Path, connect: Callable[[], sqlite3.Connection]) -> None:
+        self._path = path
+        self._connect = connect
+        self._connection: sqlite3.Connection | None = None
+        self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="portico-store")
+
+    async def open(self) -> None:
+        self._connection = await self._on_thread(self._connect)
+
+    async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Do the work on the thread, after all that was asked before. Foreign errors become StoreFailed.
+
+        When the caller is cancelled, work that has not begun never will, and work that has begun
+        is over when the cancellation passes on: no write goes on behind the caller's back.
+        """
+        if self._connection is None:
+            raise StoreFailed("The log is not open.")
+        return await self._on_thread(partial(work, self._connection))
+
+    async def close(self) -> None:
+        """End the connection and the thread, after all that was asked before. May be repeated."""
+        connection, self._connection = self._connection, None
+        try:
+            if connection is not None:
+                await self._on_thread(connection.close)
+        finally:
+            self._executor.shutdown(wait=False)
+
+    async def _on_thread(self, work: Callable[[], _Result]) -> _Result:
+        job = self._executor.submit(self._translating, work)
+        try:
+            return await asyncio.wrap_future(job)
+        except asyncio.CancelledError:
+            if not job.cancel():
+                ended, _ = await asyncio.wait([asyncio.wrap_future(job)])
+                for future in ended:
+                    future.exception()
+            raise
+
+    def _translating(self, work: Callable[[], _Result]) -> _Result:
+        try:
+            return work()
+        except (sqlite3.Error, OSError) as error:
+            raise store_failure(error, self._path) from error
+        except UnicodeEncodeError as error:
+            raise StoreFailed(f"A name cannot be written as UTF-8 ({error}).") from error

@@ -1,0 +1,109 @@
+"""Owns what is asked of the tables: plain functions over a connection, run on the store's threads."""
+
+import sqlite3
+from collections.abc import Sequence
+
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.domain.turns import TurnState
+from portico.store.batches import advance
+from portico.store.connection import transaction
+from portico.store.migrations import require_known_schema
+from portico.store.records import EventRow, SummaryRow, event_of, event_row, summary_of, summary_row
+
+_COLUMNS = ", ".join(SummaryRow._fields)
+_HIGHEST_SEQ = 2**63 - 1
+_AFTER_EVERY_PREFIX = "\U0010ffff"
+
+_INSERT_SESSION = f"INSERT INTO sessions ({_COLUMNS}) VALUES ({', '.join('?' * len(SummaryRow._fields))})"
+_UPDATE_SESSION = (
+    f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)} WHERE number = ?"
+)
+_INSERT_EVENT = (
+    "INSERT INTO events (session, seq, turn_id, at, kind, payload) VALUES (?, ?, ?, ?, ?, ?)"
+)
+_EVENTS = """
+    SELECT seq, turn_id, at, kind, payload FROM events
+    WHERE session = (SELECT number FROM sessions WHERE session_id = ?)
+"""
+
+
+def append(connection: sqlite3.Connection, events: Sequence[Event], *, durable: bool) -> None:
+    rows = [event_row(event) for event in events]
+    # FULL waits for the disk at this commit. NORMAL leaves that to the system, which outlives
+    # any process; the write-ahead log stays whole either way.
+    connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+    with transaction(connection):
+        require_known_schema(connection)
+        held = connection.execute(
+            f"SELECT number, {_COLUMNS} FROM sessions WHERE session_id = ?", (events[0].session_id,)
+        ).fetchone()
+        summary = summary_row(advance(summary_of(SummaryRow(*held[1:])) if held else None, events))
+        if held:
+            number = held[0]
+            connection.execute(_UPDATE_SESSION, (*summary, number))
+        else:
+            number = connection.execute(_INSERT_SESSION, summary).lastrowid
+        connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
+
+
+def read(connection: sqlite3.Connection, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+    rows = connection.execute(
+        f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (session_id, after_seq, max(limit, 0))
+    )
+    return [event_of(session_id, EventRow(*row)) for row in rows]
+
+
+def tail(
+    connection: sqlite3.Connection, session_id: SessionId, *, before_seq: int | None, limit: int
+) -> list[Event]:
+    end = _HIGHEST_SEQ if before_seq is None else before_seq
+    rows = connection.execute(
+        f"{_EVENTS} AND seq < ? ORDER BY seq DESC LIMIT ?", (session_id, end, max(limit, 0))
+    )
+    events = [event_of(session_id, EventRow(*row)) for row in rows]
+    events.reverse()
+    return events
+
+
+def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSummary | None:
+    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    return summary_of(SummaryRow(*row)) if row else None
+
+
+def summaries(
+    connection: sqlite3.Connection, *, workspace: str | None, id_prefix: str, limit: int
+) -> list[SessionSummary]:
+    conditions = ["TRUE"]
+    values: list[str | int] = []
+    if workspace is not None:
+        conditions.append("workspace = ?")
+        values.append(workspace)
+    if id_prefix:
+        conditions.append("session_id BETWEEN ? AND ?")
+        values += [id_prefix, id_prefix + _AFTER_EVERY_PREFIX]
+    rows = connection.execute(
+        f"SELECT {_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "
+        "ORDER BY updated_at DESC, session_id DESC LIMIT ?",
+        (*values, max(limit, 0)),
+    )
+    return [summary_of(SummaryRow(*row)) for row in rows]
+
+
+def active_sessions(connection: sqlite3.Connection) -> list[SessionId]:
+    active = [state.value for state in TurnState if state.active]
+    rows = connection.execute(
+        f"SELECT session_id FROM sessions WHERE state IN ({', '.join('?' * len(active))}) ORDER BY session_id",
+        active,
+    )
+    return [SessionId(session_id) for (session_id,) in rows]
+
+
+def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
+    with transaction(connection):
+        require_known_schema(connection)
+        connection.execute(
+            "DELETE FROM events WHERE session = (SELECT number FROM sessions WHERE session_id = ?)", (session_id,)
+        )
+        return connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0

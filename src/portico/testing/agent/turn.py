@@ -1,0 +1,150 @@
+"""One request of the client while it is being answered: what its steps may use, and how it ends."""
+
+from __future__ import annotations
+
+import threading
+import time
+from queue import Empty
+
+from portico.testing.agent import files
+from portico.testing.agent.wire import error_object
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from queue import SimpleQueue
+
+    from portico.testing.agent.server import ScriptedAgent
+    from portico.testing.agent.sessions import Session
+    from portico.testing.agent.wire import Json
+
+# How long a wait may sleep before it looks whether the client is still there.
+LOOK_UP = 0.05
+POLL_FILE = 0.002
+
+INVALID_REQUEST = -32600
+METHOD_NOT_FOUND = -32601
+INVALID_PARAMS = -32602
+INTERNAL = -32603
+REQUEST_CANCELLED = -32800
+AUTH_REQUIRED = -32000
+NOT_FOUND = -32002
+
+
+class Refused(Exception):
+    """The request is answered with an error."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        super().__init__(message)
+        self.error = error_object(code, message, data)
+
+
+class Cancelled(Exception):
+    """The client stopped the turn."""
+
+
+class Turn:
+    def __init__(self, agent: ScriptedAgent, message: Json) -> None:
+        self.agent = agent
+        self.wire = agent.wire
+        self.request_id: object = message["id"]
+        self.method: str = message["method"]
+        self.params: Json = message.get("params") or {}
+        self.cancel = threading.Event()
+        self.withdrawn = False
+        self.session: Session | None = None
+        self.prompt = ""
+        self.result: Json = {}
+        self.answered = False
+        self._stoppable = True
+        self._calls = 0
+
+    # How it goes on
+
+    def play(self, steps: list[Json]) -> None:
+        """Do the steps and answer: once at the end, unless a step has answered already."""
+        try:
+            try:
+                self.run(steps)
+                self.check()
+            except Cancelled:
+                self._stoppable = False
+                self.run(self.agent.script.get("on_cancel", []))
+                self._finish_cancelled()
+        except Refused as refused:
+            self.answer(error=refused.error)
+        if not self.answered:
+            self.answer()
+
+    def run(self, steps: list[Json]) -> None:
+        for step in steps:
+            self.check()
+            ((name, argument),) = step.items()
+            self.agent.verbs[name].action(self, argument)
+            if self.session is not None:
+                self.session.save()
+
+    def answer(self, *, result: object = None, error: object = None) -> None:
+        # The client may prompt again the moment it reads this, so the session is free before.
+        self.agent.release(self)
+        self.answered = True
+        self.wire.respond(self.request_id, result=self.result if result is None else result, error=error)
+
+    def _finish_cancelled(self) -> None:
+        if self.withdrawn:
+            raise Refused(REQUEST_CANCELLED, "Request cancelled")
+        self.result = {"stopReason": "cancelled"}
+
+    # What steps use
+
+    @property
+    def cwd(self) -> str:
+        return self.session.cwd if self.session is not None else "."
+
+    def path(self, path: str) -> str:
+        return files.absolute(path, self.cwd)
+
+    def next_call(self) -> str:
+        """An id for a tool call whose step names none."""
+        self._calls += 1
+        return f"call-{self.request_id}-{self._calls}"
+
+    def say(self, text: str) -> None:
+        self.update({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+
+    def update(self, update: Json) -> None:
+        if self.session is None:
+            raise Refused(INTERNAL, f"{self.method} has no session to send an update to")
+        self.session.record(update)
+        self.wire.notify("session/update", {"sessionId": self.session.id, "update": update})
+
+    def ask(self, method: str, **params: object) -> Json:
+        """A request to the client, and its answer. A stopped turn still waits: the client owes every answer."""
+        session = {} if self.session is None else {"sessionId": self.session.id}
+        return self.await_answer(self.wire.request(method, session | params), lambda: None)
+
+    def await_answer(self, answers: SimpleQueue[Json], meanwhile: Callable[[], None]) -> Json:
+        while True:
+            try:
+                return answers.get(timeout=LOOK_UP)
+            except Empty:
+                self.agent.leave_if_alone()
+                meanwhile()
+
+    # Where steps can be stopped
+
+    def check(self) -> None:
+        if self._stoppable and self.cancel.is_set():
+            raise Cancelled
+
+    def rest(self, seconds: float) -> None:
+        """Let time pass, until it has or the turn is stopped."""
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            self.cancel.wait(min(left, LOOK_UP)) if self._stoppable else time.sleep(min(left, LOOK_UP))
+            self.agent.leave_if_alone()
+            self.check()
+
+    def wait_for_file(self, path: str) -> None:
+        while not files.exists(self.path(path)):
+            self.rest(POLL_FILE)
