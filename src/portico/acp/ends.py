@@ -55,7 +55,7 @@ class End:
         """Call the other side. RpcError for an error answer, or for one that makes no sense."""
         answer = await self._connection.request(method, params)
         try:
-            return decode(b"{}" if bytes(answer) == b"null" else answer, result)
+            return decode(answer, result)
         except msgspec.DecodeError as error:
             raise RpcError(INVALID_PARAMS, f"the answer to {method} is malformed: {error}") from error
 

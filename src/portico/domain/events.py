@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import ClassVar, Literal, get_args
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.ids import SessionId, TurnId
@@ -140,14 +140,14 @@ class TextDelta(Payload, frozen=True):
     kind = "text_delta"
     text: str
     message_id: str | None = None
-    block: Raw | None = None
+    block: Raw | UnsetType = UNSET
 
 
 class Thinking(Payload, frozen=True):
     kind = "thinking"
     text: str
     message_id: str | None = None
-    block: Raw | None = None
+    block: Raw | UnsetType = UNSET
 
 
 class ToolStarted(Payload, frozen=True):
@@ -159,8 +159,8 @@ class ToolStarted(Payload, frozen=True):
     name: str | None = None
     content: tuple[ToolPart, ...] = ()
     locations: tuple[Location, ...] = ()
-    input: Raw | None = None
-    output: Raw | None = None
+    input: Raw | UnsetType = UNSET
+    output: Raw | UnsetType = UNSET
 
 
 class ToolUpdated(Payload, frozen=True):
@@ -173,8 +173,8 @@ class ToolUpdated(Payload, frozen=True):
     status: ToolStatus | None = None
     content: tuple[ToolPart, ...] | None = None
     locations: tuple[Location, ...] | None = None
-    input: Raw | None = None
-    output: Raw | None = None
+    input: Raw | UnsetType = UNSET
+    output: Raw | UnsetType = UNSET
     terminal: TerminalOutput | None = None
 
 
@@ -187,8 +187,8 @@ class ToolCompleted(Payload, frozen=True):
     tool_kind: ToolKind | None = None
     content: tuple[ToolPart, ...] | None = None
     locations: tuple[Location, ...] | None = None
-    input: Raw | None = None
-    output: Raw | None = None
+    input: Raw | UnsetType = UNSET
+    output: Raw | UnsetType = UNSET
 
 
 class PlanUpdated(Payload, frozen=True):
@@ -205,7 +205,7 @@ class PermissionRequested(Payload, frozen=True):
     tool_kind: ToolKind = "other"
     content: tuple[ToolPart, ...] = ()
     locations: tuple[Location, ...] = ()
-    input: Raw | None = None
+    input: Raw | UnsetType = UNSET
 
 
 class PermissionResolved(Payload, frozen=True):
@@ -252,7 +252,7 @@ class Notice(Payload, frozen=True):
     text: str
     source: Literal["portico", "agent"] = "portico"
     count: int = 1
-    raw: Raw | None = None
+    raw: Raw | UnsetType = UNSET
 
 
 class ErrorReported(Payload, frozen=True):

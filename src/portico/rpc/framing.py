@@ -28,7 +28,10 @@ class LineSplitter:
             return []
         lines: list[bytes | Overlong] = [self._take()]
         *whole, last = rest
-        lines.extend(whole)
+        if len(chunk) > self._limit:
+            lines.extend(line if len(line) <= self._limit else Overlong(len(line)) for line in whole)
+        else:
+            lines.extend(whole)
         self._keep(last)
         return lines
 

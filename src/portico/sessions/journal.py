@@ -10,6 +10,7 @@ from collections import deque
 from typing import cast
 
 import msgspec
+from msgspec import UnsetType
 
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Event, TerminalOutput, TextDelta, Thinking, ToolUpdated
@@ -153,7 +154,10 @@ class Journal:
 
 def _joinable_text(first: AnyPayload, second: AnyPayload) -> str | None:
     match first, second:
-        case (TextDelta(block=None), TextDelta(block=None)) | (Thinking(block=None), Thinking(block=None)):
+        case (TextDelta(block=UnsetType()), TextDelta(block=UnsetType())) | (
+            Thinking(block=UnsetType()),
+            Thinking(block=UnsetType()),
+        ):
             one, two = cast(TextDelta, first), cast(TextDelta, second)
             return two.text if one.message_id == two.message_id else None
         case ToolUpdated(terminal=TerminalOutput() as one), ToolUpdated(terminal=TerminalOutput() as two):

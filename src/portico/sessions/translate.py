@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any, Literal, assert_never
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
 from portico.domain import events
@@ -40,8 +40,8 @@ def as_raw(value: Any) -> Raw:
     return Raw(msgspec.json.encode(value))
 
 
-def optional_raw(value: Any) -> Raw | None:
-    return None if value is None else as_raw(value)
+def optional_raw(value: Any) -> Raw | UnsetType:
+    return UNSET if value is None else as_raw(value)
 
 
 def tool_started(call: acp.ToolCall | acp.ToolCallUpdate) -> events.ToolStarted:

@@ -13,18 +13,18 @@ def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSumm
     last_seq = held.last_seq if held else 0
     if first.seq != last_seq + 1:
         raise _out_of_step(first, last_seq)
-    summary = held
     for seq, event in enumerate(events, start=first.seq):
         if event.session_id != first.session_id or event.seq != seq:
             raise StoreFailed(
                 f"A batch of session {first.session_id} has event {event.seq} of {event.session_id} "
                 f"where its own event {seq} belongs, so nothing was written."
             )
-        try:
-            summary = fold(summary, event)
-        except ValueError as error:
-            raise StoreFailed(f"Nothing was written: {error}.") from error
-    assert summary is not None  # noqa: S101 - a batch has at least one event
+    try:
+        summary = fold(held, first)
+    except ValueError as error:
+        raise StoreFailed(f"Nothing was written: {error}.") from error
+    for event in events[1:]:
+        summary = fold(summary, event)
     return summary
 
 
@@ -35,7 +35,11 @@ def _out_of_step(first: Event, last_seq: int) -> StoreFailed:
             f"and this writer wanted to add event {first.seq}.",
             suggestion="Open the session again to go on from where it is now.",
         )
+    if last_seq == 0:
+        return StoreFailed(
+            f"There is no session {first.session_id} that event {first.seq} could continue.",
+            suggestion="Another process may have deleted it; start a new session.",
+        )
     return StoreFailed(
-        f"Session {first.session_id} ends at event {last_seq}, so event {first.seq} would leave a gap.",
-        suggestion="Another process may have deleted the session; start a new one.",
+        f"Session {first.session_id} ends at event {last_seq}, so event {first.seq} would leave a gap."
     )

@@ -46,7 +46,11 @@ def connect_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
         pass
     connection = _connect(path, busy_seconds)
     try:
-        _use_write_ahead_log(connection, busy_seconds)
+        if (mode := _use_write_ahead_log(connection, busy_seconds)) != "wal":
+            raise StoreFailed(
+                f"The file system of {path} cannot share it between processes (journal mode {mode}).",
+                suggestion="Set PORTICO_HOME to a folder on a local disk.",
+            )
         # A plain fsync on macOS stops at the drive's cache.
         connection.execute("PRAGMA fullfsync = ON")
         # What a person deletes shall not stay readable in the free pages of the file.
@@ -67,27 +71,21 @@ def _connect(path: Path, busy_seconds: float) -> sqlite3.Connection:
     return sqlite3.connect(path, timeout=busy_seconds, isolation_level=None)
 
 
-def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) -> None:
-    """The file remembers this mode, so only a fresh one changes.
+def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) -> str:
+    """Ask for the mode in which readers and a writer share a file; the mode that it then has.
 
-    SQLite does not apply its busy timeout to this change, and several processes may create the
-    file at once.
+    The file remembers it, so only a fresh one changes. SQLite does not apply its busy timeout to
+    that change, and several processes may create the file at once.
     """
     deadline = time.monotonic() + busy_seconds
     while True:
         try:
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
+            return str(mode)
         except sqlite3.OperationalError as error:
             if library_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
                 raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            break
-    if mode != "wal":
-        raise StoreFailed(
-            f"The file system of the log cannot share it between processes (journal mode {mode}).",
-            suggestion="Set PORTICO_HOME to a folder on a local disk.",
-        )
+        time.sleep(_RETRY_SECONDS)
 
 
 class ConnectionThread:

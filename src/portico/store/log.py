@@ -20,9 +20,7 @@ _INSERT_SESSION = f"INSERT INTO sessions ({_COLUMNS}) VALUES ({', '.join('?' * l
 _UPDATE_SESSION = (
     f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)} WHERE number = ?"
 )
-_INSERT_EVENT = (
-    "INSERT INTO events (session, seq, turn_id, at, kind, payload) VALUES (?, ?, ?, ?, ?, ?)"
-)
+_INSERT_EVENT = "INSERT INTO events (session, seq, turn_id, at, kind, payload) VALUES (?, ?, ?, ?, ?, ?)"
 _EVENTS = """
     SELECT seq, turn_id, at, kind, payload FROM events
     WHERE session = (SELECT number FROM sessions WHERE session_id = ?)
@@ -68,7 +66,9 @@ def tail(
 
 
 def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSummary | None:
-    row = connection.execute(f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)).fetchone()
+    row = connection.execute(
+        f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)
+    ).fetchone()
     return summary_of(SummaryRow(*row)) if row else None
 
 
@@ -104,6 +104,7 @@ def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
     with transaction(connection):
         require_known_schema(connection)
         connection.execute(
-            "DELETE FROM events WHERE session = (SELECT number FROM sessions WHERE session_id = ?)", (session_id,)
+            "DELETE FROM events WHERE session = (SELECT number FROM sessions WHERE session_id = ?)",
+            (session_id,),
         )
         return connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0

@@ -37,9 +37,7 @@ def _events_and_sessions(connection: sqlite3.Connection) -> None:
         )
     """)
     connection.execute("CREATE INDEX sessions_by_change ON sessions (updated_at, session_id)")
-    connection.execute(
-        "CREATE INDEX sessions_by_workspace ON sessions (workspace, updated_at, session_id)"
-    )
+    connection.execute("CREATE INDEX sessions_by_workspace ON sessions (workspace, updated_at, session_id)")
     connection.execute("CREATE INDEX sessions_by_state ON sessions (state)")
     connection.execute("""
         CREATE TABLE events (

@@ -1,41 +1,32 @@
 """Splits a streamed Markdown text into blocks that will not change any more, and the rest that still may.
 
 Where the text is split depends on the text alone, never on how it was cut into pieces, and every
-character is looked at a bounded number of times, so a long answer costs time in proportion to its
-length. A very long block is split too: a code fence every few lines, other blocks by size. How a
-block looks is not decided here.
+character is looked at a bounded number of times: a long answer costs time in proportion to its
+length. A very long block is split too, a code fence every few lines and anything else by size.
+How a block looks is not decided here.
 """
 
 import copy
-import re
-from typing import Literal
 
 import msgspec
 
-BlockKind = Literal["prose", "heading", "rule", "quote", "table", "item", "code"]
+from portico.doors.terminal import markdown_lines as rules
+from portico.doors.terminal.markdown_lines import BlockKind, Fence
 
 CODE_LINES = 24
 BLOCK_SIZE = 4096
-
-_FENCE = re.compile(r"(`{3,}(?=[^`]*$)|~{3,})\s*([^\s`]*)")
-_HEADING = re.compile(r"#{1,6}(\s|$)")
-_RULE = re.compile(r"([-*_])(?:[ \t]*\1){2,}[ \t]*$")
-_UNDERLINE = re.compile(r"(-+|=+)[ \t]*$")
-_ITEM = re.compile(r"([-+*]|\d{1,9}[.)])([ \t]+|$)")
-_TABLE_RULE = re.compile(r"\|?[ \t]*:?-+:?[ \t]*(\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_ONLY_MARKS = re.compile(r"[ \t]*([`~*_#>|=+:-]{1,40}|\d{1,9}[.)]?)[ \t]*")
 
 
 class Block(msgspec.Struct, frozen=True, kw_only=True):
     """One block: the `source` it was made from, exactly, and the `body` of it that is to be shown.
 
     `indent` counts the columns of the list items around it. A block that is `resumed` goes on
-    with the one before; a resumed table brings its `header` again.
+    with the one before; a resumed table has its `header` again.
     """
 
     source: str
     body: str
-    kind: BlockKind = "prose"
+    kind: BlockKind
     indent: int = 0
     marker: str = ""
     language: str = ""
@@ -43,42 +34,87 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     resumed: bool = False
 
 
-class _Fence(msgspec.Struct, frozen=True):
-    mark: str
-    indent: int
-    language: str
-    marker: str = ""
+class _OpenBlock:
+    """The block that is being written: its lines so far, after the blank lines before it."""
 
-    def closed_by(self, line: str) -> bool:
-        text = line.strip()
-        return (
-            len(text) >= len(self.mark)
-            and set(text) == {self.mark[0]}
-            and (_indent(line) - self.indent < 4 or not line.strip())
+    def __init__(self, kind: BlockKind, blanks: list[str], indent: int) -> None:
+        self.kind = kind
+        self.lines = blanks
+        self.blanks = len(blanks)
+        self.indent = indent
+        self.marker = ""
+        self.text_indent = indent
+        self.header = ""
+        self.fence: Fence | None = None
+        self.fence_closed = False
+        self.resumed = False
+        self.size = 0
+
+    def __copy__(self) -> "_OpenBlock":
+        twin = object.__new__(_OpenBlock)
+        vars(twin).update(vars(self), lines=list(self.lines))
+        return twin
+
+    def append(self, line: str) -> None:
+        self.lines.append(line)
+        self.size += len(line)
+
+    @property
+    def only_line(self) -> str:
+        """The line it consists of, as long as there is just one."""
+        return self.lines[-1] if len(self.lines) == self.blanks + 1 else ""
+
+    def exceeds(self, block_size: int, code_lines: int) -> bool:
+        lines = len(self.lines) - self.blanks
+        return self.size >= block_size or (self.fence is not None and lines > code_lines)
+
+    def finished(self) -> Block:
+        return Block(
+            source="".join(self.lines),
+            body=self._body(),
+            kind=self.kind,
+            indent=self.indent,
+            marker=self.marker,
+            language=self.fence.language if self.fence else "",
+            header=self.header if self.resumed else "",
+            resumed=self.resumed,
         )
+
+    def continuation(self) -> "_OpenBlock":
+        """The block that goes on with this one after it was given out."""
+        kind: BlockKind = "prose" if self.kind in ("item", "heading") else self.kind
+        twin = _OpenBlock(kind, [], self.text_indent)
+        twin.header, twin.fence, twin.resumed = self.header, self.fence, True
+        return twin
+
+    def _body(self) -> str:
+        lines = [line.rstrip("\r\n") for line in self.lines[self.blanks :]]
+        if self.fence is not None:
+            lines = lines[not self.resumed : len(lines) - self.fence_closed]
+            return "\n".join(rules.dedent(line, self.fence.indent) for line in lines)
+        if self.kind == "item" and lines:
+            first = rules.item_of(lines[0]).text
+            return "\n".join((first, *(rules.dedent(line, self.text_indent) for line in lines[1:]))).rstrip()
+        return "\n".join(rules.dedent(line, self.indent) for line in lines).rstrip()
 
 
 class BlockSplitter:
-    """Feed it text; it gives back each block once, as soon as the block is complete."""
+    """Takes text as it comes, and gives back each block once, as soon as it is complete."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, block_size: int = BLOCK_SIZE, code_lines: int = CODE_LINES) -> None:
+        self._block_size = block_size
+        self._code_lines = code_lines
         self._partial: list[str] = []
         self._partial_size = 0
         self._midline = False
-        self._lines: list[str] = []
-        self._size = 0
-        self._kind: BlockKind | None = None
-        self._resumed = False
+        self._blanks: list[str] = []
+        self._open: _OpenBlock | None = None
         self._containers: list[int] = []
-        self._indent = 0
-        self._marker = ""
-        self._header = ""
-        self._fence: _Fence | None = None
 
     @property
     def rest(self) -> str:
         """The text that is not part of a finished block yet."""
-        return "".join((*self._lines, *self._partial))
+        return "".join((*self._blanks, *(self._open.lines if self._open else ()), *self._partial))
 
     def feed(self, text: str) -> list[Block]:
         """Take more text; the blocks that it completed."""
@@ -100,164 +136,123 @@ class BlockSplitter:
         """The text has ended: what was open becomes a block as it is."""
         done: list[Block] = []
         if self._partial:
-            self._take_line(done)
-        if self._lines:
-            self._finish(done)
+            self._take_line(done, last=True)
+        if self._open is not None:
+            self._finish(self._open, done)
+        self._give_blanks(done)
         return done
 
     def preview(self) -> list[Block]:
-        """How the open rest would look if the text ended now, without ending it.
+        """How the rest would look if the text ended now, without ending it.
 
         A last line of nothing but marks is left out, and an emphasis that is still open is
-        closed, because both would change their look with the next word.
+        closed: both would change their look with the next word.
         """
-        twin = copy.copy(self)
-        twin._lines, twin._containers = list(self._lines), list(self._containers)
-        twin._partial = [] if _ONLY_MARKS.fullmatch("".join(self._partial)) else list(self._partial)
-        blocks = twin.close()
+        blocks = copy.copy(self).close()
         if blocks and blocks[-1].kind not in ("code", "rule"):
-            blocks[-1] = msgspec.structs.replace(blocks[-1], body=_settled(blocks[-1].body))
+            blocks[-1] = msgspec.structs.replace(blocks[-1], body=rules.settled(blocks[-1].body))
         return blocks
+
+    def __copy__(self) -> "BlockSplitter":
+        twin = object.__new__(BlockSplitter)
+        partial = [] if rules.only_marks("".join(self._partial)) else list(self._partial)
+        vars(twin).update(vars(self), _partial=partial, _open=copy.copy(self._open))
+        vars(twin).update(_blanks=list(self._blanks), _containers=list(self._containers))
+        return twin
 
     def _cut_of_long_line(self, text: str, start: int, stop: int) -> int:
         """Where a line that is too long must be cut within text[start:stop], or 0."""
         line_start = start - self._partial_size
-        last = line_start + 2 * BLOCK_SIZE
-        space = text.find(" ", max(start, line_start + BLOCK_SIZE), min(stop, last))
+        last = line_start + 2 * self._block_size
+        space = text.find(" ", max(start, line_start + self._block_size), min(stop, last))
         if space >= 0:
             return space + 1
         return last if last <= stop else 0
 
-    def _take_line(self, done: list[Block]) -> None:
+    def _take_line(self, done: list[Block], *, last: bool = False) -> None:
         line = "".join(self._partial)
         self._partial, self._partial_size = [], 0
-        resumed_line, self._midline = self._midline, not line.endswith("\n")
-        if resumed_line:
-            self._append(line)
-        elif self._fence is not None:
-            self._take_code(line, self._fence, done)
+        rest_of_line, self._midline = self._midline, not (last or line.endswith("\n"))
+        block = self._open
+        if rest_of_line and block is not None:
+            block.append(line)
+        elif block is not None and block.fence is not None:
+            block.append(line)
+            block.fence_closed = not self._midline and block.fence.closed_by(line)
+            if block.fence_closed:
+                self._finish(block, done)
         elif not line.strip():
             self._take_blank(line, done)
         else:
             self._take_text(line, done)
-        if self._kind is not None and self._too_long():
-            self._finish(done, goes_on=True)
-
-    def _too_long(self) -> bool:
-        return self._size >= BLOCK_SIZE or (self._fence is not None and len(self._lines) > CODE_LINES)
-
-    def _take_code(self, line: str, fence: _Fence, done: list[Block]) -> None:
-        self._append(line)
-        if fence.closed_by(line):
-            self._finish(done)
+        if self._open is not None and self._open.exceeds(self._block_size, self._code_lines):
+            self._finish(self._open, done, goes_on=True)
 
     def _take_blank(self, line: str, done: list[Block]) -> None:
-        has_text = bool(self._lines) and self._kind is not None
-        self._append(line)
-        if has_text:
-            self._finish(done)
+        if self._open is not None and self._open.lines:
+            self._open.append(line)
+            self._finish(self._open, done)
         else:
-            self._kind, self._resumed = None, False
+            self._open = None
+            self._blanks.append(line)
+            if len(self._blanks) > self._code_lines:
+                self._give_blanks(done)
 
     def _take_text(self, line: str, done: list[Block]) -> None:
-        content = line.rstrip("\r\n")
-        if self._kind is not None and self._goes_on(content):
-            self._append(line)
+        if self._open is not None and self._belongs(line, self._open):
+            self._open.append(line)
             return
-        if self._kind is not None:
-            self._finish(done)
-        self._leave_containers(_indent(content))
-        self._begin(content)
-        self._append(line)
-        if self._kind in ("heading", "rule"):
-            self._finish(done)
+        if self._open is not None:
+            self._finish(self._open, done)
+        self._open = self._begun(line)
+        self._open.append(line)
+        if self._open.kind in ("heading", "rule") and not self._midline:
+            self._finish(self._open, done)
 
-    def _goes_on(self, content: str) -> bool:
-        """Whether a line belongs to the open block. May find out that the block is a table."""
-        text = content.lstrip()
-        if self._is_table_rule(text):
-            self._kind = "table"
-            self._header = "".join(self._lines).lstrip("\r\n") + content + "\n"
+    def _belongs(self, line: str, block: _OpenBlock) -> bool:
+        """Whether a line is part of the open block; it may turn the block into a table."""
+        if block.kind == "prose" and rules.divides_table(block.only_line, line):
+            block.kind = "table"
+            block.header = f"{block.only_line.strip()}\n{line.strip()}\n"
             return True
-        opener = self._opener(content)
-        if opener == "quote":
-            return self._kind == "quote"
-        if opener == "rule":
-            return self._kind == "prose" and _UNDERLINE.match(text) is not None
-        if opener == "item" and self._kind == "prose" and not self._containers:
-            found = _ITEM.match(text)
-            return found is not None and (not found[2] or found[1][:-1] not in ("", "1"))
-        return opener == "prose"
+        match rules.opener(line, self._containers):
+            case "prose":
+                return True
+            case "quote":
+                return block.kind == "quote"
+            case "rule":
+                return block.kind == "prose" and rules.underlines(line)
+            case "item":
+                in_text = block.kind == "prose" and not self._containers
+                return in_text and not rules.interrupts_paragraph(line)
+            case _:
+                return False
 
-    def _is_table_rule(self, text: str) -> bool:
-        written = [line for line in self._lines if line.strip()]
-        return (
-            self._kind == "prose"
-            and len(written) == 1
-            and "|" in written[0]
-            and "|" in text
-            and _TABLE_RULE.match(text) is not None
-        )
-
-    def _opener(self, content: str) -> BlockKind:
-        """What a line would begin if it stood by itself."""
-        text = content.lstrip()
-        indent = _indent(content)
-        inner = max((column for column in self._containers if column <= indent), default=0)
-        if indent - inner >= 4:
-            return "prose"
-        if _FENCE.match(text):
-            return "code"
-        if _HEADING.match(text):
-            return "heading"
-        if _RULE.match(text):
-            return "rule"
-        if _ITEM.match(text):
-            return "item"
-        return "quote" if text.startswith(">") else "prose"
-
-    def _leave_containers(self, indent: int) -> None:
+    def _begun(self, line: str) -> _OpenBlock:
+        """A new block for a line that begins one."""
+        indent = rules.indent_of(line)
         while self._containers and indent < self._containers[-1]:
             self._containers.pop()
+        kind = rules.opener(line, self._containers)
+        block = _OpenBlock(kind, self._blanks, self._containers[-1] if self._containers else 0)
+        self._blanks = []
+        if kind == "item":
+            item = rules.item_of(line)
+            block.marker, block.text_indent = item.marker, indent + item.width
+            self._containers.append(block.text_indent)
+            block.fence = rules.fence_of(item.text, block.text_indent)
+            block.kind = "code" if block.fence else "item"
+        elif kind == "code":
+            block.fence = rules.fence_of(line, indent)
+        return block
 
-    def _begin(self, content: str) -> None:
-        """Open a block with its first line."""
-        text = content.lstrip()
-        self._kind = self._opener(content)
-        self._indent = self._containers[-1] if self._containers else 0
-        self._marker = self._header = ""
-        self._resumed = False
-        if self._kind == "item":
-            found = _ITEM.match(text)
-            self._marker = found[1] if found else ""
-            width = len(found[0]) if found and 1 <= len(found[2]) <= 4 else len(self._marker) + 1
-            self._containers.append(_indent(content) + width)
-            text = text[len(self._marker) :].lstrip()
-        if found := _FENCE.match(text):
-            if self._kind in ("code", "item"):
-                self._kind = "code"
-                inner = self._containers[-1] if self._marker else _indent(content)
-                self._fence = _Fence(found[1], inner, found[2], self._marker)
+    def _finish(self, block: _OpenBlock, done: list[Block], *, goes_on: bool = False) -> None:
+        """Give the open block out; `goes_on` when what follows is its continuation."""
+        if block.lines:
+            done.append(block.finished())
+        self._open = block.continuation() if goes_on else None
 
-    def _append(self, line: str) -> None:
-        self._lines.append(line)
-        self._size += len(line)
-
-    def _finish(self, done: list[Block], *, goes_on: bool = False) -> None:
-        """Give out what is open; what comes next is its continuation if it `goes_on`."""
-        if self._lines:
-            done.append(self._block())
-        closed = self._fence is not None and len(self._lines) > (not self._resumed)
-        if self._fence is not None and not goes_on and closed:
-            self._fence = None
-        self._lines, self._size = [], 0
-        self._resumed = goes_on
-        if not goes_on:
-            self._kind = None
-
-    def _block(self) -> Block:
-        source = "".join(self._lines)
-        lines = [line.rstrip("\r\n") for line in self._lines]
-        while lines and not lines[0].strip():
-            lines.pop(0)
-        return Block(source=source, body="")
+    def _give_blanks(self, done: list[Block]) -> None:
+        if self._blanks:
+            done.append(Block(source="".join(self._blanks), body="", kind="prose"))
+            self._blanks = []

@@ -8,15 +8,12 @@ out; what they can see stays as it is. Nothing here knows what the text means.
 import re
 from urllib.parse import urlsplit
 
-_STRING_LIMIT = 4096
 _ESCAPE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"
-    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,%d}(?:\x07|\x1b\\|\x9c)"
-    r"|\x1b[ -/]*[0-~]" % _STRING_LIMIT
+    r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]{0,4096}(?:\x07|\x1b\\|\x9c)"
+    r"|\x1b[ -/]*[0-~]"
 )
-_UNFINISHED_ESCAPE = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\x9c\n]{0,%d}\x1b?|[ -/]*)\Z" % _STRING_LIMIT
-)
+_UNFINISHED_ESCAPE = re.compile(r"\x1b(?:\[[0-?]*[ -/]*|[\]PX^_][^\x07\x1b\x9c\n]{0,4096}\x1b?|[ -/]*)\Z")
 _COLOUR = re.compile(r"\x1b\[([0-9;:]*)m")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTROL_BUT_ESCAPE = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")

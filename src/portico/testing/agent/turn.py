@@ -7,7 +7,7 @@ import time
 from queue import Empty
 
 from portico.testing.agent import files
-from portico.testing.agent.wire import error_object
+from portico.testing.agent.wire import error_object, params_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Turn:
         self.wire = agent.wire
         self.request_id: object = message["id"]
         self.method: str = message["method"]
-        self.params: Json = message.get("params") or {}
+        self.params = params_of(message)
         self.cancel = threading.Event()
         self.withdrawn = False
         self.session: Session | None = None
@@ -68,8 +68,7 @@ class Turn:
                 self.run(steps)
                 self.check()
             except Cancelled:
-                self._stoppable = False
-                self.run(self.agent.script.get("on_cancel", []))
+                self.run_to_the_end(self.agent.script.get("on_cancel", []))
                 self._finish_cancelled()
         except Refused as refused:
             self.answer(error=refused.error)
@@ -84,6 +83,12 @@ class Turn:
             if self.session is not None:
                 self.session.save()
 
+    def run_to_the_end(self, steps: list[Json]) -> None:
+        """Steps that belong to the stopping itself, and so are not stopped."""
+        stoppable, self._stoppable = self._stoppable, False
+        self.run(steps)
+        self._stoppable = stoppable
+
     def answer(self, *, result: object = None, error: object = None) -> None:
         # The client may prompt again the moment it reads this, so the session is free before.
         self.agent.release(self)
@@ -91,7 +96,7 @@ class Turn:
         self.wire.respond(self.request_id, result=self.result if result is None else result, error=error)
 
     def _finish_cancelled(self) -> None:
-        if self.withdrawn:
+        if self.withdrawn and not self.answered:
             raise Refused(REQUEST_CANCELLED, "Request cancelled")
         self.result = {"stopReason": "cancelled"}
 
@@ -140,8 +145,9 @@ class Turn:
     def rest(self, seconds: float) -> None:
         """Let time pass, until it has or the turn is stopped."""
         until = time.monotonic() + seconds
+        pause = self.cancel.wait if self._stoppable else time.sleep
         while (left := until - time.monotonic()) > 0:
-            self.cancel.wait(min(left, LOOK_UP)) if self._stoppable else time.sleep(min(left, LOOK_UP))
+            pause(min(left, LOOK_UP))
             self.agent.leave_if_alone()
             self.check()
 

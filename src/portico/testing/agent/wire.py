@@ -26,7 +26,12 @@ def encode(message: object) -> bytes:
 
 
 def error_object(code: int, message: str, data: object = None) -> Json:
-    return {"code": code, "message": message} if data is None else {"code": code, "message": message, "data": data}
+    return {"code": code, "message": message} | ({} if data is None else {"data": data})
+
+
+def params_of(message: Json) -> Json:
+    params = message.get("params")
+    return params if isinstance(params, dict) else {}
 
 
 class Wire:
@@ -69,9 +74,12 @@ class Wire:
         """Send a request and return where its answer will be put: more than one, if more than one comes."""
         if request_id is None:
             request_id = next(self._numbers)
-        answers = self._waiting.setdefault(request_id, SimpleQueue())
+        answers = self.answers_to(request_id)
         self.send({"jsonrpc": "2.0", "id": request_id, "method": method, "params": params})
         return answers
+
+    def answers_to(self, request_id: object) -> SimpleQueue[Json]:
+        return self._waiting.setdefault(request_id, SimpleQueue())
 
     def settle(self, message: Json) -> None:
         answers = self._waiting.get(message.get("id"))
@@ -87,6 +95,7 @@ class Wire:
             return
         # Bytes that are not UTF-8 become lone surrogates, which JSON can carry and a reader can undo.
         records = (
-            json.dumps({"direction": direction, "line": piece.decode("utf-8", "surrogateescape")}) for piece in pieces
+            json.dumps({"direction": direction, "line": piece.decode("utf-8", "surrogateescape")})
+            for piece in pieces
         )
         files.append(self._transcript, "".join(f"{record}\n" for record in records).encode())

@@ -1,0 +1,127 @@
+"""Names of agents and how each is started: the built-in one, those known to speak ACP, the user's own.
+
+A known agent is taken from PATH; without it, npm's `npx` fetches and runs its package where there is one.
+"""
+
+import difflib
+import shlex
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path, PurePath
+
+import msgspec
+
+from portico.config.settings import AgentSetting
+from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
+from portico.rpc.programs import CannotRun, find_program
+from portico.sessions.ports import AgentSpec
+
+PORTER = "porter"
+
+
+class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
+    """A program that speaks ACP: its name on PATH, its arguments, and its npm package if it has one."""
+
+    name: str
+    program: str
+    args: tuple[str, ...] = ()
+    package: str | None = None
+
+    @property
+    def install_hint(self) -> str:
+        if self.package is None:
+            return f"Install {self.program} and have it on PATH."
+        return f"Install it: npm install --global {self.package}"
+
+
+KNOWN_AGENTS = (
+    KnownAgent(name="claude", program="claude-agent-acp", package="@agentclientprotocol/claude-agent-acp"),
+    KnownAgent(name="codex", program="codex-acp", package="@agentclientprotocol/codex-acp"),
+    KnownAgent(name="copilot", program="copilot", args=("--acp",), package="@github/copilot"),
+    KnownAgent(name="gemini", program="gemini", args=("--acp",), package="@google/gemini-cli"),
+    KnownAgent(name="goose", program="goose", args=("acp",)),
+    KnownAgent(name="opencode", program="opencode", args=("acp",), package="opencode-ai"),
+    KnownAgent(name="qwen", program="qwen", args=("--acp",), package="@qwen-code/qwen-code"),
+)
+
+
+class AgentRegistry:
+    """Resolves names to commands. `python` runs the built-in agent; `custom` comes from the settings."""
+
+    def __init__(
+        self, *, python: str, environ: Mapping[str, str], custom: Mapping[str, AgentSetting] | None = None
+    ) -> None:
+        self._python = python
+        self._environ = dict(environ)
+        self._custom = dict(custom or {})
+        self._known = {agent.name: agent for agent in KNOWN_AGENTS}
+
+    def names(self) -> list[str]:
+        """Every name that can be resolved: the built-in agent, the user's own, then the known ones."""
+        return list(dict.fromkeys((PORTER, *self._custom, *self._known)))
+
+    def resolve(self, name: str) -> AgentSpec:
+        """How to start the named agent. AgentNotFound when nobody has that name."""
+        if name in self._custom:
+            setting = self._custom[name]
+            return AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
+        if name == PORTER:
+            # The folder being worked on must not stand first among Python's places to import from.
+            return AgentSpec(name=PORTER, command=(self._python, "-P", "-m", "portico", "agent"))
+        if name in self._known:
+            known = self._known[name]
+            return AgentSpec(name=name, command=self._command(known), install_hint=known.install_hint)
+        raise AgentNotFound(
+            f"There is no agent called “{name}”.",
+            suggestion=f"{_did_you_mean(name, self.names())}Agents: {', '.join(self.names())}.",
+            details=ErrorDetails(agent=name),
+        )
+
+    def find(self, name: str) -> str | None:
+        """The program that would run for a name, if it is on this machine."""
+        try:
+            return self._find(self.resolve(name).command[0])
+        except CannotRun:
+            return None
+
+    def parse_command(self, text: str) -> AgentSpec:
+        """The agent that a whole command line starts, named after its program."""
+        try:
+            words = shlex.split(text, posix=sys.platform != "win32")
+        except ValueError as error:
+            raise InvalidInput(
+                f"The agent's command cannot be understood: {error}.",
+                suggestion="Put arguments with spaces in quotes, and close every quote.",
+            ) from error
+        if not words:
+            raise InvalidInput(
+                "The agent's command is empty.", suggestion='Give a program: --agent-command "my-agent --acp"'
+            )
+        name = PurePath(words[0]).stem or words[0]
+        by_program = {agent.program: agent.install_hint for agent in KNOWN_AGENTS}
+        return AgentSpec(name=name, command=tuple(words), install_hint=by_program.get(words[0]))
+
+    def _command(self, agent: KnownAgent) -> tuple[str, ...]:
+        try:
+            return (self._find(agent.program), *agent.args)
+        except CannotRun:
+            return self._npx(agent) or (agent.program, *agent.args)
+
+    def _npx(self, agent: KnownAgent) -> tuple[str, ...] | None:
+        home = self._environ.get("HOME") or self._environ.get("USERPROFILE")
+        if agent.package is None or not home:
+            return None
+        try:
+            npx = self._find("npx")
+        except CannotRun:
+            return None
+        # Without a prefix elsewhere, packages and npm settings of the folder being worked on would win.
+        return (npx, "--yes", "--prefix", home, agent.package, *agent.args)
+
+    def _find(self, program: str) -> str:
+        return find_program(program, cwd=Path.cwd(), environ=self._environ)
+
+
+def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
+    return f"Did you mean “{close[0]}”? " if close else ""

@@ -1,0 +1,89 @@
+"""How a failure leaves the program: one helpful line for people, one JSON object for programs.
+
+What has no name of its own is a fault of ours: its traceback goes to the log, and the reader gets
+a trace id to find it by.
+"""
+
+import logging
+import os
+import sys
+from logging.handlers import RotatingFileHandler
+
+import msgspec
+
+from portico.config.paths import state_folder
+from portico.domain.errors import DeveloperMustAct, ErrorCode, PorticoError
+
+log = logging.getLogger("portico")
+
+
+class Diagnostics(msgspec.Struct, frozen=True):
+    error_code: ErrorCode
+    suggestion: str | None
+    trace_id: str
+    exit_code: int
+
+
+class Failed(msgspec.Struct, frozen=True):
+    error: str
+    diagnostics: Diagnostics
+    status: str = "failed"
+
+
+def report(error: Exception, *, api: bool) -> int:
+    """Tell what went wrong and return the exit code."""
+    trace_id = os.urandom(8).hex()
+    if isinstance(error, BrokenPipeError):
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
+        return 2
+    if not isinstance(error, PorticoError):
+        write_log(error, trace_id)
+        error = DeveloperMustAct(
+            f"Portico failed where it should not: {type(error).__name__}: {error}",
+            suggestion=f"Please report this with trace id {trace_id}; details are in {log_file()}.",
+        )
+    if api:
+        print(failed_object(error, trace_id))
+    else:
+        print(f"portico: {error.message}", file=sys.stderr)
+        if error.suggestion:
+            print(f"  {error.suggestion}", file=sys.stderr)
+        if error.details.stderr:
+            print(f"  Its last words:\n{_indented(error.details.stderr)}", file=sys.stderr)
+    return int(error.exit_code)
+
+
+def failed_object(error: PorticoError, trace_id: str) -> str:
+    diagnostics = Diagnostics(error.code, error.suggestion, trace_id, int(error.exit_code))
+    return msgspec.json.encode(Failed(error.message, diagnostics)).decode()
+
+
+def log_file() -> str:
+    return str(state_folder(os.environ) / "portico.log")
+
+
+def write_log(error: BaseException, trace_id: str) -> None:
+    """Keep the traceback of an unforeseen failure where its finder can read it."""
+    configure_log()
+    log.error("trace %s", trace_id, exc_info=error)
+
+
+def configure_log() -> None:
+    """Send the program's own log to a file; nothing of it reaches the terminal."""
+    if log.handlers:
+        return
+    log.propagate = False
+    try:
+        folder = state_folder(os.environ)
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        handler: logging.Handler = RotatingFileHandler(
+            log_file(), maxBytes=1_000_000, backupCount=2, delay=True
+        )
+    except OSError:
+        handler = logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
+    log.addHandler(handler)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines()[-12:])

@@ -1,0 +1,73 @@
+"""Builds a host for a command: the real store, agents, editor and clock behind the session service."""
+
+import os
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from portico import __version__
+from portico.agents.processes import LocalAgents
+from portico.cli.clock import SystemClock
+from portico.cli.failures import configure_log
+from portico.config.paths import state_folder
+from portico.editors.local import LocalEditors
+from portico.rpc.connection import Tap
+from portico.rpc.tap import FileTap
+from portico.sessions.ports import Ports
+from portico.sessions.service import SessionService
+from portico.store.sqlite import SqliteStore
+
+TAP_VARIABLE = "PORTICO_TAP"
+
+
+class Host:
+    """A session service with the store it stands on."""
+
+    def __init__(self, service: SessionService, store: SqliteStore) -> None:
+        self.service = service
+        self.store = store
+
+
+@asynccontextmanager
+async def open_host(environ: Mapping[str, str]) -> AsyncIterator[Host]:
+    """A host that has recovered what died, and that ends everything it started."""
+    configure_log()
+    store = SqliteStore(state_folder(environ))
+    await store.open()
+    try:
+        ports = Ports(
+            store=store,
+            agents=LocalAgents(environ),
+            editors=LocalEditors(environ),
+            clock=SystemClock(),
+            tap=client_tap(environ),
+            version=__version__,
+        )
+        service = SessionService(ports)
+        await service.recover()
+        try:
+            yield Host(service, store)
+        finally:
+            await service.close()
+    finally:
+        await store.close()
+
+
+def client_tap(environ: Mapping[str, str]) -> Callable[[str], Tap] | None:
+    """A tap for each connection to an agent, if PORTICO_TAP names a folder for it."""
+    folder = environ.get(TAP_VARIABLE)
+    if not folder:
+        return None
+
+    def tap(agent: str) -> Tap:
+        name = "".join(letter if letter.isalnum() else "-" for letter in agent)
+        path = Path(folder) / f"{os.getpid()}-client-{name}.ndjson"
+        return FileTap(path, connection=agent, role="client", environ=environ)
+
+    return tap
+
+
+def python_program() -> str:
+    """The interpreter that runs this, for agents that are part of Portico."""
+    return sys.executable

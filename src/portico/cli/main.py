@@ -1,0 +1,69 @@
+"""The `portico` program: finds the command, runs it, and turns every failure into words and a code.
+
+Commands are imported when they are called, so that the quick ones stay quick.
+"""
+
+import sys
+from importlib import import_module
+
+COMMANDS = {
+    "exec": "send one prompt to an agent and stream what happens",
+    "chat": "talk to an agent in the terminal",
+    "sessions": "list, show, export and delete conversations",
+    "agent": "Porter, the built-in agent, on standard input and output (ACP)",
+    "doctor": "check this installation and say what is missing",
+    "schema": "print the JSON Schema of the event stream",
+    "version": "print the version",
+}
+_ALIASES = {"--version": "version", "-V": "version"}
+_HELP = ("help", "--help", "-h")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run one command and return its exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    leading = [word for word in words[:1] if word == "--api"]
+    rest = words[len(leading) :]
+    if not rest or rest[0] in _HELP:
+        print(overview())
+        return 0
+    name = _ALIASES.get(rest[0], rest[0])
+    try:
+        if name not in COMMANDS:
+            raise _unknown(name)
+        command = import_module(f"portico.cli.{name}")
+        code: int = command.run([*rest[1:], *leading])
+    except KeyboardInterrupt:
+        return 1
+    except Exception as error:  # noqa: BLE001 - the one place where a failure becomes words and an exit code
+        from portico.cli.failures import report
+
+        return report(error, api="--api" in words)
+    return code
+
+
+def overview() -> str:
+    """What there is, for somebody who typed nothing."""
+    width = max(map(len, COMMANDS))
+    lines = [f"  {name:<{width}}  {purpose}" for name, purpose in COMMANDS.items()]
+    return "\n".join(
+        [
+            "Portico stands between you and any coding agent.",
+            "",
+            "usage: portico COMMAND [--api] …",
+            "",
+            *lines,
+            "",
+            "portico COMMAND --help tells more. Start with: portico chat",
+        ]
+    )
+
+
+def _unknown(name: str) -> Exception:
+    from difflib import get_close_matches
+
+    from portico.domain.errors import InvalidInput
+
+    near = get_close_matches(name, COMMANDS, n=1)
+    hint = f"Did you mean portico {near[0]}?" if near else "See them all with: portico --help"
+    return InvalidInput(f"There is no command {name!r}.", suggestion=hint)

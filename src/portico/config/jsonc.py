@@ -1,0 +1,23 @@
+"""JSON with comments and trailing commas, as people write settings by hand."""
+
+import re
+
+_TOKEN = re.compile(
+    r"""
+    (?P<string>"(?:\\.|[^"\\])*")
+  | (?P<comment>//[^\n]*|/\*.*?\*/)
+  | (?P<comma>,)(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+
+
+def to_json(text: str) -> str:
+    """The same document as plain JSON. Line breaks stay, so an error's line is still right."""
+    return _TOKEN.sub(_replacement, text)
+
+
+def _replacement(found: re.Match[str]) -> str:
+    if found["string"]:
+        return found["string"]
+    return re.sub(r"[^\n]", " ", found[0])

@@ -1,0 +1,119 @@
+"""The NDJSON door: a session's events as one JSON object a line, for programs to read.
+
+Every line is an event of the log under its own `seq`. Two go by another name here, because they
+close the stream: `turn_ended` is `result`, with the whole answer, and the change of state that
+follows it is `done`, with the exit code.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+from portico.domain.events import PAYLOADS, AnyPayload, Event, StateChanged, TurnEnded
+from portico.doors.outcome import Outcome
+from portico.sessions.service import ends_turn
+
+PROTOCOL = 1
+
+
+class Result(TurnEnded, frozen=True):
+    """The end of a turn with its whole answer."""
+
+    text: str = ""
+
+
+class Done(StateChanged, frozen=True):
+    """The last line of a stream."""
+
+    exit_code: int = 0
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    protocol: int = PROTOCOL
+    type: str
+    session_id: str
+    seq: int
+    turn_id: str | None
+    timestamp: str
+    payload: AnyPayload | Result | Done
+
+
+class NdjsonStream:
+    """Turns events into lines; remembers what it needs for the closing two."""
+
+    def __init__(self) -> None:
+        self.outcome = Outcome()
+        self._encoder = msgspec.json.Encoder()
+
+    def line(self, event: Event) -> bytes:
+        self.outcome.take(event.payload)
+        kind, payload = self._named(event)
+        line = Line(
+            type=kind,
+            session_id=event.session_id,
+            seq=event.seq,
+            turn_id=event.turn_id,
+            timestamp=event.timestamp,
+            payload=payload,
+        )
+        return self._encoder.encode(line) + b"\n"
+
+    def _named(self, event: Event) -> tuple[str, AnyPayload | Result | Done]:
+        payload = event.payload
+        if isinstance(payload, TurnEnded):
+            return "result", Result(**_fields(payload), text=self.outcome.text)
+        if isinstance(payload, StateChanged) and ends_turn(event):
+            return "done", Done(**_fields(payload), exit_code=int(self.outcome.exit_code))
+        return event.kind, payload
+
+
+def stream_schema() -> dict[str, Any]:
+    """The JSON Schema of one line of the stream."""
+    kinds: dict[str, type[msgspec.Struct]] = {
+        kind: payload for kind, payload in PAYLOADS.items() if payload is not TurnEnded
+    }
+    kinds |= {"result": Result, "done": Done}
+    references, definitions = msgspec.json.schema_components(
+        kinds.values(), ref_template="#/$defs/{name}", schema_hook=_raw_schema
+    )
+    lines = [_line_schema(kind, reference) for kind, reference in zip(kinds, references, strict=True)]
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Portico event stream",
+        "description": "One line of `portico exec --json-stream`.",
+        "oneOf": lines,
+        "$defs": definitions,
+    }
+
+
+def _line_schema(kind: str, payload: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "protocol": {"const": PROTOCOL},
+            "type": {"const": kind},
+            "sessionId": {"type": "string"},
+            "seq": {"type": "integer", "minimum": 1},
+            "turnId": {"type": ["string", "null"]},
+            "timestamp": {"type": "string", "format": "date-time"},
+            "payload": payload,
+        },
+        "required": ["protocol", "type", "sessionId", "seq", "turnId", "timestamp", "payload"],
+        "additionalProperties": False,
+    }
+
+
+def _raw_schema(kind: type) -> dict[str, Any]:
+    if kind is msgspec.Raw:
+        return {}
+    raise NotImplementedError(f"no schema for {kind}")
+
+
+def _fields(value: msgspec.Struct) -> dict[str, Any]:
+    return dict(_items(value))
+
+
+def _items(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+    for name in value.__struct_fields__:
+        yield name, getattr(value, name)

@@ -1,0 +1,55 @@
+"""What one turn came to, folded from its events: its answer, its failure, its exit code."""
+
+from portico.domain.errors import EXIT_CODES, ExitCode
+from portico.domain.events import (
+    AnyPayload,
+    ErrorReported,
+    PermissionRequested,
+    PermissionResolved,
+    PromptSubmitted,
+    TextDelta,
+    TurnEnded,
+)
+from portico.domain.turns import TurnState
+
+
+class Outcome:
+    """Feed it every event of a turn, in order. A prompt begins it anew."""
+
+    def __init__(self) -> None:
+        self._pieces: list[str] = []
+        self._asked: dict[str, str] = {}
+        self.unanswered: list[str] = []
+        self.error: ErrorReported | None = None
+        self.ended: TurnEnded | None = None
+
+    @property
+    def text(self) -> str:
+        return "".join(self._pieces)
+
+    def take(self, payload: AnyPayload) -> None:
+        match payload:
+            case PromptSubmitted():
+                self._pieces, self._asked, self.unanswered = [], {}, []
+                self.error = self.ended = None
+            case TextDelta(text=text):
+                self._pieces.append(text)
+            case ErrorReported():
+                self.error = payload
+            case PermissionRequested(request_id=request_id, title=title):
+                self._asked[request_id] = title
+            case PermissionResolved(outcome="denied", by="nobody", request_id=request_id):
+                self.unanswered.append(self._asked.get(request_id, request_id))
+            case TurnEnded():
+                self.ended = payload
+            case _:
+                pass
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """0 for a turn that went through; a stop, or a question nobody could answer, is policy."""
+        if self.error is not None:
+            return EXIT_CODES[self.error.code]
+        if self.ended is None or self.ended.state is not TurnState.COMPLETED or self.unanswered:
+            return ExitCode.POLICY
+        return ExitCode.OK

@@ -1,0 +1,90 @@
+"""The streamed answer of an agent: finished blocks once and for good, the open one as often as needed."""
+
+import copy
+from collections.abc import Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from portico.doors.terminal.code import colour
+from portico.doors.terminal.look import DIM, GOOD, Signs
+from portico.doors.terminal.markdown import Block, BlockSplitter
+from portico.doors.terminal.prefixed import Prefixed, indented
+from portico.doors.terminal.prose import Prose
+from portico.doors.terminal.sanitize import clean
+
+_CODE_INDENT = 2
+
+
+class BlockPainter:
+    """Knows the block before, for the blank line between two and for the colours of a long fence."""
+
+    def __init__(self, signs: Signs, *, links: bool) -> None:
+        self._signs = signs
+        self._prose = Prose(signs, links=links)
+        self._before: Block | None = None
+        self._carried = ""
+
+    def paint(self, blocks: Sequence[Block]) -> list[RenderableType]:
+        """The blocks to be shown after those painted before; none for a block without text."""
+        painted: list[RenderableType] = []
+        for block in blocks:
+            if not block.body.strip():
+                continue
+            if self._gap_before(block):
+                painted.append(Text())
+            painted.append(self.paint_one(block))
+            self._before = block
+        return painted
+
+    def paint_one(self, block: Block) -> RenderableType:
+        body = self._code(block) if block.kind == "code" else self._text(block)
+        return indented(body, block.indent)
+
+    def twin(self) -> "BlockPainter":
+        """Another that goes on from here, to look ahead with."""
+        return copy.copy(self)
+
+    def _gap_before(self, block: Block) -> bool:
+        before = self._before
+        if before is None or block.resumed:
+            return False
+        if before.kind == "heading":
+            return block.kind == "heading"
+        listed = all(one.kind == "item" or (one.indent and one.kind != "code") for one in (before, block))
+        return not listed
+
+    def _code(self, block: Block) -> RenderableType:
+        text, self._carried = colour(block.body, block.language, self._carried if block.resumed else "")
+        shown = indented(text, _CODE_INDENT)
+        return self._prose.item(block.marker, shown) if block.marker else shown
+
+    def _text(self, block: Block) -> RenderableType:
+        if block.kind != "item":
+            return self._prose.render(block.header + block.body)
+        box, body = block.body[:4].lower(), block.body
+        if box in ("[ ] ", "[x] "):
+            done = box == "[x] "
+            sign = Text(f"{self._signs.done if done else self._signs.pending} ", GOOD if done else DIM)
+            return Prefixed(self._prose.render(body[4:]), sign)
+        return self._prose.item(clean(block.marker), self._prose.render(body))
+
+
+class Answer:
+    """One message of the agent as it grows."""
+
+    def __init__(self, signs: Signs, *, links: bool) -> None:
+        self._splitter = BlockSplitter()
+        self._painter = BlockPainter(signs, links=links)
+
+    def add(self, text: str) -> list[RenderableType]:
+        """What the new text has completed."""
+        return self._painter.paint(self._splitter.feed(text))
+
+    def open_part(self) -> RenderableType | None:
+        """The part that may still change, as it looks now."""
+        parts = self._painter.twin().paint(self._splitter.preview())
+        return Group(*parts) if parts else None
+
+    def close(self) -> list[RenderableType]:
+        return self._painter.paint(self._splitter.close())

@@ -1,0 +1,191 @@
+"""Facts of a session in a few words, the same for every terminal. Pure text, already safe to show."""
+
+from datetime import UTC, datetime
+from pathlib import PurePath
+
+import msgspec
+from msgspec import Raw
+
+from portico.domain.events import (
+    Notice,
+    PermissionOption,
+    PermissionRequested,
+    PermissionResolved,
+    PlanEntry,
+    TurnEnded,
+    UsageUpdated,
+)
+from portico.domain.turns import TurnState
+from portico.doors.terminal.sanitize import clean, clean_line
+
+_MINUTE = 60
+_HOUR = 60 * _MINUTE
+_DAY = 24 * _HOUR
+_VALUE_LENGTH = 400
+
+
+class _RawBlock(msgspec.Struct, rename="camel"):
+    """What of an ACP content block can be said in words."""
+
+    type: str = ""
+    text: str | None = None
+    mime_type: str | None = None
+    name: str | None = None
+    uri: str | None = None
+    resource: "_RawBlock | None" = None
+
+
+def duration(milliseconds: int) -> str:
+    seconds = milliseconds / 1000
+    if seconds < _MINUTE:
+        return f"{max(seconds, 0.1):.1f}s" if seconds < 10 else f"{seconds:.0f}s"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE:.0f}m {seconds % _MINUTE:02.0f}s"
+    return f"{seconds // _HOUR:.0f}h {seconds % _HOUR // _MINUTE:02.0f}m"
+
+
+def age(at_ms: int, now_ms: int) -> str:
+    """How long ago something was, for a narrow column."""
+    seconds = max(0, now_ms - at_ms) // 1000
+    if seconds < _MINUTE:
+        return "now"
+    if seconds < _HOUR:
+        return f"{seconds // _MINUTE}m"
+    if seconds < _DAY:
+        return f"{seconds // _HOUR}h"
+    if seconds < 30 * _DAY:
+        return f"{seconds // _DAY}d"
+    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
+
+
+def number(value: int) -> str:
+    if value < 1000:
+        return str(value)
+    if value < 999_950:
+        return f"{value / 1000:.1f}k" if value < 99_950 else f"{value / 1000:.0f}k"
+    return f"{value / 1_000_000:.1f}M"
+
+
+def counted(value: int, noun: str) -> str:
+    return f"{value} {noun}" if value == 1 else f"{value} {noun}s"
+
+
+def money(cost: float, currency: str | None) -> str:
+    digits = 2 if cost >= 0.1 or cost == 0 else 4
+    code = clean_line(currency or "USD")
+    return f"${cost:.{digits}f}" if code == "USD" else f"{cost:.{digits}f} {code}"
+
+
+def usage_facts(usage: UsageUpdated | None) -> list[str]:
+    """Tokens, share of the context, cost: whatever is known."""
+    if usage is None:
+        return []
+    facts: list[str] = []
+    if usage.input_tokens is not None or usage.output_tokens is not None:
+        facts.append(f"{number((usage.input_tokens or 0) + (usage.output_tokens or 0))} tokens")
+    if usage.used is not None and usage.size:
+        facts.append(f"{usage.used / usage.size:.0%} of context")
+    elif usage.used is not None and not facts:
+        facts.append(f"{number(usage.used)} tokens")
+    if usage.cost is not None:
+        facts.append(money(usage.cost, usage.currency))
+    return facts
+
+
+def turn_facts(ended: TurnEnded, usage: UsageUpdated | None) -> list[str]:
+    """The footer of a turn: how it ended if not well, how long it took, what it used."""
+    how = {
+        TurnState.CANCELED: ["stopped"],
+        TurnState.FAILED: ["failed"],
+        TurnState.INTERRUPTED: ["interrupted"],
+    }.get(ended.state, [])
+    if ended.stop_reason in ("max_tokens", "max_turn_requests", "refusal"):
+        how = [ended.stop_reason.replace("_", " ")]
+    tools = [counted(ended.tools_used, "tool")] if ended.tools_used else []
+    return [*how, duration(ended.duration_ms), *tools, *usage_facts(usage)]
+
+
+def notice_text(notice: Notice) -> str:
+    text = clean_line(notice.text)
+    return f"{text} (×{notice.count})" if notice.count > 1 else text
+
+
+def plan_progress(entries: tuple[PlanEntry, ...]) -> str:
+    done = sum(entry.status == "completed" for entry in entries)
+    current = next((entry.content for entry in entries if entry.status == "in_progress"), "")
+    progress = f"plan {done}/{len(entries)}"
+    return f"{progress}: {clean_line(current)}" if current else progress
+
+
+def title_text(title: str, fallback: str = "tool") -> str:
+    """A tool's title on one line; agents like to wrap it in backticks."""
+    return clean_line(title).strip("`").replace("`", "") or fallback
+
+
+def short_path(path: str, workspace: str = "", home: str = "") -> str:
+    """A path as a person would say it: relative to the workspace, or to their home folder."""
+    pure = PurePath(path)
+    if workspace and path != workspace and pure.is_relative_to(workspace):
+        return clean_line(str(pure.relative_to(workspace)))
+    if home and pure.is_relative_to(home):
+        return clean_line(str(PurePath("~") / pure.relative_to(home)))
+    return clean_line(path)
+
+
+def describe_block(raw: Raw | None) -> str:
+    """A content block that is no text, in a few words: an image, a sound, a file."""
+    if raw is None:
+        return ""
+    try:
+        block = msgspec.json.decode(raw, type=_RawBlock)
+    except msgspec.MsgspecError:
+        return "[content that cannot be shown here]"
+    resource = block.resource or block
+    facts = (block.type.replace("_", " "), resource.name, resource.uri, resource.mime_type)
+    return f"[{clean_line(' '.join(fact for fact in facts if fact))}]"
+
+
+def input_facts(raw: Raw | None) -> list[str]:
+    """What a tool is called with, as lines: the command alone if there is one, else each value by name."""
+    if raw is None:
+        return []
+    try:
+        values = msgspec.json.decode(raw)
+    except msgspec.MsgspecError:
+        return []
+    if not isinstance(values, dict):
+        return [_value(values)]
+    if command := values.get("command") or values.get("cmd"):
+        arguments = values.get("args")
+        words = command if isinstance(command, list) else [command]
+        words = words + arguments if isinstance(arguments, list) else words
+        return clean(" ".join(str(word) for word in words)).splitlines()
+    return [f"{clean_line(str(name))}: {_value(value)}" for name, value in values.items()]
+
+
+def permission_words(resolved: PermissionResolved, request: PermissionRequested | None) -> str:
+    """How a request for permission ended, and who decided."""
+    chosen = _option(request, resolved.option_id)
+    outcome = {"allowed": "Allowed", "denied": "Denied", "canceled": "Canceled"}[resolved.outcome]
+    who = {"person": "", "policy": "by a rule", "nobody": "nobody could be asked"}[resolved.by]
+    if resolved.rule:
+        who = f"by the rule {clean_line(resolved.rule)}"
+    title = title_text(request.title) if request else ""
+    return ": ".join(filter(None, (f"{outcome} ({chosen})" if chosen else outcome, title))) + (
+        f", {who}" if who else ""
+    )
+
+
+def option_name(option: PermissionOption) -> str:
+    return clean_line(option.name) or option.kind.replace("_", " ")
+
+
+def _option(request: PermissionRequested | None, option_id: str | None) -> str:
+    options = request.options if request else ()
+    return next((option_name(option) for option in options if option.option_id == option_id), "")
+
+
+def _value(value: object) -> str:
+    text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    line = clean_line(text[: 2 * _VALUE_LENGTH])
+    return line if len(line) <= _VALUE_LENGTH else line[: _VALUE_LENGTH - 1] + "…"

@@ -1,0 +1,185 @@
+"""A session as plain text, for an output that is no terminal: the answer and nothing else on one
+stream, everything about it as single lines on the other. Needs no library."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import assert_never
+
+from portico.domain.events import (
+    CommandsUpdated,
+    ConfigUpdated,
+    ErrorReported,
+    Event,
+    Notice,
+    PermissionRequested,
+    PermissionResolved,
+    PlanUpdated,
+    PromptSubmitted,
+    SessionStarted,
+    StateChanged,
+    TextDelta,
+    Thinking,
+    TitleUpdated,
+    ToolCompleted,
+    ToolStarted,
+    ToolUpdated,
+    TurnEnded,
+    UsageUpdated,
+)
+from portico.doors.terminal import phrasing
+from portico.doors.terminal.permission_keys import keyed_options
+from portico.doors.terminal.renderers import PromptEcho
+from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line
+from portico.doors.terminal.tool_view import ToolView
+
+_ERROR_TAIL = 8
+
+
+class PlainRenderer:
+    """Writes the answer with `write`, as it comes, and the rest with `error`.
+
+    When both are one `terminal`, the answer is made safe for it and notes begin on a fresh line.
+    """
+
+    def __init__(
+        self,
+        write: Callable[[str], None],
+        error: Callable[[str], None],
+        *,
+        workspace: str = "",
+        prompts: PromptEcho = "hidden",
+        terminal: bool = False,
+    ) -> None:
+        self._write = write
+        self._error = error
+        self._workspace = workspace
+        self._prompts = prompts
+        self._cleaner = StreamCleaner() if terminal else None
+        self._line_open = False
+        self._message: str | None = None
+        self._between = False
+        self._tools: dict[str, ToolView] = {}
+        self._requests: dict[str, PermissionRequested] = {}
+        self._usage: UsageUpdated | None = None
+        self._progress = ""
+
+    def render(self, event: Event) -> None:
+        match event.payload:
+            case TextDelta() as delta:
+                self._answer(delta)
+            case PromptSubmitted(text=text):
+                self._prompt(text)
+            case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
+                self._tool(tool, event.at)
+            case PlanUpdated(entries=entries):
+                self._plan(phrasing.plan_progress(entries))
+            case PermissionRequested() as request:
+                self._requests[request.request_id] = request
+                self._note(f"permission needed: {phrasing.title_text(request.title)}")
+            case PermissionResolved() as resolved:
+                request_or_none = self._requests.pop(resolved.request_id, None)
+                self._note(_lowered(phrasing.permission_words(resolved, request_or_none)))
+            case UsageUpdated() as usage:
+                self._usage = usage
+            case Notice() as notice:
+                self._note(f"{notice.level}: {phrasing.notice_text(notice)}")
+            case ErrorReported() as error:
+                self._failure(error)
+            case TurnEnded() as ended:
+                self._end_answer()
+                self._note(", ".join(phrasing.turn_facts(ended, self._usage)))
+            case (
+                SessionStarted()
+                | StateChanged()
+                | Thinking()
+                | CommandsUpdated()
+                | ConfigUpdated()
+                | TitleUpdated()
+            ):
+                pass
+            case other:
+                assert_never(other)
+
+    def tick(self) -> None:
+        """Plain text does not move."""
+
+    @contextmanager
+    def question(self, request: PermissionRequested) -> Iterator[None]:
+        for line in phrasing.input_facts(request.input):
+            self._note(f"  {line}")
+        for keyed in keyed_options(request.options):
+            letter = f" ({keyed.letter})" if keyed.letter else ""
+            self._note(f"  {keyed.number}  {phrasing.option_name(keyed.option)}{letter}")
+        yield
+
+    def finish(self) -> None:
+        self._end_answer()
+
+    def _prompt(self, text: str) -> None:
+        if self._prompts == "shown":
+            self._end_answer()
+            self._write(f"> {clean(text) if self._cleaner else text}\n\n")
+
+    def _answer(self, delta: TextDelta) -> None:
+        text = delta.text or phrasing.describe_block(delta.block)
+        if not text:
+            return
+        new_message = delta.message_id is not None and delta.message_id != self._message
+        if (self._between or new_message) and self._line_open:
+            self._write("\n\n")
+        self._between, self._message = False, delta.message_id
+        text = self._cleaner.feed(text) if self._cleaner else text
+        self._write(text)
+        self._line_open = not text.endswith("\n") if text else self._line_open
+
+    def _end_answer(self) -> None:
+        held = self._cleaner.close() if self._cleaner else ""
+        if held:
+            self._write(held)
+        if self._line_open or held:
+            self._write("\n")
+        self._line_open, self._message, self._between = False, None, False
+
+    def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted, at: int) -> None:
+        tool_id = payload.tool_id
+        view = self._tools.get(tool_id) or ToolView(tool_id=tool_id, title=clean_line(tool_id))
+        match payload:
+            case ToolStarted():
+                self._between = True
+                self._tools[tool_id] = ToolView.started(payload, at)
+            case ToolUpdated():
+                self._tools[tool_id] = view.updated(payload)
+            case ToolCompleted():
+                self._between = True
+                self._tools.pop(tool_id, None)
+                self._tool_done(view.updated(payload))
+
+    def _tool_done(self, view: ToolView) -> None:
+        state = "done" if view.success else "failed"
+        facts = [view.exit_words] if view.exit_words else []
+        facts += [phrasing.duration(view.duration_ms)] if view.duration_ms >= 100 else []
+        self._note(f"{state}: {view.title}" + (f" ({', '.join(facts)})" if facts else ""))
+        for part in view.diffs:
+            self._note(f"  changed {phrasing.short_path(part.path, self._workspace)}")
+
+    def _plan(self, progress: str) -> None:
+        if progress != self._progress:
+            self._progress = progress
+            self._note(progress)
+
+    def _failure(self, error: ErrorReported) -> None:
+        self._note(f"error: {clean_line(error.message)} [{error.code}]")
+        if error.details.suggestion:
+            self._note(f"  {clean_line(error.details.suggestion)}")
+        for line in clean(error.details.stderr or "").strip().splitlines()[-_ERROR_TAIL:]:
+            self._note(f"  | {line}")
+
+    def _note(self, line: str) -> None:
+        if self._cleaner and self._line_open:
+            self._write("\n")
+            self._line_open = False
+        self._error(f"{line}\n")
+
+
+def _lowered(words: str) -> str:
+    return words[:1].lower() + words[1:]

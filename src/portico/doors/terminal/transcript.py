@@ -1,0 +1,252 @@
+"""What has happened in a session, as things to show: those that are finished, and those under way.
+
+Folds events and draws nothing. A tool call, a thought or a plan is under way until it ends; the
+answer is finished block by block.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, assert_never
+
+import msgspec
+from rich.console import RenderableType
+
+from portico.domain.events import (
+    CommandsUpdated,
+    ConfigUpdated,
+    DiffPart,
+    ErrorReported,
+    Event,
+    Notice,
+    PermissionRequested,
+    PermissionResolved,
+    PlanEntry,
+    PlanUpdated,
+    PromptSubmitted,
+    SessionStarted,
+    StateChanged,
+    TextDelta,
+    Thinking,
+    TitleUpdated,
+    ToolCompleted,
+    ToolStarted,
+    ToolUpdated,
+    TurnEnded,
+    UsageUpdated,
+)
+from portico.domain.turns import TurnState
+from portico.doors.terminal import cards, phrasing
+from portico.doors.terminal.answer import Answer
+from portico.doors.terminal.look import Signs
+from portico.doors.terminal.renderers import PromptEcho
+from portico.doors.terminal.tool_view import ToolView
+
+_THOUGHT_SIZE = 400
+_LIVE_PLAN = 6
+_WHOLE_PLAN = 20
+
+Sort = Literal["prompt", "text", "activity", "note", "card", "plan", "footer"]
+"""Things of one sort stand close together; between two sorts is a blank line."""
+
+
+class Finished(msgspec.Struct, frozen=True):
+    """Something that will not change any more."""
+
+    sort: Sort
+    shown: tuple[RenderableType, ...]
+
+
+class _Thought(msgspec.Struct, frozen=True):
+    """The beginning and the end of a thought; what is between is not shown."""
+
+    since: int
+    head: str = ""
+    tail: str = ""
+
+    def going_on(self, text: str) -> "_Thought":
+        head = self.head if len(self.head) >= _THOUGHT_SIZE else (self.head + text)[:_THOUGHT_SIZE]
+        return _Thought(self.since, head, (self.tail + text)[-_THOUGHT_SIZE:])
+
+
+class Transcript:
+    """The state of the session's face. Feed it every event, in order."""
+
+    def __init__(self, signs: Signs, *, links: bool, prompts: PromptEcho) -> None:
+        self._signs = signs
+        self._links = links
+        self._prompts = prompts
+        self._agent = "the agent"
+        self._state = TurnState.IDLE
+        self._answer: Answer | None = None
+        self._message: str | None = None
+        self._thought: _Thought | None = None
+        self._tools: dict[str, ToolView] = {}
+        self._plan: tuple[PlanEntry, ...] = ()
+        self._usage: UsageUpdated | None = None
+        self._requests: dict[str, PermissionRequested] = {}
+        self._asked: set[str] = set()
+        self._diffs_seen: dict[str, tuple[DiffPart, ...]] = {}
+
+    @property
+    def active(self) -> bool:
+        return self._state.active
+
+    def take(self, event: Event) -> Iterator[Finished]:
+        """What an event has finished."""
+        match event.payload:
+            case TextDelta() as delta:
+                yield from self._text(delta, event.at)
+            case Thinking(text=text, block=block):
+                yield from self._close_answer()
+                thought = self._thought or _Thought(event.at)
+                self._thought = thought.going_on(text or phrasing.describe_block(block))
+            case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
+                yield from self._tool(tool, event.at)
+            case PermissionRequested() as request:
+                self._requests[request.request_id] = request
+            case PermissionResolved() as resolved:
+                yield from self._permission(resolved)
+            case PlanUpdated(entries=entries):
+                self._plan = entries
+            case UsageUpdated() as usage:
+                self._usage = usage
+            case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
+                yield from self._turn(turn, event.at)
+            case Notice() | ErrorReported() as trouble:
+                yield from self._trouble(trouble)
+            case CommandsUpdated() | ConfigUpdated() | TitleUpdated():
+                pass
+            case other:
+                assert_never(other)
+
+    def ask(self, request: PermissionRequested) -> Iterator[Finished]:
+        """A person is asked now: all that came before is closed and the question is shown."""
+        yield from self._close_answer()
+        self._asked.add(request.request_id)
+        diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
+        self._diffs_seen[request.tool_id] = diffs
+        yield Finished("card", (cards.permission(request, self._signs),))
+
+    def settle(self, at: int | None = None) -> Iterator[Finished]:
+        """Nothing more will come: close what is open."""
+        yield from self._close_answer()
+        yield from self._close_thought(at)
+        for view in self._tools.values():
+            yield Finished("activity", (cards.unfinished_tool_line(view, self._signs),))
+        self._tools.clear()
+        if self._plan:
+            yield Finished("plan", (cards.plan(self._plan, self._signs, limit=_WHOLE_PLAN),))
+        self._plan = ()
+        self._requests.clear()
+        self._diffs_seen.clear()
+
+    def open_answer(self) -> RenderableType | None:
+        return self._answer.open_part() if self._answer else None
+
+    def under_way(self, *, frame: int, now: int) -> list[tuple[Sort, list[RenderableType]]]:
+        """What is going on below the answer, now."""
+        activity: list[RenderableType] = []
+        if self._thought:
+            activity.append(cards.thought_line(self._thought.tail, self._signs, frame=frame))
+        for view in self._tools.values():
+            elapsed = max(0, now - view.started_at)
+            activity.append(cards.tool_line(view, self._signs, frame=frame, running_ms=elapsed))
+            output = cards.live_output(view)
+            activity += [output] if output else []
+        groups: list[tuple[Sort, list[RenderableType]]] = [("activity", activity)] if activity else []
+        if self._plan:
+            groups.append(("plan", [cards.plan(self._plan, self._signs, limit=_LIVE_PLAN)]))
+        return groups
+
+    def status(self) -> str:
+        """One or two words for what the turn is doing."""
+        if self._requests:
+            return "Waiting for an answer"
+        return {
+            TurnState.STARTING: f"Starting {self._agent}",
+            TurnState.RESUMING: f"Resuming {self._agent}",
+            TurnState.AWAITING: "Waiting for an answer",
+            TurnState.STREAMING: "Writing" if self._answer else "Working",
+        }.get(self._state, "Working")
+
+    def _text(self, delta: TextDelta, at: int) -> Iterator[Finished]:
+        yield from self._close_thought(at)
+        if self._message is not None and delta.message_id not in (None, self._message):
+            yield from self._close_answer()
+        self._message = delta.message_id
+        text = delta.text
+        if delta.block is not None and not text:
+            text = f"\n\n{phrasing.describe_block(delta.block)}\n\n"
+        if self._answer is None:
+            self._answer = Answer(self._signs, links=self._links)
+        yield from _of_text(self._answer.add(text))
+
+    def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted, at: int) -> Iterator[Finished]:
+        match payload:
+            case ToolStarted():
+                yield from self._close_answer()
+                yield from self._close_thought(at)
+                self._tools[payload.tool_id] = ToolView.started(payload, at)
+            case ToolUpdated():
+                self._tools[payload.tool_id] = self._known(payload.tool_id, at).updated(payload)
+            case ToolCompleted():
+                yield from self._close_answer()
+                yield self._completed(self._known(payload.tool_id, at).updated(payload))
+
+    def _completed(self, view: ToolView) -> Finished:
+        self._tools.pop(view.tool_id, None)
+        seen = self._diffs_seen.pop(view.tool_id, ())
+        detail = cards.tool_detail(view, self._signs, known_diffs=seen)
+        line = cards.tool_line(view, self._signs)
+        return Finished("activity", (line, detail) if detail else (line,))
+
+    def _known(self, tool_id: str, at: int) -> ToolView:
+        title = phrasing.title_text(tool_id)
+        return self._tools.get(tool_id) or ToolView(tool_id=tool_id, title=title, started_at=at)
+
+    def _permission(self, resolved: PermissionResolved) -> Iterator[Finished]:
+        request = self._requests.pop(resolved.request_id, None)
+        if resolved.by != "person" or resolved.request_id not in self._asked:
+            yield Finished("activity", (cards.permission_result(resolved, request, self._signs),))
+
+    def _turn(
+        self, payload: SessionStarted | PromptSubmitted | StateChanged | TurnEnded, at: int
+    ) -> Iterator[Finished]:
+        match payload:
+            case SessionStarted(agent=agent):
+                self._agent = phrasing.title_text(agent, "the agent")
+            case PromptSubmitted(text=text):
+                if self._prompts != "hidden":
+                    shown = self._prompts == "shown"
+                    yield Finished("prompt", (cards.prompt(text, self._signs),) if shown else ())
+            case StateChanged(state=state):
+                self._state = state
+                if not state.active:
+                    yield from self.settle(at)
+            case TurnEnded():
+                self._state = payload.state
+                yield from self.settle(at)
+                yield Finished("footer", (cards.footer(payload, self._usage, self._signs),))
+
+    def _trouble(self, payload: Notice | ErrorReported) -> Iterator[Finished]:
+        yield from self._close_answer()
+        match payload:
+            case Notice():
+                yield Finished("note", (cards.notice(payload, self._signs),))
+            case ErrorReported():
+                yield Finished("card", (cards.error(payload, self._signs),))
+
+    def _close_answer(self) -> Iterator[Finished]:
+        answer, self._answer, self._message = self._answer, None, None
+        if answer is not None:
+            yield from _of_text(answer.close())
+
+    def _close_thought(self, at: int | None) -> Iterator[Finished]:
+        thought, self._thought = self._thought, None
+        if thought is not None:
+            took = max(0, at - thought.since) if at is not None else 0
+            yield Finished("activity", (cards.thought_line(thought.head, self._signs, milliseconds=took),))
+
+
+def _of_text(parts: Sequence[RenderableType]) -> Iterator[Finished]:
+    if parts:
+        yield Finished("text", tuple(parts))

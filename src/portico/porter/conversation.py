@@ -1,0 +1,67 @@
+"""An open session: the folders it works in, its lists, what was allowed, and the turn that runs."""
+
+import asyncio
+
+from portico.acp import _schema as schema
+from portico.porter.files import Files
+from portico.porter.terminals import Terminals
+from portico.porter.transcripts import AnyEntry, Item, Listed, Titled, Transcript
+from portico.porter.workspace import Workspace
+
+
+class Conversation:
+    def __init__(
+        self, session_id: str, workspace: Workspace, transcript: Transcript, files: Files, terminals: Terminals
+    ) -> None:
+        self.id = session_id
+        self.workspace = workspace
+        self.transcript = transcript
+        self.files = files
+        self.terminals = terminals
+        self.title: str | None = None
+        self.plan: tuple[Item, ...] = ()
+        self.todos: tuple[Item, ...] = ()
+        # What the person allowed for the whole session. Not kept on disk: after a restart Porter asks again.
+        self.granted: set[tuple[str, str]] = set()
+        self.running: asyncio.Task[None] | None = None
+        self._calls = 0
+
+    def recall(self, entries: list[AnyEntry]) -> None:
+        """Take up what an earlier process left."""
+        for entry in entries:
+            match entry:
+                case Titled(title=title):
+                    self.title = title
+                case Listed(plan=plan, todos=todos):
+                    self.plan, self.todos = plan, todos
+                case _:
+                    self._calls += 1
+
+    def next_call_id(self) -> str:
+        """An id that no earlier call of this session has, over restarts too."""
+        self._calls += 1
+        return f"call-{self._calls}"
+
+    def set_lists(self, *, plan: tuple[Item, ...] | None = None, todos: tuple[Item, ...] | None = None) -> None:
+        self.plan = self.plan if plan is None else plan
+        self.todos = self.todos if todos is None else todos
+        self.transcript.append(Listed(plan=self.plan, todos=self.todos))
+
+    def as_plan(self) -> schema.Plan:
+        """Both lists as the one plan that the protocol knows: the steps, then what is left to do."""
+        current = next((item for item in self.plan if not item.done), None)
+        return schema.Plan(
+            entries=[
+                schema.PlanEntry(
+                    content=item.text,
+                    priority="medium",
+                    status="completed" if item.done else "in_progress" if item is current else "pending",
+                )
+                for item in (*self.plan, *self.todos)
+            ]
+        )
+
+    def stop(self) -> None:
+        """End the turn that runs, if one does."""
+        if self.running is not None:
+            self.running.cancel()

@@ -1,0 +1,144 @@
+"""Reads and writes text files for a session: through the client where it can, else on disk within the workspace."""
+
+import asyncio
+import contextlib
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Protocol
+
+from portico.acp import _schema as schema
+from portico.acp.agent import AgentEnd
+from portico.acp.ends import RESOURCE_NOT_FOUND
+from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.porter.workspace import Workspace
+from portico.rpc.messages import RpcError
+
+READ_LIMIT = 50 * 1024 * 1024
+
+# Absent on Windows, where files of these kinds are absent too.
+_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+
+
+class NoSuchFile(InvalidInput):
+    """There is nothing at that path."""
+
+
+class Reader(Protocol):
+    async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
+        """The text of a file, or of `limit` lines from `line`, which counts from one."""
+        ...
+
+
+class Writer(Protocol):
+    async def write(self, path: Path, text: str) -> None: ...
+
+
+class Files:
+    """The files of a session, each direction by whoever can do it."""
+
+    def __init__(self, reader: Reader, writer: Writer) -> None:
+        self.read = reader.read
+        self.write = writer.write
+
+    async def read_if_there(self, path: Path) -> str | None:
+        try:
+            return await self.read(path)
+        except NoSuchFile:
+            return None
+
+
+class ClientFiles:
+    """The client's view of the files, unsaved changes included. It decides what may be touched."""
+
+    def __init__(self, end: AgentEnd, session_id: str) -> None:
+        self._end = end
+        self._session_id = session_id
+
+    async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
+        request = schema.ReadTextFileRequest(
+            session_id=self._session_id, path=str(path), line=line, limit=limit
+        )
+        try:
+            text = await self._end.read_text_file(request)
+        except RpcError as error:
+            if error.code == RESOURCE_NOT_FOUND or not await asyncio.to_thread(_exists, path):
+                raise NoSuchFile(f"{path} does not exist.") from error
+            raise InvalidInput(f"{path} cannot be read: {error.message}") from error
+        ignored_the_limit = limit is not None and text.count("\n") > limit
+        return slice_lines(text, line, limit) if ignored_the_limit else text
+
+    async def write(self, path: Path, text: str) -> None:
+        request = schema.WriteTextFileRequest(session_id=self._session_id, path=str(path), content=text)
+        try:
+            await self._end.write_text_file(request)
+        except RpcError as error:
+            raise InvalidInput(f"{path} was not written: {error.message}") from error
+
+
+class DiskFiles:
+    """The files on disk, inside the session's folders only."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+
+    async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
+        return slice_lines(await asyncio.to_thread(self._read, path), line, limit)
+
+    async def write(self, path: Path, text: str) -> None:
+        await asyncio.to_thread(self._write, path, text)
+
+    def _read(self, path: Path) -> str:
+        real = self._workspace.inside(path)
+        try:
+            descriptor = os.open(real, os.O_RDONLY | _OPEN_FLAGS)
+            with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    raise InvalidInput(f"{path} is not a regular file.")
+                data = file.read(READ_LIMIT + 1)
+        except FileNotFoundError as error:
+            raise NoSuchFile(f"{path} does not exist.") from error
+        except OSError as error:
+            raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
+        if len(data) > READ_LIMIT:
+            raise InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.")
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise InvalidInput(f"{path} is not UTF-8 text; it may be a binary file.") from error
+
+    def _write(self, path: Path, text: str) -> None:
+        real = self._workspace.inside(path)
+        if ".git" in real.parts:
+            raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
+        beside = real.with_name(f".porter-{secrets.token_hex(8)}.tmp")
+        try:
+            if real.exists() and not real.is_file():
+                raise InvalidInput(f"{path} is not a regular file.")
+            real.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                beside.write_bytes(text.encode())
+                if real.exists():
+                    beside.chmod(stat.S_IMODE(real.stat().st_mode))
+                beside.replace(real)
+            finally:
+                with contextlib.suppress(OSError):
+                    beside.unlink()
+        except OSError as error:
+            raise InvalidInput(f"{path} was not written: {error.strerror}.") from error
+
+
+def slice_lines(text: str, line: int | None, limit: int | None) -> str:
+    if line is None and limit is None:
+        return text
+    lines = text.splitlines(keepends=True)
+    first = max(line or 1, 1) - 1
+    return "".join(lines[first:] if limit is None else lines[first : first + limit])
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False

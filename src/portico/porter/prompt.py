@@ -1,0 +1,66 @@
+"""What a person sent: the words, the command in them if there is one, and what they attached."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import assert_never
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from portico.acp import _schema as schema
+
+_COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+|$)")
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """A file or another resource that came with the prompt, with its text if that came too."""
+
+    name: str
+    path: Path | None
+    text: str | None = None
+
+
+class Prompt(msgspec.Struct, frozen=True):
+    """`command` is None for free text; `argument` is then all of it."""
+
+    command: str | None
+    argument: str
+    attached: tuple[Attachment, ...] = ()
+
+
+def read_prompt(blocks: Iterable[schema.ContentBlock]) -> Prompt:
+    texts: list[str] = []
+    attached: list[Attachment] = []
+    for block in blocks:
+        match block:
+            case schema.TextContent(text=text):
+                texts.append(text)
+            case schema.ResourceLink(name=name, uri=uri):
+                attached.append(Attachment(name, _path_of(uri)))
+            case schema.EmbeddedResource(resource=resource):
+                name = resource.uri.rstrip("/").rpartition("/")[2] or resource.uri
+                attached.append(Attachment(name, _path_of(resource.uri), resource.text))
+            case schema.ImageContent():
+                attached.append(Attachment("an image", None))
+            case schema.AudioContent():
+                attached.append(Attachment("a recording", None))
+            case _:
+                assert_never(block)
+    text = "".join(texts).strip("\n").lstrip()
+    found = _COMMAND.match(text)
+    if found is None:
+        return Prompt(None, text.rstrip(), tuple(attached))
+    return Prompt(found[1].lower(), text[found.end() :], tuple(attached))
+
+
+def _path_of(uri: str) -> Path | None:
+    """The file that a file address names on this machine."""
+    try:
+        parts = urlsplit(uri)
+        if parts.scheme != "file" or parts.netloc not in ("", "localhost") or "%00" in parts.path:
+            return None
+        path = Path(unquote(parts.path))
+    except ValueError:
+        return None
+    return path if path.is_absolute() else None

@@ -1,0 +1,175 @@
+"""Runs commands for a session and shows their output: in the client's terminal, or in a process of our own.
+
+A command that is stopped is killed with everything that it started.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.acp.agent import AgentEnd
+from portico.domain.errors import InvalidInput
+from portico.porter.markdown import fenced
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.rpc.processes import ProcessGroup, spawn
+from portico.rpc.programs import CannotRun
+from portico.rpc.streams import READ_SIZE
+
+OUTPUT_LIMIT = 1024 * 1024
+_SHOWN_TAIL = 8 * 1024
+_SHOW_EVERY = 0.1
+_LAST_CALL_SECONDS = 5.0
+_GRACE = 2.0
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|\Z)|[ -/]*[0-~])", re.DOTALL)
+
+Show = Callable[[schema.ToolCallContent], None]
+
+
+class Ended(msgspec.Struct, frozen=True):
+    """How a command ended, and the end of what it printed."""
+
+    exit_code: int | None
+    signal: str | None
+    output: str
+
+    @property
+    def succeeded(self) -> bool:
+        return self.exit_code == 0
+
+    def __str__(self) -> str:
+        if self.signal is not None:
+            return f"signal {self.signal}"
+        return "an unknown exit code" if self.exit_code is None else f"exit code {self.exit_code}"
+
+    def plain_output(self) -> str:
+        """The output without colours, and with lines that were overprinted as they stood last."""
+        text = _ESCAPES.sub("", self.output).replace("\r\n", "\n")
+        return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
+
+
+class Terminals(Protocol):
+    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+        """Run a command to its end. InvalidInput when it cannot be started."""
+        ...
+
+
+class ClientTerminals:
+    """The client's terminals: it shows the output itself, as it comes."""
+
+    def __init__(self, end: AgentEnd, session_id: str) -> None:
+        self._end = end
+        self._session_id = session_id
+
+    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+        terminal_id = await self._create(command, cwd)
+        try:
+            show(schema.Terminal(terminal_id=terminal_id))
+            status = await self._end.wait_for_terminal_exit(
+                schema.WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=terminal_id)
+            )
+            shown = await self._end.terminal_output(
+                schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=terminal_id)
+            )
+        except RpcError as error:
+            raise InvalidInput(f"The terminal failed: {error.message}") from error
+        except asyncio.CancelledError:
+            await self._kill(terminal_id)
+            raise
+        finally:
+            await self._release(terminal_id)
+        return Ended(status.exit_code, status.signal, shown.output)
+
+    async def _create(self, command: Sequence[str], cwd: Path) -> str:
+        request = schema.CreateTerminalRequest(
+            session_id=self._session_id,
+            command=command[0],
+            args=list(command[1:]),
+            cwd=str(cwd),
+            output_byte_limit=OUTPUT_LIMIT,
+        )
+        creating = asyncio.ensure_future(self._end.create_terminal(request))
+        try:
+            return await asyncio.shield(creating)
+        except asyncio.CancelledError:
+            # The client may have started it already: whatever it starts has to be ended.
+            terminal_id = await _last_call(creating)
+            if terminal_id is not None:
+                await self._kill(terminal_id)
+                await self._release(terminal_id)
+            raise
+        except RpcError as error:
+            raise InvalidInput(f"The client did not start it: {error.message}") from error
+
+    async def _kill(self, terminal_id: str) -> None:
+        request = schema.KillTerminalRequest(session_id=self._session_id, terminal_id=terminal_id)
+        await _last_call(self._end.kill_terminal(request))
+
+    async def _release(self, terminal_id: str) -> None:
+        request = schema.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=terminal_id)
+        await _last_call(self._end.release_terminal(request))
+
+
+class LocalTerminals:
+    """Processes of our own, for clients without terminals; the end of their output is shown now and then."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+        try:
+            group = await spawn(command, cwd=cwd, environ=self._environ, merged=True)
+        except CannotRun as error:
+            raise InvalidInput(
+                f"It cannot be started: {error.reason}.", suggestion=error.suggestion
+            ) from error
+        output = bytearray()
+        following = asyncio.create_task(self._follow(group, output, show), name=f"output of {command[0]}")
+        try:
+            await group.wait()
+            await group.sweep()
+            await following
+        finally:
+            following.cancel()
+            await group.stop(_GRACE)
+        return Ended(group.exit_code, group.signal, output.decode(errors="replace"))
+
+    async def _follow(self, group: ProcessGroup, output: bytearray, show: Show) -> None:
+        clock = asyncio.get_running_loop().time
+        shown_at, unshown = 0.0, False
+        while True:
+            patience = max(shown_at + _SHOW_EVERY - clock(), 0) if unshown else None
+            try:
+                async with asyncio.timeout(patience):
+                    data = await group.stdout.read(READ_SIZE)
+            except TimeoutError:
+                data = None
+            if data:
+                output += data
+                del output[:-OUTPUT_LIMIT]
+                unshown = True
+            if unshown and (not data or clock() >= shown_at + _SHOW_EVERY):
+                show(output_block(output.decode(errors="replace")))
+                shown_at, unshown = clock(), False
+            if data == b"":
+                return
+
+
+def output_block(output: str) -> schema.ToolCallContent:
+    """The end of a command's output, for clients that have no terminal to show it in."""
+    ended = Ended(None, None, output[-_SHOWN_TAIL:]).plain_output()
+    return schema.Content(content=schema.TextContent(text=fenced(ended)))
+
+
+async def _last_call(call: Awaitable[str | None]) -> str | None:
+    """The answer to what is still asked of a client while stopping; it may be gone, or not care."""
+    try:
+        async with asyncio.timeout(_LAST_CALL_SECONDS):
+            return await call
+    except (RpcError, ConnectionLost, TimeoutError):
+        return None

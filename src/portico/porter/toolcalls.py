@@ -1,0 +1,114 @@
+"""One piece of visible work: it is announced, shown while it goes on, and always ended."""
+
+import asyncio
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import PorticoError
+from portico.porter.markdown import sendable
+from portico.porter.terminals import Ended, output_block
+
+Tell = Callable[[schema.SessionUpdate], None]
+
+MAX_LOCATIONS = 50
+
+
+class Work(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool call is about, in the words of the protocol."""
+
+    title: str
+    kind: schema.ToolKind
+    locations: tuple[schema.ToolCallLocation, ...] = ()
+    content: tuple[schema.ToolCallContent, ...] = ()
+    raw_input: Any = None
+
+
+class ToolCall:
+    """An asynchronous context: leaving it ends the call, as failed when an error leaves with it."""
+
+    def __init__(self, call_id: str, work: Work, tell: Tell, keep: Tell) -> None:
+        self.id = call_id
+        self.work = msgspec.structs.replace(work, title=sendable(work.title))
+        self._tell = tell
+        self._keep = keep
+        self._content = list(work.content)
+        self._status: schema.ToolCallStatus = "completed"
+        self._kept_output: schema.ToolCallContent | None = None
+
+    def as_request(self) -> schema.ToolCallUpdate:
+        """The call as a permission request shows it."""
+        return schema.ToolCallUpdate(
+            tool_call_id=self.id,
+            title=self.work.title,
+            kind=self.work.kind,
+            status="pending",
+            content=self._content,
+            locations=list(self.work.locations),
+            raw_input=self.work.raw_input,
+        )
+
+    def proceed(self) -> None:
+        """It was waiting for permission and now goes on."""
+        self._both(schema.ToolCallProgress(tool_call_id=self.id, status="in_progress"))
+
+    def show(self, content: schema.ToolCallContent) -> None:
+        """Show something in place of what was shown last. It is not kept: the end of it will be."""
+        self._content = [*self.work.content, content]
+        self._tell(schema.ToolCallProgress(tool_call_id=self.id, content=self._content))
+
+    def add_text(self, text: str) -> None:
+        """Add a text that is shown when the call ends."""
+        self._content.append(schema.Content(content=schema.TextContent(text=sendable(text))))
+
+    def locate(self, locations: list[schema.ToolCallLocation]) -> None:
+        self._both(schema.ToolCallProgress(tool_call_id=self.id, locations=locations[:MAX_LOCATIONS]))
+
+    def ran(self, ended: Ended) -> None:
+        """A command ended: the call is as good as its exit code, and its output stays readable later."""
+        self._status = "completed" if ended.succeeded else "failed"
+        self._kept_output = output_block(ended.output) if ended.output.strip() else None
+
+    def fail(self) -> None:
+        """It ends as failed, though no error leaves it."""
+        self._status = "failed"
+
+    async def __aenter__(self) -> "ToolCall":
+        self._both(
+            schema.ToolCall(
+                tool_call_id=self.id,
+                title=self.work.title,
+                kind=self.work.kind,
+                content=self._content,
+                locations=list(self.work.locations),
+                raw_input=self.work.raw_input,
+            )
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._status = "failed"
+            self.add_text(_words_for(error))
+        end = schema.ToolCallProgress(tool_call_id=self.id, status=self._status, content=self._content or None)
+        self._tell(end)
+        # A terminal dies with its client; what it showed is kept as text.
+        kept = [part for part in self._content if not isinstance(part, schema.Terminal)]
+        if self._kept_output is not None and self._kept_output not in kept:
+            kept.append(self._kept_output)
+        self._keep(msgspec.structs.replace(end, content=kept or None))
+
+    def _both(self, update: schema.SessionUpdate) -> None:
+        self._keep(update)
+        self._tell(update)
+
+
+def _words_for(error: BaseException) -> str:
+    if isinstance(error, asyncio.CancelledError):
+        return "Stopped."
+    return error.message if isinstance(error, PorticoError) else "It could not be finished."

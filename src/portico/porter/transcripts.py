@@ -1,0 +1,200 @@
+"""Keeps each conversation as a file of JSON lines that only grows, so that it can go on after a restart.
+
+The first line says what the session is; each later line is one entry. A line that a killed process left
+unfinished is passed over. Knows nothing of turns and commands.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import StoreFailed
+
+FOLDER = "porter"
+_SUFFIX = ".jsonl"
+_SESSION_ID = re.compile(r"[0-9a-z]{20}")
+_HEAD = 16 * 1024
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", rename="camel"):
+    """One line of a transcript."""
+
+
+class Opened(Entry, frozen=True, kw_only=True, tag="opened"):
+    """The first line of each file."""
+
+    session_id: str
+    cwd: str
+    additional_directories: tuple[str, ...] = ()
+    created: str
+    format: Literal[1] = 1
+
+
+class Titled(Entry, frozen=True, kw_only=True, tag="titled"):
+    title: str
+
+
+class Prompted(Entry, frozen=True, kw_only=True, tag="prompted"):
+    at: str
+    prompt: tuple[schema.ContentBlock, ...]
+
+
+class Told(Entry, frozen=True, kw_only=True, tag="told"):
+    """What the client was told, as it is to be told again."""
+
+    update: schema.SessionUpdate
+
+
+class Item(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something to do, and whether it is done."""
+
+    text: str
+    done: bool = False
+
+
+class Listed(Entry, frozen=True, kw_only=True, tag="listed"):
+    """The whole plan and the whole to-do list after one of them changed."""
+
+    plan: tuple[Item, ...] = ()
+    todos: tuple[Item, ...] = ()
+
+
+class Answered(Entry, frozen=True, kw_only=True, tag="answered"):
+    at: str
+    stop_reason: schema.StopReason
+
+
+AnyEntry = Opened | Titled | Prompted | Told | Listed | Answered
+
+
+class Listing(msgspec.Struct, frozen=True):
+    """What a list of sessions shows of one."""
+
+    opened: Opened
+    title: str | None
+    changed_ns: int
+
+    @property
+    def order(self) -> tuple[int, str]:
+        return (self.changed_ns, self.opened.session_id)
+
+    @property
+    def updated(self) -> str:
+        return iso_time(self.changed_ns // 1_000_000)
+
+
+class Transcript:
+    """One file, open for appending. Each entry is there as a whole when `append` returns."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._mended = False
+
+    def append(self, *entries: AnyEntry) -> None:
+        lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries)
+        try:
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            try:
+                if not self._mended and _is_torn(descriptor):
+                    lines = b"\n" + lines
+                self._mended = True
+                written = os.write(descriptor, lines)
+                if written < len(lines):
+                    self._mended = False
+                    raise StoreFailed(f"The disk is full: Porter cannot keep its transcript {self._path}.")
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise StoreFailed(
+                f"Porter cannot keep its transcript {self._path}: {error.strerror}.",
+                suggestion="Make room on the disk, or name another folder with --state.",
+            ) from error
+
+    def read(self) -> list[AnyEntry]:
+        """Every whole entry, in order."""
+        try:
+            return list(_entries(self._path.read_bytes()))
+        except OSError as error:
+            raise StoreFailed(f"Porter cannot read its transcript {self._path}: {error.strerror}.") from error
+
+
+class Transcripts:
+    """All conversations in a folder, of this process and of others."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state / FOLDER
+
+    def create(self, opened: Opened) -> Transcript:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StoreFailed(f"Porter cannot make its folder {self._folder}: {error.strerror}.") from error
+        transcript = Transcript(self._path(opened.session_id))
+        transcript.append(opened)
+        return transcript
+
+    def find(self, session_id: str) -> Transcript | None:
+        """The transcript of a session, whoever made it."""
+        if _SESSION_ID.fullmatch(session_id) is None or not self._path(session_id).is_file():
+            return None
+        return Transcript(self._path(session_id))
+
+    def delete(self, session_id: str) -> None:
+        if _SESSION_ID.fullmatch(session_id) is not None:
+            self._path(session_id).unlink(missing_ok=True)
+
+    def newest_first(self) -> list[Listing]:
+        """All sessions by the time of their last entry, read from the heads of their files."""
+        found = [listing for path in self._folder.glob(f"*{_SUFFIX}") if (listing := _listing(path))]
+        return sorted(found, key=lambda listing: listing.order, reverse=True)
+
+    def _path(self, session_id: str) -> Path:
+        return self._folder / f"{session_id}{_SUFFIX}"
+
+
+def iso_time(milliseconds: int) -> str:
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _is_torn(descriptor: int) -> bool:
+    """Whether the file ends inside a line, as it does when its writer was killed."""
+    size = os.fstat(descriptor).st_size
+    if size == 0:
+        return False
+    os.lseek(descriptor, size - 1, os.SEEK_SET)
+    return os.read(descriptor, 1) != b"\n"
+
+
+def _listing(path: Path) -> Listing | None:
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD)
+        changed = path.stat().st_mtime_ns
+    except OSError:
+        return None
+    entries = list(_entries(head))
+    if not entries or not isinstance(entries[0], Opened) or entries[0].session_id != path.stem:
+        return None
+    title = next((entry.title for entry in entries if isinstance(entry, Titled)), None)
+    return Listing(entries[0], title, changed)
+
+
+def _entries(data: bytes) -> Iterator[AnyEntry]:
+    for line in data.split(b"\n"):
+        try:
+            if line:
+                yield _decoder().decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            continue
+
+
+@cache
+def _decoder() -> msgspec.json.Decoder[AnyEntry]:
+    return msgspec.json.Decoder(AnyEntry)

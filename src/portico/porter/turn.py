@@ -1,0 +1,137 @@
+"""What a command has in its hands while it works: words, tool calls, questions, files and terminals.
+
+Everything shown is kept in the transcript first, so that a conversation that is loaded again is complete.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from portico.acp import _schema as schema
+from portico.acp.agent import AgentEnd
+from portico.domain.errors import PermissionDenied
+from portico.porter.conversation import Conversation
+from portico.porter.files import Files
+from portico.porter.markdown import chunks, sendable
+from portico.porter.prompt import Attachment
+from portico.porter.terminals import Ended
+from portico.porter.toolcalls import ToolCall, Work
+from portico.porter.transcripts import Item, Told
+from portico.porter.workspace import Workspace
+from portico.rpc.messages import RpcError
+
+_ALLOW_ONCE, _ALLOW_ALWAYS, _REJECT_ONCE = "allow-once", "allow-always", "reject-once"
+
+
+class Turn:
+    def __init__(
+        self,
+        end: AgentEnd,
+        conversation: Conversation,
+        attached: tuple[Attachment, ...],
+        environ: Mapping[str, str],
+    ) -> None:
+        self._end = end
+        self._conversation = conversation
+        self._spoke = False
+        self.attached = attached
+        self.environ = environ
+
+    @property
+    def workspace(self) -> Workspace:
+        return self._conversation.workspace
+
+    @property
+    def files(self) -> Files:
+        return self._conversation.files
+
+    @property
+    def plan(self) -> tuple[Item, ...]:
+        return self._conversation.plan
+
+    @property
+    def todos(self) -> tuple[Item, ...]:
+        return self._conversation.todos
+
+    async def say(self, block: str) -> None:
+        """Say a paragraph or another block of Markdown, in pieces, no faster than the client reads."""
+        text = sendable(("\n\n" if self._spoke else "") + block.rstrip("\n"))
+        self._spoke = True
+        self._keep(schema.AgentMessageChunk(content=schema.TextContent(text=text)))
+        for piece in chunks(text):
+            self._tell(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
+            await self._end.drain()
+
+    async def think(self, text: str) -> None:
+        """Say why, for those who want to know."""
+        update = schema.AgentThoughtChunk(content=schema.TextContent(text=sendable(text)))
+        self._keep(update)
+        self._tell(update)
+        await self._end.drain()
+
+    def tool(self, work: Work) -> ToolCall:
+        """A tool call; use it as an asynchronous context."""
+        return ToolCall(self._conversation.next_call_id(), work, self._tell, self._keep)
+
+    async def permit(self, call: ToolCall, *, covers: str, otherwise: str) -> None:
+        """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
+
+        `covers` names what the person allows by allowing it for the whole session.
+        """
+        grant = (call.work.kind, covers)
+        if grant not in self._conversation.granted:
+            chosen = await self._ask(call, covers)
+            if chosen == _ALLOW_ALWAYS:
+                self._conversation.granted.add(grant)
+            elif chosen != _ALLOW_ONCE:
+                raise PermissionDenied(otherwise)
+        call.proceed()
+
+    async def run(self, call: ToolCall, command: Sequence[str]) -> Ended:
+        """Run a command in the session's folder; its output is shown in the call as it comes."""
+        ended = await self._conversation.terminals.run(command, self.workspace.root, call.show)
+        call.ran(ended)
+        return ended
+
+    def set_plan(self, steps: tuple[Item, ...]) -> None:
+        self._conversation.set_lists(plan=steps)
+        self.show_plan()
+
+    def set_todos(self, todos: tuple[Item, ...]) -> None:
+        self._conversation.set_lists(todos=todos)
+        self.show_plan()
+
+    def show_plan(self) -> None:
+        plan = self._conversation.as_plan()
+        self._keep(plan)
+        self._tell(plan)
+
+    async def _ask(self, call: ToolCall, covers: str) -> str:
+        request = schema.RequestPermissionRequest(
+            session_id=self._conversation.id,
+            tool_call=call.as_request(),
+            options=[
+                schema.PermissionOption(option_id=_ALLOW_ONCE, name="Allow once", kind="allow_once"),
+                schema.PermissionOption(
+                    option_id=_ALLOW_ALWAYS,
+                    name=sendable(f"Allow {covers} for this session"),
+                    kind="allow_always",
+                ),
+                schema.PermissionOption(option_id=_REJECT_ONCE, name="Reject", kind="reject_once"),
+            ],
+        )
+        try:
+            outcome = (await self._end.request_permission(request)).outcome
+        except RpcError as error:
+            raise PermissionDenied(
+                f"Nobody could be asked for permission ({error.message}), so nothing was done."
+            ) from error
+        if isinstance(outcome, schema.CancelledPermissionOutcome):
+            # The client says by this that the whole turn is being stopped.
+            raise asyncio.CancelledError
+        return outcome.option_id
+
+    def _tell(self, update: schema.SessionUpdate) -> None:
+        self._end.update(self._conversation.id, update)
+
+    def _keep(self, update: schema.SessionUpdate) -> None:
+        self._conversation.transcript.append(Told(update=update))

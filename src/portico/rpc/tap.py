@@ -1,0 +1,57 @@
+"""A tap that writes every frame of a connection to a file, one JSON object a line.
+
+Values that look like secrets in the environment are taken out on the way.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.rpc.connection import Direction
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+_SHORTEST_SECRET = 8
+_HIDDEN = b"[hidden]"
+
+
+class TappedFrame(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a tap file. `role` is what the tapped side is in ACP."""
+
+    connection: str
+    role: Literal["client", "agent"]
+    direction: Direction
+    frame: str
+
+
+class FileTap:
+    """Appends to `<folder>/<process>-<connection>.ndjson`; call it with each frame."""
+
+    def __init__(
+        self, path: Path, *, connection: str, role: Literal["client", "agent"], environ: Mapping[str, str]
+    ) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._file = path.open("ab", buffering=0)
+        self._connection = connection
+        self._role: Literal["client", "agent"] = role
+        self._hide = hide_secrets(environ)
+
+    def __call__(self, direction: Direction, data: bytes) -> None:
+        frame = self._hide(data).decode("utf-8", "replace").rstrip("\n")
+        line = TappedFrame(connection=self._connection, role=self._role, direction=direction, frame=frame)
+        self._file.write(msgspec.json.encode(line) + b"\n")
+
+
+def hide_secrets(environ: Mapping[str, str]) -> Callable[[bytes], bytes]:
+    """A function that replaces every secret value of an environment."""
+    values = {
+        re.escape(value.encode())
+        for name, value in environ.items()
+        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
+    }
+    if not values:
+        return lambda data: data
+    pattern = re.compile(b"|".join(sorted(values, key=len, reverse=True)))
+    return lambda data: pattern.sub(_HIDDEN, data)

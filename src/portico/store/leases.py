@@ -1,0 +1,139 @@
+"""Owns the rights that one process has at a time, as locks of the kernel on small files.
+
+The kernel lets a lock go when its process dies, however it dies, so no lease has to expire and
+none is left behind. A lock belongs to an open file: two stores in one process exclude each other
+too, and a child does not get it, because Python opens files close-on-exec.
+
+To ask who holds a lease means to try its lock. A gate, one more lock held for the moment of
+each question, keeps that trial from turning away somebody who comes to take the lease. Files are
+opened and removed only inside the gate, so no two processes can hold locks on a file and on its
+removed predecessor.
+"""
+
+import hashlib
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from portico.store.failures import store_failure
+
+_LONGEST_HOLDER = 4096
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # Locked bytes cannot be read by others there, so the lock stands far behind the text.
+    _LOCKED_BYTE = 1 << 30
+
+    def _lock(descriptor: int, *, wait: bool) -> bool:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(descriptor: int, *, wait: bool) -> bool:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+    def _unlock(descriptor: int) -> None:
+        # Closing alone would leave the lock with a child that is just between fork and exec.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+
+
+class FileLeases:
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    def take(self, name: str, holder: str) -> "FileLease | None":
+        """The named lease, or None while somebody has it."""
+        path = self._path(name)
+        try:
+            with self._gate():
+                descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+                if not _lock(descriptor, wait=False):
+                    os.close(descriptor)
+                    return None
+                try:
+                    os.ftruncate(descriptor, 0)
+                    os.lseek(descriptor, 0, os.SEEK_SET)
+                    os.write(descriptor, holder.encode(errors="replace")[:_LONGEST_HOLDER])
+                except BaseException:
+                    os.close(descriptor)
+                    raise
+        except OSError as error:
+            raise store_failure(error, path) from error
+        return FileLease(self, path, descriptor)
+
+    def holder(self, name: str) -> str | None:
+        """What the holder of the named lease said of itself; None while nobody has it."""
+        path = self._path(name)
+        try:
+            with self._gate():
+                try:
+                    descriptor = os.open(path, os.O_RDWR)
+                except FileNotFoundError:
+                    return None
+                try:
+                    if _lock(descriptor, wait=False):
+                        _unlock(descriptor)
+                        return None
+                    os.lseek(descriptor, 0, os.SEEK_SET)
+                    return os.read(descriptor, _LONGEST_HOLDER).decode(errors="replace")
+                finally:
+                    os.close(descriptor)
+        except OSError as error:
+            raise store_failure(error, path) from error
+
+    def give_back(self, path: Path, descriptor: int) -> None:
+        try:
+            # A file that cannot be removed, as on Windows while it is open, harms nobody.
+            with suppress(OSError), self._gate():
+                path.unlink(missing_ok=True)
+        finally:
+            _unlock(descriptor)
+            os.close(descriptor)
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{hashlib.sha256(name.encode(errors='surrogatepass')).hexdigest()[:32]}.lock"
+
+    @contextmanager
+    def _gate(self) -> Iterator[None]:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        descriptor = os.open(self._folder / "gate.lock", os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            if not _lock(descriptor, wait=True):
+                raise TimeoutError("the gate of the leases stayed locked")
+            try:
+                yield
+            finally:
+                _unlock(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+class FileLease:
+    """One right, held until it is released or the process is gone."""
+
+    def __init__(self, leases: FileLeases, path: Path, descriptor: int) -> None:
+        self._leases = leases
+        self._path = path
+        self._descriptor: int | None = descriptor
+
+    def release(self) -> None:
+        descriptor, self._descriptor = self._descriptor, None
+        if descriptor is not None:
+            self._leases.give_back(self._path, descriptor)

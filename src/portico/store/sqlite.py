@@ -1,0 +1,110 @@
+"""Owns the embedded event log: one SQLite file that several processes open at once.
+
+Writes and reads have a thread each, so a slow commit holds up neither the event loop nor a
+person who scrolls back. Every append is a transaction of its own: one commit costs less than
+what would be needed to share it fairly between sessions.
+"""
+
+import asyncio
+import sqlite3
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.store import log
+from portico.store.connection import ConnectionThread, connect_reader, connect_writer
+from portico.store.leases import FileLease, FileLeases
+from portico.store.migrations import migrate
+from portico.store.verification import find_problems
+
+_BUSY_SECONDS = 5.0
+
+
+class SqliteStore:
+    """Implements `sessions.ports.Store` in `portico.db` of a folder that is created if need be."""
+
+    def __init__(self, folder: Path, *, busy_seconds: float = _BUSY_SECONDS) -> None:
+        self._folder = folder
+        self._path = folder / "portico.db"
+        self._busy_seconds = busy_seconds
+        self._leases = FileLeases(folder / "leases")
+        self._writer = ConnectionThread(self._path, self._prepare)
+        self._reader = ConnectionThread(self._path, self._connect_reader)
+
+    async def open(self) -> None:
+        """Create or bring up to date what is there. StoreFailed when it cannot be used."""
+        try:
+            await self._writer.open()
+            await self._reader.open()
+        except BaseException:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """Finish what was asked, then let go of the file. May be repeated."""
+        await asyncio.gather(self._writer.close(), self._reader.close())
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        if events:
+            await self._writer.run(partial(log.append, events=events, durable=durable))
+
+    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+        return await self._reader.run(
+            partial(log.read, session_id=session_id, after_seq=after_seq, limit=limit)
+        )
+
+    async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
+        return await self._reader.run(
+            partial(log.tail, session_id=session_id, before_seq=before_seq, limit=limit)
+        )
+
+    async def summary(self, session_id: SessionId) -> SessionSummary | None:
+        return await self._reader.run(partial(log.summary, session_id=session_id))
+
+    async def summaries(
+        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+    ) -> list[SessionSummary]:
+        return await self._reader.run(
+            partial(log.summaries, workspace=workspace, id_prefix=id_prefix, limit=limit)
+        )
+
+    async def active_sessions(self) -> list[SessionId]:
+        return await self._reader.run(log.active_sessions)
+
+    async def delete(self, session_id: SessionId) -> bool:
+        return await self._writer.run(partial(log.delete, session_id=session_id))
+
+    async def verify(self) -> list[str]:
+        """As the port says, and whether the file itself is whole. Others may go on writing meanwhile."""
+        thread = ConnectionThread(self._path, self._connect_reader)
+        await thread.open()
+        try:
+            pages = await thread.run(find_problems)
+            problems: list[str] = []
+            while (page := await thread.run(lambda _: next(pages, None))) is not None:
+                problems += page
+            return problems
+        finally:
+            await thread.close()
+
+    def lease(self, name: str, holder: str) -> FileLease | None:
+        return self._leases.take(name, holder)
+
+    def lease_holder(self, name: str) -> str | None:
+        return self._leases.holder(name)
+
+    def _prepare(self) -> sqlite3.Connection:
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        connection = connect_writer(self._path, self._busy_seconds)
+        try:
+            migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _connect_reader(self) -> sqlite3.Connection:
+        return connect_reader(self._path, self._busy_seconds)

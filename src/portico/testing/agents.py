@@ -1,0 +1,65 @@
+"""Agents inside the process: the in-memory twin of real agent processes."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from portico.rpc.streams import ByteStream, MemoryStream, memory_pair
+from portico.sessions.ports import AgentSpec
+
+Behaviour = Callable[[ByteStream], Awaitable[None]]
+
+
+class MemoryAgent:
+    """A running behaviour at the other end of a memory stream; it ends when the behaviour returns."""
+
+    def __init__(self, stream: MemoryStream, far: MemoryStream, behaviour: Behaviour) -> None:
+        self.stream = stream
+        self.stderr = ""
+        self.stopped_with_grace: float | None = None
+        self._far = far
+        self._task = asyncio.create_task(self._run(behaviour), name="memory agent")
+
+    def stderr_tail(self) -> str:
+        return self.stderr
+
+    async def wait(self) -> str:
+        await asyncio.wait((self._task,))
+        return "signal SIGKILL" if self._task.cancelled() else "exit code 0"
+
+    async def stop(self, *, grace: float) -> None:
+        self.stopped_with_grace = grace
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+    async def _run(self, behaviour: Behaviour) -> None:
+        try:
+            await behaviour(self._far)
+        finally:
+            await self._far.close()
+
+
+class MemoryAgents:
+    """Launches a behaviour for each agent; remembers every one it launched."""
+
+    def __init__(self, behaviour: Behaviour) -> None:
+        self.behaviour = behaviour
+        self.launched: list[MemoryAgent] = []
+
+    async def launch(self, spec: AgentSpec, workspace: Path) -> MemoryAgent:
+        near, far = memory_pair()
+        agent = MemoryAgent(near, far, self.behaviour)
+        self.launched.append(agent)
+        return agent
+
+
+class NoEditor:
+    """An editor that can do nothing: no files, no terminals."""
+
+    files = None
+    terminals = None
+
+
+class NoEditors:
+    def open(self, workspace: Path) -> NoEditor:
+        return NoEditor()

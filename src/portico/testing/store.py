@@ -1,0 +1,101 @@
+"""Owns the in-memory twin of the event log: the same promises, no disk, and a hook to hold or fail a write."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.store.batches import advance
+from portico.store.records import EventRow, event_of, event_row
+from portico.store.verification import SessionCheck
+
+BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]
+
+
+class MemoryStore:
+    """Implements `sessions.ports.Store`. Events go through JSON, as they do on the way to a disk.
+
+    `before_append` is awaited with each batch before it is written: a test can hold the write
+    there, look at what is shown meanwhile, or raise StoreFailed as a full disk would.
+    """
+
+    def __init__(self) -> None:
+        self.before_append: BeforeAppend | None = None
+        self._summaries: dict[SessionId, SessionSummary] = {}
+        self._rows: dict[SessionId, list[EventRow]] = {}
+        self._holders: dict[str, str] = {}
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        if not events:
+            return
+        if self.before_append is not None:
+            await self.before_append(events)
+        session_id = events[0].session_id
+        rows = [event_row(event) for event in events]
+        self._summaries[session_id] = advance(self._summaries.get(session_id), events)
+        self._rows.setdefault(session_id, []).extend(rows)
+
+    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+        start = max(after_seq, 0)
+        rows = self._rows.get(session_id, [])[start : start + max(limit, 0)]
+        return [event_of(session_id, row) for row in rows]
+
+    async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
+        rows = self._rows.get(session_id, [])
+        end = len(rows) if before_seq is None else min(max(before_seq - 1, 0), len(rows))
+        return [event_of(session_id, row) for row in rows[max(end - max(limit, 0), 0) : end]]
+
+    async def summary(self, session_id: SessionId) -> SessionSummary | None:
+        return self._summaries.get(session_id)
+
+    async def summaries(
+        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+    ) -> list[SessionSummary]:
+        found = [
+            summary
+            for summary in self._summaries.values()
+            if workspace in (None, summary.workspace) and summary.session_id.startswith(id_prefix)
+        ]
+        found.sort(key=lambda summary: (summary.updated_at, summary.session_id), reverse=True)
+        return found[: max(limit, 0)]
+
+    async def active_sessions(self) -> list[SessionId]:
+        return sorted(session_id for session_id, summary in self._summaries.items() if summary.state.active)
+
+    async def delete(self, session_id: SessionId) -> bool:
+        self._rows.pop(session_id, None)
+        return self._summaries.pop(session_id, None) is not None
+
+    async def verify(self) -> list[str]:
+        problems: list[str] = []
+        for session_id, summary in self._summaries.items():
+            check = SessionCheck(session_id)
+            for row in self._rows[session_id]:
+                check.follow(row)
+            problems += check.problems(summary)
+        return problems
+
+    def lease(self, name: str, holder: str) -> "MemoryLease | None":
+        if name in self._holders:
+            return None
+        self._holders[name] = holder
+        return MemoryLease(self._holders, name)
+
+    def forget_leases(self) -> None:
+        """Free every lease, as the kernel does when the process that holds them dies."""
+        self._holders.clear()
+
+    def lease_holder(self, name: str) -> str | None:
+        return self._holders.get(name)
+
+
+class MemoryLease:
+    def __init__(self, holders: dict[str, str], name: str) -> None:
+        self._holders = holders
+        self._name = name
+        self._held = True
+
+    def release(self) -> None:
+        if self._held:
+            self._held = False
+            self._holders.pop(self._name, None)

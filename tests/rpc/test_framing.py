@@ -1,0 +1,36 @@
+"""Lines come out whole and in order, however the bytes were cut."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from portico.rpc.framing import LineSplitter, Overlong
+
+
+def split_all(chunks: list[bytes], limit: int) -> list[bytes | Overlong]:
+    splitter = LineSplitter(limit)
+    lines = [line for chunk in chunks for line in splitter.feed(chunk)]
+    rest = splitter.end()
+    return lines if rest is None else [*lines, rest]
+
+
+PIECES = st.lists(st.text("ab\n", max_size=40).map(str.encode))
+
+
+@given(PIECES)
+def test_any_cutting_of_the_bytes_gives_the_same_lines(chunks: list[bytes]) -> None:
+    whole = b"".join(chunks)
+    expected = whole.split(b"\n")
+    if not expected[-1]:
+        expected.pop()
+    assert split_all(chunks, 1000) == expected
+
+
+@given(PIECES, st.integers(1, 8))
+def test_a_line_beyond_the_limit_is_reported_by_its_size_and_not_kept(
+    chunks: list[bytes], limit: int
+) -> None:
+    whole = b"".join(chunks).split(b"\n")
+    if not whole[-1]:
+        whole.pop()
+    expected = [Overlong(len(line)) if len(line) > limit else line for line in whole]
+    assert split_all(chunks, limit) == expected

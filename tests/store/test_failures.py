@@ -1,0 +1,177 @@
+"""Bad days: each fails loudly, says what to do, and leaves a log that verifies and goes on."""
+
+import errno
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from portico.domain.errors import StoreFailed
+from portico.domain.events import TextDelta
+from portico.store.failures import store_failure
+from portico.store.migrations import MIGRATIONS
+from portico.store.sqlite import SqliteStore
+from tests.store.support import ALPHA, bytes_left, deltas, event, lay_down, raw_file, session, started
+
+
+def limit_pages(connection: sqlite3.Connection, more: int) -> None:
+    (used,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {used + more}")
+
+
+async def test_a_full_disk_fails_the_append_and_the_log_goes_on_once_there_is_room(
+    store: SqliteStore,
+) -> None:
+    await store.append(session(length=3), durable=False)
+    await store._writer.run(lambda connection: limit_pages(connection, 2))
+    large = [event(ALPHA, seq, TextDelta(text="x" * 5_000)) for seq in range(4, 24)]
+    for durable in (True, False):
+        with pytest.raises(StoreFailed, match="is full") as caught:
+            await store.append(large, durable=durable)
+        assert isinstance(caught.value.__cause__, sqlite3.OperationalError)
+        assert "space" in (caught.value.suggestion or "")
+    assert len(await store.read(ALPHA, after_seq=0, limit=99)) == 3
+    assert await store.verify() == []
+    await store._writer.run(lambda connection: limit_pages(connection, 1_000))
+    await store.append(large, durable=True)
+    assert await store.read(ALPHA, after_seq=3, limit=99) == large
+    assert await store.verify() == []
+
+
+async def test_a_locked_log_fails_the_append_and_works_again_once_it_is_free(folder: Path) -> None:
+    store = SqliteStore(folder, busy_seconds=0)
+    await store.open()
+    await store.append([started()], durable=False)
+    with raw_file(folder) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(StoreFailed, match="locked") as caught:
+            await store.append(deltas(ALPHA, 2, 1), durable=False)
+        with pytest.raises(StoreFailed, match="locked"):
+            await store.delete(ALPHA)
+        assert "Try again" in (caught.value.suggestion or "")
+        assert await store.read(ALPHA, after_seq=0, limit=9) == [started()]
+    await store.append(deltas(ALPHA, 2, 1), durable=False)
+    assert await store.verify() == []
+    await store.close()
+
+
+@pytest.mark.parametrize(
+    "content", [b"This is no database. " * 500, b"SQLite format 3\x00" + b"\xff" * 8_000]
+)
+async def test_a_file_that_is_no_log_is_refused_and_left_alone(folder: Path, content: bytes) -> None:
+    lay_down(folder, content)
+    store = SqliteStore(folder)
+    with pytest.raises(StoreFailed, match="damaged, or is not a Portico log") as caught:
+        await store.open()
+    assert caught.value.suggestion
+    assert bytes_left(folder) == content
+    await store.close()
+
+
+async def test_a_damaged_page_is_reported_by_verify_and_breaks_nothing_else(folder: Path) -> None:
+    store = SqliteStore(folder)
+    await store.open()
+    await store.append(session(length=2_000), durable=False)
+    await store.close()
+    with (folder / "portico.db").open("r+b") as file:
+        file.seek(10 * 4096)
+        file.write(b"\xa5" * 4096)
+    store = SqliteStore(folder)
+    await store.open()
+    problems = await store.verify()
+    assert any("damaged" in problem or "cannot be read" in problem for problem in problems)
+    with pytest.raises(StoreFailed, match="damaged"):
+        await store.read(ALPHA, after_seq=0, limit=5_000)
+    assert len(await store.summaries()) == 1
+    await store.close()
+
+
+async def test_a_log_of_a_newer_version_is_refused_with_both_numbers(folder: Path) -> None:
+    store = SqliteStore(folder)
+    await store.open()
+    await store.append([started()], durable=False)
+    await store.close()
+    with raw_file(folder) as file:
+        file.execute("PRAGMA user_version = 99")
+    store = SqliteStore(folder)
+    with pytest.raises(
+        StoreFailed, match=rf"newer Portico \(schema 99, this one knows {len(MIGRATIONS)}\)"
+    ) as caught:
+        await store.open()
+    assert "Upgrade Portico" in (caught.value.suggestion or "")
+    await store.close()
+
+
+async def test_a_newer_version_that_arrives_while_the_log_is_open_stops_writes_only(
+    store: SqliteStore, folder: Path
+) -> None:
+    await store.append([started()], durable=False)
+    with raw_file(folder) as file:
+        file.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreFailed, match="newer Portico"):
+        await store.append(deltas(ALPHA, 2, 1), durable=False)
+    with pytest.raises(StoreFailed, match="newer Portico"):
+        await store.delete(ALPHA)
+    assert await store.read(ALPHA, after_seq=0, limit=9) == [started()]
+
+
+async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    store = SqliteStore(tmp_path / "file" / "state")
+    with pytest.raises(StoreFailed, match="cannot be opened") as caught:
+        await store.open()
+    assert str(tmp_path) in caught.value.message
+    with pytest.raises(StoreFailed, match="cannot be opened"):
+        store.lease("session alpha", "a test")
+    with pytest.raises(StoreFailed, match="cannot be opened"):
+        store.lease_holder("session alpha")
+    await store.close()
+
+
+async def test_a_summary_that_cannot_be_read_is_an_error_with_its_session(
+    store: SqliteStore, folder: Path
+) -> None:
+    await store.append([started()], durable=False)
+    with raw_file(folder) as file:
+        file.execute("UPDATE sessions SET state = 'dreaming'")
+    with pytest.raises(StoreFailed, match="session alpha") as caught:
+        await store.summaries()
+    assert caught.value.suggestion
+
+
+async def test_a_name_that_is_not_unicode_is_an_error_and_no_traceback(store: SqliteStore) -> None:
+    with pytest.raises(StoreFailed, match="UTF-8"):
+        await store.summaries(id_prefix="\ud800")
+
+
+def test_a_log_that_may_not_be_written_is_told_from_a_broken_one(tmp_path: Path) -> None:
+    path = tmp_path / "plain.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE word (text)")
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        with pytest.raises(sqlite3.OperationalError) as caught:
+            connection.execute("INSERT INTO word VALUES ('no')")
+        failure = store_failure(caught.value, path)
+    assert "may not be written" in failure.message
+    assert "PORTICO_HOME" in (failure.suggestion or "")
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.ENOSPC, "is full"),
+        (errno.EACCES, "may not be written"),
+        (errno.EROFS, "may not be written"),
+        (errno.EIO, "failed to read or write"),
+        (errno.EMFILE, "cannot be opened"),
+    ],
+)
+def test_an_error_of_the_system_is_put_into_words(tmp_path: Path, number: int, words: str) -> None:
+    assert words in store_failure(OSError(number, "as the system says"), tmp_path).message
+
+
+def test_an_error_nobody_foresaw_still_asks_for_a_report(tmp_path: Path) -> None:
+    failure = store_failure(sqlite3.ProgrammingError("odd"), tmp_path)
+    assert "odd" in failure.message
+    assert "report" in (failure.suggestion or "")
