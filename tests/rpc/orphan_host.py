@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from portico.rpc.processes import ProcessGroup, spawn
 
-HOLD = ("sh", "-c", "echo up; sleep 1000")
+HOLD = ("sleep", "1000")
 FAMILY = ("sh", "-c", "sleep 1000 & (sleep 1000; true) & echo up; wait")
 CHILD = "import time; print('up', flush=True); time.sleep(1000)"
 PARENT = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {CHILD!r}], start_new_session=True)"

@@ -21,7 +21,18 @@ def event(session_id: SessionId, seq: int, payload: AnyPayload, *, at: int | Non
 
 
 def started(session_id: SessionId = ALPHA, *, workspace: str = "/work", at: int | None = None) -> Event:
-    return event(session_id, 1, SessionStarted(workspace=workspace, agent="porter"), at=at)
+    return event(session_id, 1, opening(workspace), at=at)
+
+
+def opening(workspace: str, *, agent: str = "porter", agent_command: tuple[str, ...] = ()) -> SessionStarted:
+    return SessionStarted(
+        workspace=workspace,
+        agent=agent,
+        agent_command=agent_command,
+        continued=False,
+        mode="direct",
+        portico_version="1",
+    )
 
 
 def deltas(session_id: SessionId, first: int, count: int, *, text: str = "word ") -> list[Event]:

@@ -14,7 +14,6 @@ from portico.domain.events import (
     AnyPayload,
     Notice,
     PromptSubmitted,
-    SessionStarted,
     StateChanged,
     TextDelta,
     TitleUpdated,
@@ -26,7 +25,7 @@ from portico.domain.turns import TurnState
 from portico.sessions.ports import Store
 from portico.store.sqlite import SqliteStore
 from portico.testing.store import MemoryStore
-from tests.store.support import ALPHA, AT, BETA, deltas, event, session, started
+from tests.store.support import ALPHA, AT, BETA, deltas, event, opening, session, started
 
 
 @pytest.fixture(params=["sqlite", "memory"])
@@ -98,7 +97,13 @@ async def test_sessions_do_not_see_each_other(store: Store) -> None:
         TextDelta(text="nul \x00, line \u2028, beyond the plane \U0001f6aa"),
         TextDelta(text="", message_id="m"),
         PromptSubmitted(text="look", blocks=(Raw(b'{"b": 1,  "a": [1.50]}'), Raw(b"null"))),
-        ToolStarted(tool_id="1", title="t", input=Raw(b'{"z": 1.0, "z2":  "\\u0041"}')),
+        ToolStarted(
+            tool_id="1",
+            title="t",
+            tool_kind="read",
+            status="pending",
+            input=Raw(b'{"z": 1.0, "z2":  "\\u0041"}'),
+        ),
         Notice(level="info", text="strange", source="agent", raw=Raw(b'["as", "sent"]')),
     ],
 )
@@ -182,7 +187,7 @@ async def test_the_summary_is_the_fold_of_the_events(store: Store) -> None:
             ),
         ),
         event(ALPHA, 4, TitleUpdated(title="A look")),
-        event(ALPHA, 5, SessionStarted(workspace="/somewhere", agent="other", agent_command=("a", "b c"))),
+        event(ALPHA, 5, opening("/somewhere", agent="other", agent_command=("a", "b c"))),
     ]
     await store.append(events[:2], durable=False)
     await store.append(events[2:], durable=False)

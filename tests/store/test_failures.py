@@ -2,8 +2,10 @@
 
 import errno
 import sqlite3
+import time
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -53,6 +55,39 @@ async def test_a_locked_log_fails_the_append_and_works_again_once_it_is_free(fol
         assert await store.read(ALPHA, after_seq=0, limit=9) == [started()]
     await store.append(deltas(ALPHA, 2, 1), durable=False)
     assert await store.verify() == []
+    await store.close()
+
+
+async def test_a_fresh_file_that_another_process_is_just_preparing_is_waited_for(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lay_down(folder, b"")
+    with closing(sqlite3.connect(folder / "portico.db", check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        waits: list[float] = []
+
+        def free_it(seconds: float) -> None:
+            waits.append(seconds)
+            other.rollback()
+
+        monkeypatch.setattr(
+            "portico.store.connection.time", SimpleNamespace(monotonic=time.monotonic, sleep=free_it)
+        )
+        store = SqliteStore(folder)
+        await store.open()
+    assert len(waits) == 1
+    await store.append([started()], durable=False)
+    assert await store.verify() == []
+    await store.close()
+
+
+async def test_a_fresh_file_that_stays_locked_is_an_error(folder: Path) -> None:
+    lay_down(folder, b"")
+    with closing(sqlite3.connect(folder / "portico.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        store = SqliteStore(folder, busy_seconds=0)
+        with pytest.raises(StoreFailed, match="locked"):
+            await store.open()
     await store.close()
 
 
@@ -141,7 +176,7 @@ async def test_a_summary_that_cannot_be_read_is_an_error_with_its_session(
 
 
 async def test_a_name_that_is_not_unicode_is_an_error_and_no_traceback(store: SqliteStore) -> None:
-    with pytest.raises(StoreFailed, match="UTF-8"):
+    with pytest.raises(StoreFailed, match="not Unicode"):
         await store.summaries(id_prefix="\ud800")
 
 

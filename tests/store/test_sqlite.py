@@ -76,10 +76,10 @@ async def test_only_the_owner_can_read_the_log_whatever_the_umask(folder: Path) 
     before = os.umask(0)
     try:
         store = SqliteStore(folder)
-        await store.open()
-        await store.append([started()], durable=False)
         lease = store.lease("session alpha", "a test")
         assert lease is not None
+        await store.open()
+        await store.append([started()], durable=False)
     finally:
         os.umask(before)
     found = modes(folder)
@@ -142,7 +142,7 @@ async def test_a_cancelled_append_that_has_begun_is_over_when_the_caller_hears_o
     def held_append(connection: sqlite3.Connection) -> None:
         writing.set()
         assert go_on.wait(DEADLINE)
-        log.append(connection, session(length=2), durable=False)
+        log.append(connection, [session(length=2)], durable=False)
 
     append = asyncio.create_task(store._writer.run(held_append))
     assert await asyncio.to_thread(writing.wait, DEADLINE)
@@ -239,7 +239,7 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
 ) -> None:
     def steps_for(length: int) -> int:
         name = SessionId(f"of-{length}")
-        log.append(connection, [started(name)], durable=False)
+        log.append(connection, [[started(name)]], durable=False)
         connection.execute(
             """
             WITH RECURSIVE counted(seq) AS (SELECT 2 UNION ALL SELECT seq + 1 FROM counted WHERE seq < ?)
@@ -266,9 +266,9 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
 def test_only_a_durable_append_waits_for_the_disk(
     connection: sqlite3.Connection, durable: bool, level: int
 ) -> None:
-    log.append(connection, [started()], durable=not durable)
+    log.append(connection, [[started()]], durable=not durable)
     seen = statements_of(
-        connection, partial(log.append, events=[event(ALPHA, 2, TextDelta(text="word"))], durable=durable)
+        connection, partial(log.append, batches=[[event(ALPHA, 2, TextDelta(text="word"))]], durable=durable)
     )
     assert connection.execute("PRAGMA synchronous").fetchone() == (level,)
     assert seen.index(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}") < seen.index(

@@ -113,6 +113,16 @@ def test_closing_a_session_stops_its_turn_and_deleting_forgets_it(start: Start) 
     assert agent.honest()
 
 
+def test_a_turn_does_not_bring_a_deleted_session_back(start: Start, tmp_path: Path) -> None:
+    agent = start(state=tmp_path / "state").open()
+    prompt = agent.prompt("wait go\nsay I am still here")
+    agent.result("session/delete", sessionId=agent.session)
+    (tmp_path / "go").touch()
+    agent.answer_to(prompt)
+    assert agent.said() == "I am still here"
+    assert agent.result("session/list") == {"sessions": []}
+
+
 def test_modes_and_options_can_be_changed_and_are_remembered(start: Start) -> None:
     choice = {"id": "model", "name": "Model", "type": "select", "currentValue": "small"}
     options = [{"value": "small", "name": "Small"}, {"value": "large", "name": "Large"}]

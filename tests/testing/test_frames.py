@@ -82,6 +82,12 @@ def test_a_result_is_judged_by_the_request_it_answers(definition: str, method: s
 LIST: tuple[Side, Json] = ("client", {"id": 1, "method": "session/list"})
 
 
+INITIALIZE: tuple[Side, Json] = (
+    "client",
+    {"id": 1, "method": "initialize", "params": {"protocolVersion": 1}},
+)
+
+
 @pytest.mark.parametrize(
     ("frames", "complaint"),
     [
@@ -118,6 +124,7 @@ def test_the_rules_of_json_rpc_hold(frames: list[tuple[Side, Json]], complaint: 
             ("agent", {"id": "a", "result": 5}),
         ],
         [("agent", {"method": "_own/note"})],
+        [INITIALIZE, INITIALIZE],
         [("agent", {"id": None, "error": {"code": -32700, "message": "not JSON"}})],
         [LIST, ("agent", {"id": 1, "method": "_mine"}), ("agent", {"id": 1, "result": {"sessions": []}})],
     ],

@@ -22,11 +22,12 @@ TAP_VARIABLE = "PORTICO_TAP"
 
 
 class Host:
-    """A session service with the store it stands on."""
+    """A session service with the store and the clock it stands on."""
 
-    def __init__(self, service: SessionService, store: SqliteStore) -> None:
+    def __init__(self, service: SessionService, store: SqliteStore, clock: SystemClock) -> None:
         self.service = service
         self.store = store
+        self.clock = clock
 
 
 @asynccontextmanager
@@ -34,20 +35,21 @@ async def open_host(environ: Mapping[str, str]) -> AsyncIterator[Host]:
     """A host that has recovered what died, and that ends everything it started."""
     configure_log()
     store = SqliteStore(state_folder(environ))
+    clock = SystemClock()
     await store.open()
     try:
         ports = Ports(
             store=store,
             agents=LocalAgents(environ),
             editors=LocalEditors(environ),
-            clock=SystemClock(),
+            clock=clock,
             tap=client_tap(environ),
             version=__version__,
         )
         service = SessionService(ports)
         await service.recover()
         try:
-            yield Host(service, store)
+            yield Host(service, store, clock)
         finally:
             await service.close()
     finally:

@@ -116,10 +116,10 @@ class SessionStarted(Payload, frozen=True):
     kind = "session_started"
     workspace: str
     agent: str
+    continued: bool
+    mode: Literal["direct"]
+    portico_version: str
     agent_command: tuple[str, ...] = ()
-    mode: Literal["direct"] = "direct"
-    continued: bool = False
-    portico_version: str = ""
 
 
 class StateChanged(Payload, frozen=True):
@@ -154,8 +154,8 @@ class ToolStarted(Payload, frozen=True):
     kind = "tool_started"
     tool_id: str
     title: str
-    tool_kind: ToolKind = "other"
-    status: ToolStatus = "pending"
+    tool_kind: ToolKind
+    status: ToolStatus
     name: str | None = None
     content: tuple[ToolPart, ...] = ()
     locations: tuple[Location, ...] = ()
@@ -182,7 +182,7 @@ class ToolCompleted(Payload, frozen=True):
     kind = "tool_completed"
     tool_id: str
     success: bool
-    duration_ms: int = 0
+    duration_ms: int
     title: str | None = None
     tool_kind: ToolKind | None = None
     content: tuple[ToolPart, ...] | None = None
@@ -202,7 +202,7 @@ class PermissionRequested(Payload, frozen=True):
     tool_id: str
     title: str
     options: tuple[PermissionOption, ...]
-    tool_kind: ToolKind = "other"
+    tool_kind: ToolKind
     content: tuple[ToolPart, ...] = ()
     locations: tuple[Location, ...] = ()
     input: Raw | UnsetType = UNSET
@@ -269,8 +269,8 @@ class TurnEnded(Payload, frozen=True):
     kind = "turn_ended"
     state: TurnState
     stop_reason: str
-    duration_ms: int = 0
-    tools_used: int = 0
+    duration_ms: int
+    tools_used: int
 
 
 AnyPayload = (

@@ -17,16 +17,16 @@ from portico.sessions.service import ends_turn
 PROTOCOL = 1
 
 
-class Result(TurnEnded, frozen=True):
+class Result(TurnEnded, frozen=True, kw_only=True):
     """The end of a turn with its whole answer."""
 
-    text: str = ""
+    text: str
 
 
-class Done(StateChanged, frozen=True):
+class Done(StateChanged, frozen=True, kw_only=True):
     """The last line of a stream."""
 
-    exit_code: int = 0
+    exit_code: int
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

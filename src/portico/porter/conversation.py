@@ -1,6 +1,8 @@
 """An open session: the folders it works in, its lists, what was allowed, and the turn that runs."""
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any
 
 from portico.acp import _schema as schema
 from portico.porter.files import Files
@@ -11,7 +13,12 @@ from portico.porter.workspace import Workspace
 
 class Conversation:
     def __init__(
-        self, session_id: str, workspace: Workspace, transcript: Transcript, files: Files, terminals: Terminals
+        self,
+        session_id: str,
+        workspace: Workspace,
+        transcript: Transcript,
+        files: Files,
+        terminals: Terminals,
     ) -> None:
         self.id = session_id
         self.workspace = workspace
@@ -23,8 +30,12 @@ class Conversation:
         self.todos: tuple[Item, ...] = ()
         # What the person allowed for the whole session. Not kept on disk: after a restart Porter asks again.
         self.granted: set[tuple[str, str]] = set()
-        self.running: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[None] | None = None
         self._calls = 0
+
+    @property
+    def is_busy(self) -> bool:
+        return self._running is not None
 
     def recall(self, entries: list[AnyEntry]) -> None:
         """Take up what an earlier process left."""
@@ -37,12 +48,20 @@ class Conversation:
                 case _:
                     self._calls += 1
 
+    def entitle(self, title: str) -> schema.SessionInfoUpdate:
+        """Name the conversation, once."""
+        self.title = title
+        self.transcript.append(Titled(title=title))
+        return schema.SessionInfoUpdate(title=title)
+
     def next_call_id(self) -> str:
         """An id that no earlier call of this session has, over restarts too."""
         self._calls += 1
         return f"call-{self._calls}"
 
-    def set_lists(self, *, plan: tuple[Item, ...] | None = None, todos: tuple[Item, ...] | None = None) -> None:
+    def set_lists(
+        self, *, plan: tuple[Item, ...] | None = None, todos: tuple[Item, ...] | None = None
+    ) -> None:
         self.plan = self.plan if plan is None else plan
         self.todos = self.todos if todos is None else todos
         self.transcript.append(Listed(plan=self.plan, todos=self.todos))
@@ -61,7 +80,26 @@ class Conversation:
             ]
         )
 
-    def stop(self) -> None:
-        """End the turn that runs, if one does."""
-        if self.running is not None:
-            self.running.cancel()
+    async def take_turn(self, work: Coroutine[Any, Any, None]) -> schema.StopReason:
+        """Do the work of one turn; how it ended. Whoever cancels this call cancels the work and waits for it."""
+        task = self._running = asyncio.create_task(work, name=f"turn in {self.id}")
+        try:
+            await asyncio.wait({task})
+        finally:
+            await self.stop()
+            self._running = None
+            failure = None if task.cancelled() else task.exception()
+        if failure is not None:
+            raise failure
+        return "cancelled" if task.cancelled() else "end_turn"
+
+    def cancel(self) -> None:
+        """Stop the turn that runs, if one does; what it started is ended by it."""
+        if self._running is not None and not self._running.cancelling():
+            self._running.cancel()
+
+    async def stop(self) -> None:
+        """Cancel the turn that runs and wait until it has ended."""
+        if (task := self._running) is not None and not task.done():
+            self.cancel()
+            await asyncio.wait({task})

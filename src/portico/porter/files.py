@@ -93,10 +93,13 @@ class DiskFiles:
         real = self._workspace.inside(path)
         try:
             descriptor = os.open(real, os.O_RDONLY | _OPEN_FLAGS)
-            with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+            try:
                 if not stat.S_ISREG(os.fstat(descriptor).st_mode):
                     raise InvalidInput(f"{path} is not a regular file.")
-                data = file.read(READ_LIMIT + 1)
+                with open(descriptor, "rb", closefd=False) as file:
+                    data = file.read(READ_LIMIT + 1)
+            finally:
+                os.close(descriptor)
         except FileNotFoundError as error:
             raise NoSuchFile(f"{path} does not exist.") from error
         except OSError as error:

@@ -9,6 +9,7 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.porter.markdown import shortened
 
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+|$)")
 
@@ -27,6 +28,11 @@ class Prompt(msgspec.Struct, frozen=True):
     command: str | None
     argument: str
     attached: tuple[Attachment, ...] = ()
+
+    def summary(self) -> str:
+        """A line to find the conversation by."""
+        words = self.argument if self.command is None else f"/{self.command} {self.argument}"
+        return shortened(words, 60) or "Conversation"
 
 
 def read_prompt(blocks: Iterable[schema.ContentBlock]) -> Prompt:

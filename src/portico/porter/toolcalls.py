@@ -95,10 +95,14 @@ class ToolCall:
         if error is not None:
             self._status = "failed"
             self.add_text(_words_for(error))
-        end = schema.ToolCallProgress(tool_call_id=self.id, status=self._status, content=self._content or None)
+        end = schema.ToolCallProgress(
+            tool_call_id=self.id, status=self._status, content=self._content or None
+        )
         self._tell(end)
         # A terminal dies with its client; what it showed is kept as text.
-        kept = [part for part in self._content if not isinstance(part, schema.Terminal)]
+        kept: list[schema.ToolCallContent] = [
+            part for part in self._content if not isinstance(part, schema.Terminal)
+        ]
         if self._kept_output is not None and self._kept_output not in kept:
             kept.append(self._kept_output)
         self._keep(msgspec.structs.replace(end, content=kept or None))

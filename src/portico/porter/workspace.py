@@ -8,7 +8,18 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
 
-_PRIVATE_NAMES = (".env", ".env.*", "*.pem", "*.key", "*.p12", "*.pfx", "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*")
+_PRIVATE_NAMES = (
+    ".env",
+    ".env.*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+)
 _PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
 
 

@@ -36,7 +36,7 @@ async def recover(store: Store, clock: Clock) -> list[SessionId]:
 
 def _interruption(summary: SessionSummary, at: int) -> list[Event]:
     state = TurnStatus(summary.state).after(TurnEvent.PROCESS_LOST).state
-    ended = TurnEnded(state=state, stop_reason="interrupted")
+    ended = TurnEnded(state=state, stop_reason="interrupted", duration_ms=0, tools_used=0)
     moved = StateChanged(state=state, previous=summary.state, reason=_REASON)
     closing: tuple[AnyPayload, ...] = (ended, moved)
     return [

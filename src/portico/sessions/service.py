@@ -204,6 +204,7 @@ class SessionService:
             workspace=workspace,
             agent=spec.name,
             agent_command=spec.command,
+            mode="direct",
             continued=continued,
             portico_version=self._ports.version,
         )

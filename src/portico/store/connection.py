@@ -1,4 +1,4 @@
-"""Owns one SQLite connection and the one thread that may touch it, so that the event loop never waits on a disk.
+"""Owns one SQLite connection and the one thread that may touch it: the event loop never waits on a disk.
 
 It knows how to connect, how to hold a transaction and how to report trouble. What is asked of
 the connection is the business of `log`, `migrations` and `verification`.
@@ -9,14 +9,14 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from portico.domain.errors import StoreFailed
-from portico.store.failures import library_code, store_failure
+from portico.store.failures import FOREIGN, is_locked, store_failure
 
 _Result = TypeVar("_Result")
 
@@ -83,7 +83,7 @@ def _use_write_ahead_log(connection: sqlite3.Connection, busy_seconds: float) ->
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             return str(mode)
         except sqlite3.OperationalError as error:
-            if library_code(error) != sqlite3.SQLITE_BUSY or time.monotonic() >= deadline:
+            if not is_locked(error) or time.monotonic() >= deadline:
                 raise
         time.sleep(_RETRY_SECONDS)
 
@@ -96,42 +96,48 @@ class ConnectionThread:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="portico-store")
 
     async def open(self) -> None:
-        self._connection = await self._on_thread(self._connect)
+        self._connection = await finished(self._executor.submit(self._translating, self._connect))
 
-    async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        """Do the work on the thread, after all that was asked before. Foreign errors become StoreFailed.
-
-        When the caller is cancelled, work that has not begun never will, and work that has begun
-        is over when the cancellation passes on: no write goes on behind the caller's back.
-        """
+    def require_open(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StoreFailed("The log is not open.")
-        return await self._on_thread(partial(work, self._connection))
+        return self._connection
+
+    def submit(self, work: Callable[[sqlite3.Connection], _Result]) -> Future[_Result]:
+        """Ask for work to be done on the thread, after all that was asked before."""
+        return self._executor.submit(self._translating, partial(work, self.require_open()))
+
+    async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Have work done on the thread and wait for it. Foreign errors become StoreFailed."""
+        return await finished(self.submit(work))
 
     async def close(self) -> None:
         """End the connection and the thread, after all that was asked before. May be repeated."""
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
-                await self._on_thread(connection.close)
+                await finished(self._executor.submit(self._translating, connection.close))
         finally:
             self._executor.shutdown(wait=False)
-
-    async def _on_thread(self, work: Callable[[], _Result]) -> _Result:
-        job = self._executor.submit(self._translating, work)
-        try:
-            return await asyncio.wrap_future(job)
-        except asyncio.CancelledError:
-            if not job.cancel():
-                ended, _ = await asyncio.wait([asyncio.wrap_future(job)])
-                for future in ended:
-                    future.exception()
-            raise
 
     def _translating(self, work: Callable[[], _Result]) -> _Result:
         try:
             return work()
-        except (sqlite3.Error, OSError) as error:
+        except FOREIGN as error:
             raise store_failure(error, self._path) from error
-        except UnicodeEncodeError as error:
-            raise StoreFailed(f"A name cannot be written as UTF-8 ({error}).") from error
+
+
+async def finished(job: Future[_Result]) -> _Result:
+    """The result of work on a thread.
+
+    When the caller is cancelled, work that has not begun never will, and work that has begun is
+    over when the cancellation passes on: no write goes on behind the caller's back.
+    """
+    try:
+        return await asyncio.wrap_future(job)
+    except asyncio.CancelledError:
+        if not job.cancel():
+            ended, _ = await asyncio.wait([asyncio.wrap_future(job)])
+            for future in ended:
+                future.exception()
+        raise

@@ -10,6 +10,9 @@ from typing import NamedTuple
 
 from portico.domain.errors import StoreFailed
 
+Foreign = sqlite3.Error | OSError | UnicodeEncodeError
+FOREIGN = (sqlite3.Error, OSError, UnicodeEncodeError)
+
 _LIBRARY_CODE = 0xFF
 """SQLite's extended result codes keep the plain one in their lowest byte."""
 
@@ -46,6 +49,10 @@ _DEVICE = _Advice(
 _TOO_LARGE = _Advice(
     "An event is too large for {path}, so nothing was written.",
     "Ask for the result in smaller parts.",
+)
+_NOT_UNICODE = _Advice(
+    "A name is not Unicode text, so {path} cannot hold it.",
+    "Use a name that can be written as UTF-8.",
 )
 _UNEXPECTED = _Advice(
     "{path} could not be used.",
@@ -84,13 +91,21 @@ def library_code(error: sqlite3.Error) -> int | None:
     return None if code is None else code & _LIBRARY_CODE
 
 
-def store_failure(error: sqlite3.Error | OSError, path: Path) -> StoreFailed:
-    """The failure to raise `from` a foreign error."""
-    if isinstance(error, OSError):
+def is_locked(error: BaseException) -> bool:
+    return isinstance(error, sqlite3.Error) and library_code(error) == sqlite3.SQLITE_BUSY
+
+
+def store_failure(error: Foreign, path: Path) -> StoreFailed:
+    """What a foreign error is called outside; it stays as the cause."""
+    if isinstance(error, UnicodeEncodeError):
+        advice = _NOT_UNICODE
+    elif isinstance(error, OSError):
         advice = _BY_ERRNO.get(error.errno or 0, _UNREACHABLE)
     else:
         advice = _BY_LIBRARY_CODE.get(library_code(error) or 0, _UNEXPECTED)
-    return StoreFailed(f"{advice.message.format(path=path)} ({error})", suggestion=advice.suggestion)
+    failure = StoreFailed(f"{advice.message.format(path=path)} ({error})", suggestion=advice.suggestion)
+    failure.__cause__ = error
+    return failure
 
 
 def newer_schema(found: int, known: int) -> StoreFailed:

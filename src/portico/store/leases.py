@@ -112,7 +112,8 @@ class FileLeases:
 
     @contextmanager
     def _gate(self) -> Iterator[None]:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self._folder.parent, self._folder):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._folder / "gate.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if not _lock(descriptor, wait=True):

@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Sequence
 
+from portico.domain.errors import StoreFailed
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
@@ -16,6 +17,7 @@ _COLUMNS = ", ".join(SummaryRow._fields)
 _HIGHEST_SEQ = 2**63 - 1
 _AFTER_EVERY_PREFIX = "\U0010ffff"
 
+_HELD_SESSION = f"SELECT number, {_COLUMNS} FROM sessions WHERE session_id = ?"
 _INSERT_SESSION = f"INSERT INTO sessions ({_COLUMNS}) VALUES ({', '.join('?' * len(SummaryRow._fields))})"
 _UPDATE_SESSION = (
     f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)} WHERE number = ?"
@@ -27,23 +29,32 @@ _EVENTS = """
 """
 
 
-def append(connection: sqlite3.Connection, events: Sequence[Event], *, durable: bool) -> None:
-    rows = [event_row(event) for event in events]
+def append(
+    connection: sqlite3.Connection, batches: Sequence[Sequence[Event]], *, durable: bool
+) -> list[StoreFailed | None]:
+    """Write batches, each of one session, in one transaction. For each, why it was refused, if it was."""
     # FULL waits for the disk at this commit. NORMAL leaves that to the system, which outlives
     # any process; the write-ahead log stays whole either way.
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
     with transaction(connection):
         require_known_schema(connection)
-        held = connection.execute(
-            f"SELECT number, {_COLUMNS} FROM sessions WHERE session_id = ?", (events[0].session_id,)
-        ).fetchone()
+        return [_append_batch(connection, events) for events in batches]
+
+
+def _append_batch(connection: sqlite3.Connection, events: Sequence[Event]) -> StoreFailed | None:
+    try:
+        rows = [event_row(event) for event in events]
+        held = connection.execute(_HELD_SESSION, (events[0].session_id,)).fetchone()
         summary = summary_row(advance(summary_of(SummaryRow(*held[1:])) if held else None, events))
-        if held:
-            number = held[0]
-            connection.execute(_UPDATE_SESSION, (*summary, number))
-        else:
-            number = connection.execute(_INSERT_SESSION, summary).lastrowid
-        connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
+    except StoreFailed as refusal:
+        return refusal
+    if held:
+        number = held[0]
+        connection.execute(_UPDATE_SESSION, (*summary, number))
+    else:
+        number = connection.execute(_INSERT_SESSION, summary).lastrowid
+    connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
+    return None
 
 
 def read(connection: sqlite3.Connection, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:

@@ -1,8 +1,7 @@
 """Owns the embedded event log: one SQLite file that several processes open at once.
 
 Writes and reads have a thread each, so a slow commit holds up neither the event loop nor a
-person who scrolls back. Every append is a transaction of its own: one commit costs less than
-what would be needed to share it fairly between sessions.
+person who scrolls back.
 """
 
 import asyncio
@@ -15,6 +14,7 @@ from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.store import log
+from portico.store.commits import SharedCommits
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
 from portico.store.leases import FileLease, FileLeases
 from portico.store.migrations import migrate
@@ -32,6 +32,7 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._leases = FileLeases(folder / "leases")
         self._writer = ConnectionThread(self._path, self._prepare)
+        self._commits = SharedCommits(self._writer, self._path)
         self._reader = ConnectionThread(self._path, self._connect_reader)
 
     async def open(self) -> None:
@@ -49,7 +50,7 @@ class SqliteStore:
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if events:
-            await self._writer.run(partial(log.append, events=events, durable=durable))
+            await self._commits.append(events, durable=durable)
 
     async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
         return await self._reader.run(

@@ -101,10 +101,13 @@ def _damage(connection: sqlite3.Connection) -> list[str]:
 def _session_problems(connection: sqlite3.Connection, number: int, stored: SummaryRow) -> Iterator[list[str]]:
     check = SessionCheck(stored.session_id)
     seq = _BEFORE_EVERY_SEQ
-    while rows := connection.execute(_NEXT_EVENTS, (number, seq, _PAGE_EVENTS)).fetchall():
-        for row in rows:
+    while True:
+        page_start = seq
+        for row in connection.execute(_NEXT_EVENTS, (number, seq, _PAGE_EVENTS)):
             check.follow(EventRow(*row))
-        seq = rows[-1][0]
+            seq = row[0]
+        if seq == page_start:
+            break
         yield []
     try:
         yield check.problems(summary_of(stored))

@@ -61,12 +61,8 @@ class Schema:
 
     def problems(self, definition: str, value: object) -> Iterator[str]:
         if definition not in self._validators:
-            # Not every definition is an object that could hold a `$ref` beside its own words, so it is wrapped.
-            schema = {
-                "$schema": self._dialect,
-                "$ref": f"#/$defs/{definition}",
-                "$defs": self._definitions,
-            }
+            reference = f"#/$defs/{definition}"
+            schema = {"$schema": self._dialect, "$ref": reference, "$defs": self._definitions}
             self._validators[definition] = jsonschema_rs.Draft202012Validator(schema)
         for error in self._validators[definition].iter_errors(value):
             yield _explain(error)
@@ -119,6 +115,9 @@ class FrameChecker:
     def _check_call(self, frame: dict[str, Any], method: str, sender: Side) -> list[str]:
         problems = [f'"{member}" beside "method"' for member in ("result", "error") if member in frame]
         kind = "Request" if "id" in frame else "Notification"
+        if method == "initialize":
+            # A connection begins here: what an earlier one of its name still waited for died with it.
+            self._asked.clear()
         if kind == "Request":
             asked = self._asked.setdefault(_key(sender, frame["id"]), [])
             if asked:

@@ -30,12 +30,12 @@ INSERT INTO sessions VALUES
     (1, 'golden', '/work', 'porter', '["portico","agent"]', 'look around', 0, 'completed', 1000, 1005, 6, 't1', 'theirs'),
     (2, 'titled', '/work', 'other', '[]', 'A title', 1, 'idle', 2000, 2001, 2, NULL, NULL);
 INSERT INTO events VALUES
-    (1, 1, NULL, 1000, 'session_started', CAST('{"workspace":"/work","agent":"porter","agentCommand":["portico","agent"]}' AS BLOB)),
+    (1, 1, NULL, 1000, 'session_started', CAST('{"workspace":"/work","agent":"porter","continued":false,"mode":"direct","porticoVersion":"0.1.0","agentCommand":["portico","agent"]}' AS BLOB)),
     (1, 2, 't1', 1001, 'prompt_submitted', CAST('{"text":"look\naround"}' AS BLOB)),
     (1, 3, 't1', 1002, 'state_changed', CAST('{"state":"running","previous":"idle","agentSession":{"agentSessionId":"theirs","attachedBy":"new"}}' AS BLOB)),
     (1, 4, 't1', 1003, 'text_delta', CAST('{"text":"Nothing here."}' AS BLOB)),
-    (1, 5, 't1', 1004, 'turn_ended', CAST('{"state":"completed","stopReason":"end_turn"}' AS BLOB)),
+    (1, 5, 't1', 1004, 'turn_ended', CAST('{"state":"completed","stopReason":"end_turn","durationMs":3,"toolsUsed":0}' AS BLOB)),
     (1, 6, 't1', 1005, 'state_changed', CAST('{"state":"completed","previous":"running"}' AS BLOB)),
-    (2, 1, NULL, 2000, 'session_started', CAST('{"workspace":"/work","agent":"other"}' AS BLOB)),
+    (2, 1, NULL, 2000, 'session_started', CAST('{"workspace":"/work","agent":"other","continued":false,"mode":"direct","porticoVersion":"0.1.0"}' AS BLOB)),
     (2, 2, NULL, 2001, 'title_updated', CAST('{"title":"A title"}' AS BLOB));
 PRAGMA user_version = 1;

@@ -51,8 +51,9 @@ class BlockPainter:
             return False
         if before.kind == "heading":
             return block.kind == "heading"
-        listed = all(one.kind == "item" or (one.indent and one.kind != "code") for one in (before, block))
-        return not listed
+        if before.kind == block.kind == "item" and before.indent == block.indent:
+            return before.marker[:-1].isdigit() != block.marker[:-1].isdigit()
+        return not all(one.kind == "item" or (one.indent and one.kind != "code") for one in (before, block))
 
     def _code(self, block: Block) -> RenderableType:
         text, self._carried = colour(block.body, block.language, self._carried if block.resumed else "")
@@ -65,8 +66,8 @@ class BlockPainter:
         box, body = block.body[:4].lower(), block.body
         if box in ("[ ] ", "[x] "):
             done = box == "[x] "
-            sign = Text(f"{self._signs.done if done else self._signs.pending} ", GOOD if done else DIM)
-            return Prefixed(self._prose.render(body[4:]), sign)
+            sign, style = (self._signs.done, GOOD) if done else (self._signs.pending, DIM)
+            return Prefixed(self._prose.render(body[4:]), f"{sign} ", style)
         return self._prose.item(clean(block.marker), self._prose.render(body))
 
 

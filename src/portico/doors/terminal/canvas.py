@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 
 from portico.doors.terminal.look import Signs, signs_for
 from portico.doors.terminal.region import LiveRegion
@@ -33,8 +33,7 @@ class Canvas:
 
     def lines(self, renderables: Iterable[RenderableType]) -> list[str]:
         with self._console.capture() as capture:
-            for renderable in renderables:
-                self._console.print(renderable, width=self.width)
+            self._console.print(Group(*renderables), width=self.width)
         # rich numbers links at random, and a line that has not changed must look unchanged.
         text = _LINK_NUMBER.sub("\x1b]8;;", capture.get())
         return [line.rstrip() for line in text.removesuffix("\n").split("\n")] if text else []

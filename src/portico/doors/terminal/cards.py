@@ -13,7 +13,6 @@ from portico.domain.events import (
     PermissionResolved,
     PlanEntry,
     TextPart,
-    ToolPart,
     TurnEnded,
     UsageUpdated,
 )
@@ -22,7 +21,7 @@ from portico.doors.terminal import phrasing
 from portico.doors.terminal.diffs import Diff, DiffRow, compare
 from portico.doors.terminal.look import ACCENT, BAD, CAUTION, DIM, GOOD, STRONG, Signs, kind_sign, plan_sign
 from portico.doors.terminal.permission_keys import keyed_options
-from portico.doors.terminal.prefixed import Prefixed, barred, indented
+from portico.doors.terminal.prefixed import Fitted, Prefixed, barred, indented
 from portico.doors.terminal.sanitize import clean, clean_line, clean_output
 from portico.doors.terminal.tool_view import ToolView
 
@@ -43,25 +42,37 @@ def one_line(*parts: str | tuple[str, str] | Text) -> Text:
     return text
 
 
-def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int = 0) -> Text:
-    """State, kind, title and time of a tool call."""
+def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int = 0) -> RenderableType:
+    """State, kind and title of a tool call; behind them what it changed and how long it took."""
     sign, style = signs.spinner[frame % len(signs.spinner)], ACCENT
     if view.success is not None:
         sign, style = (signs.done, GOOD) if view.success else (signs.failed, BAD)
-    milliseconds = view.duration_ms if view.success is not None else running_ms
     facts = [view.exit_words] if view.exit_words else []
-    facts += [phrasing.duration(milliseconds)] if milliseconds >= 100 else []
-    tail = f"  {f' {signs.dot} '.join(facts)}" if facts else ""
-    return one_line((sign, style), (f" {kind_sign(view.kind, signs)} ", DIM), view.title, (tail, DIM))
+    if view.success is None:
+        facts += [phrasing.clock(running_ms)] if running_ms >= 1000 else []
+    elif view.duration_ms >= 100:
+        facts.append(phrasing.duration(view.duration_ms))
+    behind = Text("  " + f" {signs.dot} ".join(facts) if facts else "", DIM)
+    if view.success is not None and _title_says_path(view):
+        behind = diff_counts(compare(view.diffs[0]), signs) + behind
+    return Fitted(_tool_words(view, signs, sign, style), behind)
 
 
-def unfinished_tool_line(view: ToolView, signs: Signs) -> Text:
-    return one_line((signs.stopped, DIM), (f" {kind_sign(view.kind, signs)} {view.title}  not finished", DIM))
+def unfinished_tool_line(view: ToolView, signs: Signs) -> RenderableType:
+    return Fitted(_tool_words(view, signs, signs.stopped, DIM), Text("  not finished", DIM))
+
+
+def _tool_words(view: ToolView, signs: Signs, sign: str, style: str) -> Text:
+    return Text.assemble((sign, style), (f" {kind_sign(view.kind, signs)} ", DIM), view.title)
+
+
+def _title_says_path(view: ToolView) -> bool:
+    return len(view.diffs) == 1 and phrasing.short_path(view.diffs[0].path, view.workspace) in view.title
 
 
 def live_output(view: ToolView) -> RenderableType | None:
     """The last lines of a command that still runs."""
-    lines = _output_lines(view.output)[-_LIVE_OUTPUT:]
+    lines = _output_lines(view.output[-_ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
     return indented(Group(*(_shown_output(line) for line in lines)), _DETAIL_INDENT) if lines else None
 
 
@@ -72,7 +83,8 @@ def tool_detail(
     parts: list[RenderableType] = []
     for part in view.diffs:
         diff = compare(part)
-        parts.append(diff_title(diff, signs))
+        if not _title_says_path(view):
+            parts.append(diff_title(diff, signs, workspace=view.workspace))
         if part not in known_diffs:
             parts += diff_rows(diff, signs, _DIFF_ROWS)
     if view.output.strip():
@@ -82,13 +94,15 @@ def tool_detail(
     return indented(Group(*parts), _DETAIL_INDENT) if parts else None
 
 
-def diff_title(diff: Diff, signs: Signs) -> Text:
-    counts: list[str | tuple[str, str]] = []
-    if diff.added or not diff.removed:
-        counts.append((f" +{diff.added}", GOOD))
-    if diff.removed:
-        counts.append((f" {signs.minus}{diff.removed}", BAD))
-    return one_line((clean_line(diff.path), STRONG), (" new" if diff.created else "", DIM), *counts)
+def diff_title(diff: Diff, signs: Signs, *, workspace: str) -> RenderableType:
+    return Fitted(Text(phrasing.short_path(diff.path, workspace), STRONG), diff_counts(diff, signs))
+
+
+def diff_counts(diff: Diff, signs: Signs) -> Text:
+    """How much a diff adds and removes."""
+    added = f" +{diff.added}" if diff.added or not diff.removed else ""
+    removed = f" {signs.minus}{diff.removed}" if diff.removed else ""
+    return Text.assemble((" new" if diff.created else "", DIM), (added, GOOD), (removed, BAD))
 
 
 def diff_rows(diff: Diff, signs: Signs, limit: int) -> Iterator[RenderableType]:
@@ -137,7 +151,7 @@ def _output_lines(output: str) -> list[str]:
 
 
 def _shown_output(line: str) -> Text:
-    text = Text.from_ansi(line[:_ROW_LENGTH].expandtabs(8), style=DIM if "\x1b" not in line else "")
+    text = Text.from_ansi(line[:_ROW_LENGTH].expandtabs(8), style=DIM)
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
@@ -150,7 +164,7 @@ def plan(entries: Sequence[PlanEntry], signs: Signs, *, limit: int) -> Renderabl
     for entry in entries[start : start + limit]:
         style = {"completed": GOOD, "in_progress": ACCENT, "pending": DIM}[entry.status]
         text = Text(clean_line(entry.content), DIM if entry.status != "in_progress" else "")
-        rows.append(Prefixed(text, Text(f"{plan_sign(entry, signs)} ", style)))
+        rows.append(Prefixed(text, f"{plan_sign(entry, signs)} ", style))
     rows += _more(len(entries) - start - limit, signs, "more step")
     return Group(*rows)
 
@@ -162,7 +176,7 @@ def notice(payload: Notice, signs: Signs) -> RenderableType:
         "error": (signs.failed, BAD),
     }[payload.level]
     return Prefixed(
-        Text(phrasing.notice_text(payload), DIM if payload.level == "info" else ""), Text(f"{sign} ", style)
+        Text(phrasing.notice_text(payload), DIM if payload.level == "info" else ""), f"{sign} ", style
     )
 
 
@@ -181,56 +195,48 @@ def error(payload: ErrorReported, signs: Signs) -> RenderableType:
     return barred(Group(*parts), signs.bar, BAD)
 
 
-def permission(request: PermissionRequested, signs: Signs) -> RenderableType:
+def permission(request: PermissionRequested, signs: Signs, *, workspace: str) -> RenderableType:
     """What the agent wants to do, in full, and the answers it offers."""
-    title = Text(phrasing.title_text(request.title, "Permission"), STRONG)
-    title.append(f"  {request.tool_kind.replace('_', ' ')}", DIM)
-    parts: list[RenderableType] = [title]
-    parts += _asked_for(request, signs)
+    title = phrasing.title_text(request.title, "Permission", workspace=workspace)
+    kind = f"  {request.tool_kind.replace('_', ' ')}" if request.tool_kind != "other" else ""
+    parts: list[RenderableType] = [Text.assemble((title, STRONG), (kind, DIM))]
+    parts += _asked_for(request, signs, workspace)
     parts.append(Text())
     for keyed in keyed_options(request.options):
         style = GOOD if keyed.option.kind.startswith("allow") else BAD
         name = Text.assemble(phrasing.option_name(keyed.option), (f"  {keyed.letter}", DIM))
-        parts.append(Prefixed(name, Text(f"{keyed.number}  ", style)))
+        parts.append(Prefixed(name, f"{keyed.number}  ", style))
     return barred(Group(*parts), signs.bar, CAUTION)
 
 
-def _asked_for(request: PermissionRequested, signs: Signs) -> list[RenderableType]:
-    parts: list[RenderableType] = []
-    for part in request.content:
-        parts += _asked_part(part, signs)
-    if any(isinstance(part, DiffPart) for part in request.content):
-        return parts
-    lines = [
-        line for line in phrasing.input_facts(request.input) if line != phrasing.title_text(request.title)
-    ]
-    parts += [Text(line, ACCENT, overflow="fold") for line in lines[:_CARD_ROWS]]
-    parts += _more(len(lines) - _CARD_ROWS, signs)
-    shown = "\n".join((request.title, *lines))
-    paths = [place.path for place in request.locations if place.path not in shown]
-    parts += [Text(clean_line(path), DIM, overflow="fold") for path in paths[:_CARD_ROWS]]
-    return parts
+def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> Iterator[RenderableType]:
+    """The diff if there is one; else the command or the values, and the places they concern."""
+    diffs = [part for part in request.content if isinstance(part, DiffPart)]
+    for part in diffs:
+        diff = compare(part)
+        yield diff_title(diff, signs, workspace=workspace)
+        yield from diff_rows(diff, signs, _CARD_ROWS)
+    texts = [part.text for part in request.content if isinstance(part, TextPart)]
+    title = phrasing.title_text(request.title)
+    values = [] if diffs else [line for line in phrasing.input_facts(request.input) if line not in title]
+    known = "\n".join((title, *values, *(part.path for part in diffs)))
+    places = [clean_line(place.path) for place in request.locations]
+    yield from _some(clean("\n".join(texts)).strip("\n").splitlines(), "", signs)
+    yield from _some(values, ACCENT, signs)
+    yield from _some([place for place in places if place not in known], DIM, signs)
 
 
-def _asked_part(part: ToolPart, signs: Signs) -> list[RenderableType]:
-    match part:
-        case DiffPart():
-            diff = compare(part)
-            return [diff_title(diff, signs), *diff_rows(diff, signs, _CARD_ROWS)]
-        case TextPart(text=text):
-            lines = clean(text).strip("\n").splitlines()
-            shown: list[RenderableType] = [Text(line, overflow="fold") for line in lines[:_CARD_ROWS]]
-            return [*shown, *_more(len(lines) - _CARD_ROWS, signs)]
-        case _:
-            return []
+def _some(lines: Sequence[str], style: str, signs: Signs) -> Iterator[RenderableType]:
+    yield from (Text(line, style, overflow="fold") for line in lines[:_CARD_ROWS])
+    yield from _more(len(lines) - _CARD_ROWS, signs)
 
 
 def permission_result(
     resolved: PermissionResolved, request: PermissionRequested | None, signs: Signs
 ) -> RenderableType:
     allowed = resolved.outcome == "allowed"
-    sign = Text(f"{signs.done if allowed else signs.failed} ", GOOD if allowed else CAUTION)
-    return Prefixed(Text(phrasing.permission_words(resolved, request), DIM), sign)
+    sign, style = (signs.done, GOOD) if allowed else (signs.failed, CAUTION)
+    return Prefixed(Text(phrasing.permission_words(resolved, request), DIM), f"{sign} ", style)
 
 
 def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseconds: int = 0) -> Text:
@@ -243,21 +249,21 @@ def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseco
 
 
 def working_line(words: str, seconds: int, signs: Signs, *, frame: int) -> Text:
-    clock = f" {signs.dot} {phrasing.duration(seconds * 1000)}" if seconds >= 1 else ""
+    clock = f" {signs.dot} {phrasing.clock(seconds * 1000)}" if seconds >= 1 else ""
     sign = signs.spinner[frame % len(signs.spinner)]
     return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C stops", DIM))
 
 
-def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> Text:
+def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> RenderableType:
     sign, style = {
         TurnState.CANCELED: (signs.stopped, CAUTION),
         TurnState.FAILED: (signs.failed, BAD),
         TurnState.INTERRUPTED: (signs.stopped, CAUTION),
     }.get(ended.state, (signs.done, GOOD))
     facts = phrasing.turn_facts(ended, usage)
-    return Text.assemble((sign, style), (f" {f' {signs.dot} '.join(facts)}", DIM))
+    return Prefixed(Text(f" {signs.dot} ".join(facts), DIM), f"{sign} ", style)
 
 
 def prompt(text: str, signs: Signs) -> RenderableType:
     """What the person wrote, for a session that is read again."""
-    return Prefixed(Text(clean(text).strip(), STRONG), Text(f"{signs.prompt} ", ACCENT))
+    return Prefixed(Text(clean(text).strip(), STRONG), f"{signs.prompt} ", ACCENT)

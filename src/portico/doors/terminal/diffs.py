@@ -6,6 +6,7 @@ middle that is still too large is shown as removed and added, without looking fo
 
 from collections.abc import Iterator
 from difflib import SequenceMatcher
+from functools import lru_cache
 from typing import Literal
 
 import msgspec
@@ -35,6 +36,7 @@ class Diff(msgspec.Struct, frozen=True):
     rows: tuple[DiffRow, ...]
 
 
+@lru_cache(maxsize=4)
 def compare(part: DiffPart) -> Diff:
     """What an edit changes, line by line."""
     old, new = _lines(part.old_text or ""), _lines(part.new_text)

@@ -28,11 +28,14 @@ class LiveRenderer:
         self,
         console: Console,
         *,
+        workspace: str = "",
         prompts: PromptEcho = "hidden",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._canvas = Canvas(console)
-        self._transcript = Transcript(self._canvas.signs, links=self._canvas.links, prompts=prompts)
+        self._transcript = Transcript(
+            self._canvas.signs, links=self._canvas.links, workspace=workspace, prompts=prompts
+        )
         self._clock = clock
         self._waiting_lines: list[str] = []
         self._last_sort: Sort | None = None

@@ -1,10 +1,11 @@
 """Facts of a session in a few words, the same for every terminal. Pure text, already safe to show."""
 
+import unicodedata
 from datetime import UTC, datetime
 from pathlib import PurePath
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.events import (
     Notice,
@@ -44,6 +45,12 @@ def duration(milliseconds: int) -> str:
     return f"{seconds // _HOUR:.0f}h {seconds % _HOUR // _MINUTE:02.0f}m"
 
 
+def clock(milliseconds: int) -> str:
+    """A duration that is still growing, in whole seconds, so that it does not flicker."""
+    seconds = milliseconds // 1000
+    return f"{seconds}s" if seconds < _MINUTE else duration(seconds * 1000)
+
+
 def age(at_ms: int, now_ms: int) -> str:
     """How long ago something was, for a narrow column."""
     seconds = max(0, now_ms - at_ms) // 1000
@@ -71,9 +78,9 @@ def counted(value: int, noun: str) -> str:
 
 
 def money(cost: float, currency: str | None) -> str:
-    digits = 2 if cost >= 0.1 or cost == 0 else 4
+    amount = f"{cost:.2f}" if cost >= 0.1 or cost == 0 else f"{cost:.4f}".rstrip("0")
     code = clean_line(currency or "USD")
-    return f"${cost:.{digits}f}" if code == "USD" else f"{cost:.{digits}f} {code}"
+    return f"${amount}" if code == "USD" else f"{amount} {code}"
 
 
 def usage_facts(usage: UsageUpdated | None) -> list[str]:
@@ -117,9 +124,10 @@ def plan_progress(entries: tuple[PlanEntry, ...]) -> str:
     return f"{progress}: {clean_line(current)}" if current else progress
 
 
-def title_text(title: str, fallback: str = "tool") -> str:
-    """A tool's title on one line; agents like to wrap it in backticks."""
-    return clean_line(title).strip("`").replace("`", "") or fallback
+def title_text(title: str, fallback: str = "tool", *, workspace: str = "") -> str:
+    """A tool's title on one line, its paths relative; agents like to wrap it in backticks."""
+    line = clean_line(title).replace("`", "")
+    return (line.replace(f"{workspace.rstrip('/')}/", "") if workspace.strip("/") else line) or fallback
 
 
 def short_path(path: str, workspace: str = "", home: str = "") -> str:
@@ -132,9 +140,9 @@ def short_path(path: str, workspace: str = "", home: str = "") -> str:
     return clean_line(path)
 
 
-def describe_block(raw: Raw | None) -> str:
+def describe_block(raw: Raw | UnsetType) -> str:
     """A content block that is no text, in a few words: an image, a sound, a file."""
-    if raw is None:
+    if raw is UNSET:
         return ""
     try:
         block = msgspec.json.decode(raw, type=_RawBlock)
@@ -145,9 +153,9 @@ def describe_block(raw: Raw | None) -> str:
     return f"[{clean_line(' '.join(fact for fact in facts if fact))}]"
 
 
-def input_facts(raw: Raw | None) -> list[str]:
+def input_facts(raw: Raw | UnsetType) -> list[str]:
     """What a tool is called with, as lines: the command alone if there is one, else each value by name."""
-    if raw is None:
+    if raw is UNSET:
         return []
     try:
         values = msgspec.json.decode(raw)
@@ -189,3 +197,11 @@ def _value(value: object) -> str:
     text = value if isinstance(value, str) else msgspec.json.encode(value).decode()
     line = clean_line(text[: 2 * _VALUE_LENGTH])
     return line if len(line) <= _VALUE_LENGTH else line[: _VALUE_LENGTH - 1] + "…"
+
+
+def columns(text: str) -> int:
+    """About how many columns a text takes; for where no library is at hand that knows exactly."""
+    return sum(
+        0 if unicodedata.combining(character) else 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        for character in text
+    )

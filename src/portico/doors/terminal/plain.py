@@ -73,12 +73,8 @@ class PlainRenderer:
                 self._tool(tool, event.at)
             case PlanUpdated(entries=entries):
                 self._plan(phrasing.plan_progress(entries))
-            case PermissionRequested() as request:
-                self._requests[request.request_id] = request
-                self._note(f"permission needed: {phrasing.title_text(request.title)}")
-            case PermissionResolved() as resolved:
-                request_or_none = self._requests.pop(resolved.request_id, None)
-                self._note(_lowered(phrasing.permission_words(resolved, request_or_none)))
+            case PermissionRequested() | PermissionResolved() as permission:
+                self._permission(permission)
             case UsageUpdated() as usage:
                 self._usage = usage
             case Notice() as notice:
@@ -88,14 +84,9 @@ class PlainRenderer:
             case TurnEnded() as ended:
                 self._end_answer()
                 self._note(", ".join(phrasing.turn_facts(ended, self._usage)))
-            case (
-                SessionStarted()
-                | StateChanged()
-                | Thinking()
-                | CommandsUpdated()
-                | ConfigUpdated()
-                | TitleUpdated()
-            ):
+            case SessionStarted(workspace=workspace):
+                self._workspace = workspace
+            case StateChanged() | Thinking() | CommandsUpdated() | ConfigUpdated() | TitleUpdated():
                 pass
             case other:
                 assert_never(other)
@@ -146,7 +137,7 @@ class PlainRenderer:
         match payload:
             case ToolStarted():
                 self._between = True
-                self._tools[tool_id] = ToolView.started(payload, at)
+                self._tools[tool_id] = ToolView.started(payload, at, self._workspace)
             case ToolUpdated():
                 self._tools[tool_id] = view.updated(payload)
             case ToolCompleted():
@@ -161,6 +152,16 @@ class PlainRenderer:
         self._note(f"{state}: {view.title}" + (f" ({', '.join(facts)})" if facts else ""))
         for part in view.diffs:
             self._note(f"  changed {phrasing.short_path(part.path, self._workspace)}")
+
+    def _permission(self, payload: PermissionRequested | PermissionResolved) -> None:
+        match payload:
+            case PermissionRequested():
+                self._requests[payload.request_id] = payload
+                title = phrasing.title_text(payload.title, workspace=self._workspace)
+                self._note(f"permission needed: {title}")
+            case PermissionResolved():
+                request = self._requests.pop(payload.request_id, None)
+                self._note(_lowered(phrasing.permission_words(payload, request)))
 
     def _plan(self, progress: str) -> None:
         if progress != self._progress:

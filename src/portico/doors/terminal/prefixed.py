@@ -1,34 +1,53 @@
-"""A renderable with something in front of each of its lines: a bullet, a quote bar, an indent."""
+"""Lines with something in front of them, such as a bullet or a bar, or with something kept behind them."""
 
+from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.segment import Segment
 from rich.text import Text
 
 
 class Prefixed:
-    """Shows `first` before the first line and `rest`, or as many spaces, before the others."""
+    """Shows `mark` before the first line, and before the others too, or as many spaces."""
 
-    def __init__(self, renderable: RenderableType, first: Text, rest: Text | None = None) -> None:
+    def __init__(
+        self, renderable: RenderableType, mark: str, style: str = "", *, repeat: bool = False
+    ) -> None:
         self._renderable = renderable
-        self._first = first
-        self._rest = rest if rest is not None else Text(" " * first.cell_len)
+        self._mark = mark
+        self._style = style
+        self._repeat = repeat
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        width = max(1, options.max_width - self._first.cell_len)
+        columns = cell_len(self._mark)
+        width = max(1, options.max_width - columns)
         lines = console.render_lines(self._renderable, options.update(width=width, height=None), pad=False)
-        prefix = self._first
+        prefix = Segment(self._mark, console.get_style(self._style))
         for line in lines:
-            yield from prefix.render(console)
+            yield prefix
             yield from line
             yield Segment.line()
-            prefix = self._rest
+            prefix = prefix if self._repeat else Segment(" " * columns)
+
+
+class Fitted:
+    """One line that is cut in the middle of its words, so that what stands behind them stays in sight."""
+
+    def __init__(self, words: Text, behind: Text) -> None:
+        self._words = words
+        self._behind = behind
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        words = self._words.copy()
+        words.truncate(max(8, options.max_width - self._behind.cell_len), overflow="ellipsis")
+        line = words + self._behind
+        line.no_wrap, line.overflow = True, "crop"
+        yield line
 
 
 def barred(renderable: RenderableType, bar: str, style: str) -> Prefixed:
     """A card: no box, only a coloured bar along its left side."""
-    mark = Text(f"{bar} ", style=style)
-    return Prefixed(renderable, mark, mark)
+    return Prefixed(renderable, f"{bar} ", style, repeat=True)
 
 
 def indented(renderable: RenderableType, columns: int) -> RenderableType:
-    return Prefixed(renderable, Text(" " * columns)) if columns else renderable
+    return Prefixed(renderable, " " * columns) if columns else renderable

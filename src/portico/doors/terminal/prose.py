@@ -6,6 +6,7 @@ only with a harmless scheme; wherever a link's words could deceive, its address 
 
 from collections.abc import Iterable, Iterator
 from functools import cache
+from typing import Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.tree import SyntaxTreeNode
@@ -17,7 +18,7 @@ from rich.table import Table
 from rich.text import Text
 
 from portico.doors.terminal.look import ACCENT, DIM, STRONG, Signs
-from portico.doors.terminal.prefixed import Prefixed
+from portico.doors.terminal.prefixed import Prefixed, barred, indented
 from portico.doors.terminal.sanitize import clean, safe_link
 
 _INLINE_STYLES = {"em": "italic", "strong": "bold", "s": "strike", "code_inline": ACCENT}
@@ -49,8 +50,7 @@ class Prose:
             case "paragraph":
                 return self._inline(node.children, Style())
             case "blockquote":
-                bar = Text(f"{self._signs.quote} ", style=DIM)
-                return Prefixed(self._stacked(node.children), bar, bar)
+                return barred(self._stacked(node.children), self._signs.quote, DIM)
             case "bullet_list" | "ordered_list":
                 return Group(*self._items(node))
             case "hr":
@@ -58,7 +58,7 @@ class Prose:
             case "table":
                 return self._table(node)
             case "fence" | "code_block":
-                return Prefixed(Text(node.content.rstrip("\n"), overflow="fold"), Text("  "))
+                return indented(Text(node.content.rstrip("\n"), overflow="fold"), 2)
             case _:
                 return self._inline(node.children, Style()) if node.children else Text(node.content)
 
@@ -70,19 +70,19 @@ class Prose:
     def item(self, marker: str, body: RenderableType) -> RenderableType:
         """A list item: a bullet, or a number as it was written."""
         sign = marker if marker[:-1].isdigit() else self._signs.bullet
-        return Prefixed(body, Text(f"{sign} ", style=ACCENT))
+        return Prefixed(body, f"{sign} ", ACCENT)
 
     def _table(self, node: SyntaxTreeNode) -> RenderableType:
         table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, border_style=DIM)
         for section in node.children:
             for row in section.children:
                 cells = [self._inline(cell.children, Style()) for cell in row.children]
-                if section.type == "thead":
-                    for cell in cells:
-                        cell.stylize(STRONG)
-                        table.add_column(cell, overflow="fold")
-                else:
+                if section.type == "tbody":
                     table.add_row(*cells)
+                    continue
+                for cell, shown in zip(row.children, cells, strict=True):
+                    shown.stylize(STRONG)
+                    table.add_column(shown, justify=_alignment(cell), overflow="fold")
         return table
 
     def _inline(self, nodes: Iterable[SyntaxTreeNode], style: Style) -> Text:
@@ -120,6 +120,11 @@ class Prose:
         deceptive = ("." in words.plain or "/" in words.plain) and words.plain != address
         if address and words.plain != address and (deceptive or not clickable):
             text.append(f" ({address})", style + Style(dim=True))
+
+
+def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right"]:
+    style = str(cell.attrs.get("style", ""))
+    return "right" if style.endswith("right") else "center" if style.endswith("center") else "left"
 
 
 @cache

@@ -12,6 +12,7 @@ from rich.cells import cell_len
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
 _UP = "\x1b[A"
+_ERASE_LINE = "\x1b[2K"
 _ERASE_BELOW = "\x1b[J"
 _BEGIN_FRAME = "\x1b[?2026h"
 _END_FRAME = "\x1b[?2026l"
@@ -33,19 +34,26 @@ class LiveRegion:
             return
         if live:
             same = min(same, len(wanted) - 1)
-        frame = self._back_to(same) + "\n".join(wanted[same:])
+        frame = self._replacing(same, wanted[same:])
         if not live and len(wanted) > same:
             frame += "\n"
         self._live = list(live)
         self._write(f"{_BEGIN_FRAME}{frame}{_END_FRAME}")
 
-    def _back_to(self, line: int) -> str:
-        """What moves the cursor to the start of a line of the present region and clears from there."""
-        if line >= len(self._live):
-            return "\n" if self._live else ""
+    def _replacing(self, start: int, lines: Sequence[str]) -> str:
+        """What puts `lines` where the present region has its lines from `start` on.
+
+        Each line is erased by itself: some terminals keep a screen that is erased at once.
+        """
+        if start >= len(self._live):
+            return ("\n" if self._live else "") + "\n".join(lines)
         columns = max(1, self._columns())
-        rows = sum(_rows(text, columns) for text in self._live[line:])
-        return "\r" + _UP * (rows - 1) + _ERASE_BELOW
+        rows = sum(_rows(text, columns) for text in self._live[start:])
+        back = "\r" + _UP * (rows - 1)
+        if not lines:
+            return back + "\n".join([_ERASE_LINE] * rows) + _UP * (rows - 1)
+        rest = _ERASE_BELOW if rows > len(lines) else ""
+        return back + "\n".join(_ERASE_LINE + line for line in lines) + rest
 
 
 def _common(one: Sequence[str], other: Sequence[str]) -> int:

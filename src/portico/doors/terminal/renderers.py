@@ -56,7 +56,7 @@ def make_renderer(
     from portico.doors.terminal.live import LiveRenderer
 
     console = Console(file=output, highlight=False, markup=False, emoji=False)
-    return LiveRenderer(console, prompts=prompts)
+    return LiveRenderer(console, workspace=workspace, prompts=prompts)
 
 
 def writer(stream: IO[str]) -> Callable[[str], None]:

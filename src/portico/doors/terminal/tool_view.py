@@ -23,6 +23,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     """`output` is the end of what its command printed; `output_lines` counts all of it."""
 
     tool_id: str
+    workspace: str = ""
     title: str = ""
     kind: ToolKind = "other"
     started_at: int = 0
@@ -34,10 +35,11 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     duration_ms: int = 0
 
     @classmethod
-    def started(cls, payload: ToolStarted, at: int) -> Self:
+    def started(cls, payload: ToolStarted, at: int, workspace: str) -> Self:
         return cls(
             tool_id=payload.tool_id,
-            title=title_text(payload.title, payload.name or payload.tool_kind),
+            workspace=workspace,
+            title=title_text(payload.title, payload.name or payload.tool_kind, workspace=workspace),
             kind=payload.tool_kind,
             started_at=at,
             content=payload.content,
@@ -47,7 +49,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
         """The view after a change; what the change does not mention stays."""
         view = msgspec.structs.replace(
             self,
-            title=title_text(payload.title) if payload.title else self.title,
+            title=title_text(payload.title, workspace=self.workspace) if payload.title else self.title,
             kind=payload.tool_kind or self.kind,
             content=self.content if payload.content is None else payload.content,
         )

@@ -70,11 +70,12 @@ class _Thought(msgspec.Struct, frozen=True):
 class Transcript:
     """The state of the session's face. Feed it every event, in order."""
 
-    def __init__(self, signs: Signs, *, links: bool, prompts: PromptEcho) -> None:
+    def __init__(self, signs: Signs, *, links: bool, workspace: str, prompts: PromptEcho) -> None:
         self._signs = signs
         self._links = links
         self._prompts = prompts
         self._agent = "the agent"
+        self._workspace = workspace
         self._state = TurnState.IDLE
         self._answer: Answer | None = None
         self._message: str | None = None
@@ -107,6 +108,9 @@ class Transcript:
                 yield from self._permission(resolved)
             case PlanUpdated(entries=entries):
                 self._plan = entries
+                if all(entry.status == "completed" for entry in entries):
+                    yield from self._close_answer()
+                    yield from self._close_plan()
             case UsageUpdated() as usage:
                 self._usage = usage
             case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
@@ -124,18 +128,14 @@ class Transcript:
         self._asked.add(request.request_id)
         diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
         self._diffs_seen[request.tool_id] = diffs
-        yield Finished("card", (cards.permission(request, self._signs),))
+        yield Finished("card", (cards.permission(request, self._signs, workspace=self._workspace),))
 
     def settle(self, at: int | None = None) -> Iterator[Finished]:
         """Nothing more will come: close what is open."""
         yield from self._close_answer()
         yield from self._close_thought(at)
-        for view in self._tools.values():
-            yield Finished("activity", (cards.unfinished_tool_line(view, self._signs),))
-        self._tools.clear()
-        if self._plan:
-            yield Finished("plan", (cards.plan(self._plan, self._signs, limit=_WHOLE_PLAN),))
-        self._plan = ()
+        yield from self._close_tools()
+        yield from self._close_plan()
         self._requests.clear()
         self._diffs_seen.clear()
 
@@ -174,7 +174,7 @@ class Transcript:
             yield from self._close_answer()
         self._message = delta.message_id
         text = delta.text
-        if delta.block is not None and not text:
+        if not text:
             text = f"\n\n{phrasing.describe_block(delta.block)}\n\n"
         if self._answer is None:
             self._answer = Answer(self._signs, links=self._links)
@@ -185,7 +185,7 @@ class Transcript:
             case ToolStarted():
                 yield from self._close_answer()
                 yield from self._close_thought(at)
-                self._tools[payload.tool_id] = ToolView.started(payload, at)
+                self._tools[payload.tool_id] = ToolView.started(payload, at, self._workspace)
             case ToolUpdated():
                 self._tools[payload.tool_id] = self._known(payload.tool_id, at).updated(payload)
             case ToolCompleted():
@@ -201,7 +201,9 @@ class Transcript:
 
     def _known(self, tool_id: str, at: int) -> ToolView:
         title = phrasing.title_text(tool_id)
-        return self._tools.get(tool_id) or ToolView(tool_id=tool_id, title=title, started_at=at)
+        return self._tools.get(tool_id) or ToolView(
+            tool_id=tool_id, title=title, started_at=at, workspace=self._workspace
+        )
 
     def _permission(self, resolved: PermissionResolved) -> Iterator[Finished]:
         request = self._requests.pop(resolved.request_id, None)
@@ -212,7 +214,8 @@ class Transcript:
         self, payload: SessionStarted | PromptSubmitted | StateChanged | TurnEnded, at: int
     ) -> Iterator[Finished]:
         match payload:
-            case SessionStarted(agent=agent):
+            case SessionStarted(agent=agent, workspace=workspace):
+                self._workspace = workspace
                 self._agent = phrasing.title_text(agent, "the agent")
             case PromptSubmitted(text=text):
                 if self._prompts != "hidden":
@@ -233,12 +236,23 @@ class Transcript:
             case Notice():
                 yield Finished("note", (cards.notice(payload, self._signs),))
             case ErrorReported():
+                yield from self._close_tools()
                 yield Finished("card", (cards.error(payload, self._signs),))
 
     def _close_answer(self) -> Iterator[Finished]:
         answer, self._answer, self._message = self._answer, None, None
         if answer is not None:
             yield from _of_text(answer.close())
+
+    def _close_tools(self) -> Iterator[Finished]:
+        for view in self._tools.values():
+            yield Finished("activity", (cards.unfinished_tool_line(view, self._signs),))
+        self._tools.clear()
+
+    def _close_plan(self) -> Iterator[Finished]:
+        if self._plan:
+            yield Finished("plan", (cards.plan(self._plan, self._signs, limit=_WHOLE_PLAN),))
+        self._plan = ()
 
     def _close_thought(self, at: int | None) -> Iterator[Finished]:
         thought, self._thought = self._thought, None

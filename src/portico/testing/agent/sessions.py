@@ -60,6 +60,11 @@ class Session:
                 files.append(self._path, b"".join(b"\n" + encode(update) for update in fresh))
             self._saved += len(fresh)
 
+    def forget(self) -> None:
+        """A turn may still be under way; what it says from now on is kept nowhere."""
+        with self._lock:
+            self._path = None
+
     def describe(self) -> Json:
         title = self.last("session_info_update", "title")
         return {"sessionId": self.id, "cwd": self.cwd} | ({} if title is None else {"title": title})
@@ -97,7 +102,8 @@ class Sessions:
 
     def delete(self, session_id: str) -> None:
         self.open.pop(session_id, None)
-        self._made.pop(session_id, None)
+        if made := self._made.pop(session_id, None):
+            made.forget()
         if session_id in self._names():
             files.remove(self._path(session_id))
 

@@ -1,0 +1,66 @@
+"""Starts the programs under measurement: with a Portico home of their own, away from the caller's settings."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from bench.report import MeasurementFailed
+
+ROOT = Path(__file__).resolve().parent.parent
+PYTHON = sys.executable
+PORTICO = str(Path(sys.executable).with_name("portico"))
+AGENTS = ROOT / "bench" / "programs"
+
+_LONGEST_SECONDS = 60.0
+
+Found = TypeVar("Found")
+
+
+def agent_command(name: str, *arguments: str) -> tuple[str, ...]:
+    """The command of one of our agents. It stands alone, so no folder has to be its own."""
+    return (PYTHON, "-P", str(AGENTS / f"{name}.py"), *arguments)
+
+
+def environment(home: Path) -> dict[str, str]:
+    """The caller's environment, without what would change Portico's ways."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PORTICO_")}
+    return {**kept, "PORTICO_HOME": str(home)}
+
+
+def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) -> float:
+    """How long a program takes from start to end."""
+    started = time.perf_counter()
+    done = subprocess.run(
+        command, env=environ, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LONGEST_SECONDS
+    )
+    elapsed = time.perf_counter() - started
+    if done.returncode != 0:
+        raise _failed(command, done.stderr)
+    return elapsed
+
+
+def found_by(program: str, *arguments: str, home: Path, result: type[Found]) -> Found:
+    """What a program of ours prints as JSON after it measured something in a process of its own."""
+    command = (PYTHON, "-m", f"bench.programs.{program}", *arguments)
+    done = subprocess.run(
+        command,
+        env=environment(home),
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        timeout=_LONGEST_SECONDS,
+    )
+    if done.returncode != 0:
+        raise _failed(command, done.stderr)
+    return msgspec.json.decode(done.stdout, type=result)
+
+
+def _failed(command: Sequence[str], stderr: bytes) -> MeasurementFailed:
+    words = stderr.decode(errors="replace").strip().splitlines()[-5:]
+    return MeasurementFailed(f"{' '.join(command)} failed: {' / '.join(words) or 'it said nothing'}")

@@ -1,0 +1,31 @@
+"""How long the quickest command takes beside the interpreter alone."""
+
+import tempfile
+from pathlib import Path
+
+from bench.children import PORTICO, PYTHON, environment, timed
+from bench.report import Budget, Line, Section, ratio
+from bench.samples import take_turns
+
+ROUNDS = 25
+
+
+def measure() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        environ = environment(Path(folder))
+        bare, version = take_turns(
+            {
+                "bare": lambda: timed((PYTHON, "-c", "pass"), environ=environ),
+                "version": lambda: timed((PORTICO, "version", "--api"), environ=environ),
+            },
+            ROUNDS,
+        ).values()
+    return Section(
+        title="Start-up",
+        lines=(
+            Line(what="bare python3 -c pass", samples=bare, unit="seconds"),
+            Line(what="portico version --api", samples=version, unit="seconds"),
+            ratio("portico over bare", version, bare, Budget("at most", 3)),
+        ),
+        notes=("Both use the interpreter of the virtual environment; one found on PATH may be a slow shim.",),
+    )

@@ -1,0 +1,89 @@
+"""How long the last page of a long session takes to open, beside that of a short one."""
+
+import asyncio
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from bench.children import found_by
+from bench.report import Budget, Line, Section, ratio
+from bench.samples import Samples
+from portico.domain.events import AnyPayload, Event, SessionStarted, TextDelta, ToolCompleted, ToolStarted
+from portico.domain.ids import SessionId, make_turn_id
+from portico.store.sqlite import SqliteStore
+
+SHORT, LONG = 1_000, 100_000
+ROUNDS = 9
+SESSION = SessionId("measured")
+_BATCH = 1_000
+_EVENTS_A_TURN = 50
+
+
+class Opening(msgspec.Struct, frozen=True, kw_only=True):
+    """Seconds to the last page and the summary: with opening the store, and once it is open."""
+
+    cold: float
+    warm: float
+
+
+def measure() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        homes = {length: Path(folder) / str(length) for length in (SHORT, LONG)}
+        for length, home in homes.items():
+            asyncio.run(_fill(home, length))
+        openings: dict[int, list[Opening]] = {SHORT: [], LONG: []}
+        for _ in range(ROUNDS):
+            for length, home in homes.items():
+                openings[length].append(found_by("open_tail", str(home), home=home, result=Opening))
+    cold = {length: Samples(tuple(one.cold for one in found)) for length, found in openings.items()}
+    warm = {length: Samples(tuple(one.warm for one in found)) for length, found in openings.items()}
+    return Section(
+        title="Opening the tail: the last 200 events and the summary",
+        lines=(
+            Line(what=f"{SHORT:,} events, new process", samples=cold[SHORT], unit="seconds"),
+            Line(
+                what=f"{LONG:,} events, new process",
+                samples=cold[LONG],
+                unit="seconds",
+                budget=Budget("at most", 0.15),
+            ),
+            ratio("long over short, new process", cold[LONG], cold[SHORT], Budget("at most", 1.25)),
+            Line(what=f"{SHORT:,} events, store open", samples=warm[SHORT], unit="seconds"),
+            Line(what=f"{LONG:,} events, store open", samples=warm[LONG], unit="seconds"),
+            ratio("long over short, store open", warm[LONG], warm[SHORT], Budget("at most", 1.25)),
+        ),
+        notes=("The system's file cache is warm. Python's own start is not counted.",),
+    )
+
+
+async def _fill(folder: Path, count: int) -> None:
+    store = SqliteStore(folder)
+    await store.open()
+    try:
+        events = _events(count)
+        while batch := [event for event, _ in zip(events, range(_BATCH), strict=False)]:
+            await store.append(batch, durable=False)
+    finally:
+        await store.close()
+
+
+def _events(count: int) -> Iterator[Event]:
+    for seq in range(1, count + 1):
+        turn_id = make_turn_id(seq // _EVENTS_A_TURN + 1) if seq > 1 else None
+        yield Event(session_id=SESSION, seq=seq, turn_id=turn_id, at=seq, payload=_payload(seq))
+
+
+def _payload(seq: int) -> AnyPayload:
+    if seq == 1:
+        return SessionStarted(workspace="/", agent="measured", agent_command=(), mode="direct")
+    match seq % 10:
+        case 8:
+            return ToolStarted(
+                tool_id=f"tool-{seq}", title="Read a file", tool_kind="read", status="in_progress"
+            )
+        case 9:
+            return ToolCompleted(tool_id=f"tool-{seq - 1}", success=True, duration_ms=12)
+        case _:
+            return TextDelta(text=f"{seq}: " + "what an agent says in sixteen milliseconds " * 4)

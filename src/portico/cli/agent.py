@@ -1,0 +1,66 @@
+"""`portico agent`: Porter, the built-in agent, speaking ACP on standard input and output.
+
+Editors start this for every session, so nothing is imported that `initialize` does not need.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from portico.config.paths import state_folder
+from portico.porter.agent import Porter
+from portico.rpc.connection import Tap
+from portico.rpc.stdio import standard_streams
+
+_TAP_VARIABLE = "PORTICO_TAP"
+
+
+def run(arguments: Sequence[str]) -> int:
+    state = _state(arguments)
+    if state is None:
+        return 0
+    try:
+        asyncio.run(_serve(state))
+    except KeyboardInterrupt:
+        return 1
+    return 0
+
+
+def _state(arguments: Sequence[str]) -> Path | None:
+    """The folder to keep conversations in; None when only help was asked for."""
+    if not arguments:
+        return state_folder(os.environ)
+    from portico.cli.arguments import Arguments
+
+    parser = Arguments(
+        "agent", "Porter, the built-in agent. It speaks ACP on standard input and output; editors start it."
+    )
+    parser.add_argument("--state", metavar="DIR", type=Path, help="keep conversations in this folder")
+    given = parser.parse_args(list(arguments)).state
+    return state_folder(os.environ) if given is None else given.absolute()
+
+
+async def _serve(state: Path) -> None:
+    stream = await standard_streams()
+    porter = Porter(stream, state=state, environ=dict(os.environ), tap=_tap(os.environ))
+    serving = asyncio.ensure_future(porter.run())
+    if sys.platform != "win32":
+        # Ending politely stops what is running; being killed does too, but loses the last words.
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
+    try:
+        await serving
+    except asyncio.CancelledError:
+        return
+
+
+def _tap(environ: Mapping[str, str]) -> Tap | None:
+    folder = environ.get(_TAP_VARIABLE)
+    if not folder:
+        return None
+    from portico.rpc.tap import FileTap
+
+    path = Path(folder) / f"{os.getpid()}-agent-porter.ndjson"
+    return FileTap(path, connection="porter", role="agent", environ=environ)

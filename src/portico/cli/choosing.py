@@ -1,0 +1,116 @@
+"""Flags that `exec` and `chat` share, and what they come to: a session, its agent, its rules."""
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.agents.registry import AgentRegistry
+from portico.cli.arguments import Arguments
+from portico.cli.host import python_program
+from portico.config.paths import config_folder
+from portico.config.settings import Settings, load_settings
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.sessions.policy import Policy, parse_rule
+from portico.sessions.ports import AgentSpec
+from portico.sessions.service import SessionService
+
+AGENT_VARIABLE = "PORTICO_AGENT"
+
+
+class Chosen(msgspec.Struct, frozen=True, kw_only=True):
+    """An open session: what to watch from, and what holds in its workspace."""
+
+    session_id: SessionId
+    after_seq: int
+    new: bool
+    workspace: Path
+    agent: str
+    policy: Policy
+
+
+def add_session_flags(parser: Arguments) -> None:
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="go on with this session; a unique beginning will do")
+    which.add_argument(
+        "--continue", dest="go_on", action="store_true", help="go on with the latest session of this folder"
+    )
+    agent = parser.add_mutually_exclusive_group()
+    agent.add_argument("--agent", metavar="NAME", help="the agent to talk to (default: porter)")
+    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
+    parser.add_argument("--model", metavar="NAME", help="the model, where the agent offers a choice")
+    parser.add_argument(
+        "--allow",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="allow without asking: edit, execute:pytest*",
+    )
+    parser.add_argument(
+        "--deny", metavar="RULE", action="append", default=[], help="deny without asking; wins over --allow"
+    )
+    parser.add_argument("--wait", action="store_true", help="wait while another session works in this folder")
+
+
+async def choose_session(
+    service: SessionService, flags: argparse.Namespace, environ: Mapping[str, str]
+) -> Chosen:
+    """Open the session that the flags name, or a new one."""
+    workspace = _folder(flags.cwd)
+    earlier = await _earlier(service, flags, workspace)
+    if earlier is not None:
+        workspace = Path(earlier.workspace)
+    settings = load_settings(config_folder(environ), workspace)
+    policy = Policy(
+        allow=tuple(map(parse_rule, (*settings.permissions.allow, *flags.allow))),
+        deny=tuple(map(parse_rule, (*settings.permissions.deny, *flags.deny))),
+    )
+    spec = _agent(flags, settings, earlier, environ)
+    if earlier is None:
+        session_id, after_seq = await service.start(workspace, spec), 0
+    else:
+        session_id = earlier.session_id
+        after_seq = await service.reopen(session_id, spec) - 1
+    return Chosen(
+        session_id=session_id,
+        after_seq=after_seq,
+        new=earlier is None,
+        workspace=workspace,
+        agent=spec.name,
+        policy=policy,
+    )
+
+
+async def _earlier(
+    service: SessionService, flags: argparse.Namespace, workspace: Path
+) -> SessionSummary | None:
+    if flags.session:
+        return await service.find(flags.session)
+    return await service.latest(workspace) if flags.go_on else None
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
+    return folder.resolve()
+
+
+def _agent(
+    flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None, environ: Mapping[str, str]
+) -> AgentSpec:
+    """Flags, then environment, then the session's own agent, then the settings."""
+    registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
+    if flags.agent_command:
+        return registry.parse_command(flags.agent_command)
+    if flags.agent:
+        return registry.resolve(flags.agent)
+    if earlier is not None:
+        if earlier.agent in registry.names():
+            return registry.resolve(earlier.agent)
+        return AgentSpec(name=earlier.agent, command=earlier.agent_command)
+    return registry.resolve(environ.get(AGENT_VARIABLE) or settings.agent)

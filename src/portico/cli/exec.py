@@ -1,0 +1,223 @@
+"""`portico exec`: one prompt, streamed to a person, a pipe or a program."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from portico.cli.answering import Answerer, Ask, person_is_there
+from portico.cli.arguments import Arguments, seconds
+from portico.cli.choosing import Chosen, add_session_flags, choose_session
+from portico.cli.failures import Diagnostics
+from portico.cli.following import Show, follow_turn
+from portico.cli.host import open_host
+from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
+from portico.domain.events import Event, PermissionRequested
+from portico.doors.ndjson import NdjsonStream
+from portico.doors.outcome import Outcome
+from portico.doors.terminal.renderers import Renderer, keep_ticking, make_renderer
+from portico.sessions.deadlines import put_down
+from portico.sessions.service import SessionService
+from portico.sessions.turn import Prompt
+
+_DESCRIPTION = """Send one prompt to an agent and stream what happens.
+
+  portico exec "/help"
+  portico exec --continue "/test"
+  git diff | portico exec --agent claude -
+  portico exec --json-stream --allow edit "/write notes.md …"
+"""
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What `--api` prints for a turn that went through."""
+
+    status: str
+    session_id: str
+    text: str
+    stop_reason: str
+    tools_used: int
+    duration_ms: int
+
+
+class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+    """What `--api` prints for a turn that did not."""
+
+    status: str = "failed"
+    error: str
+    diagnostics: Diagnostics
+    session_id: str = msgspec.field(name="sessionId")
+    text: str
+
+
+def run(arguments: Sequence[str]) -> int:
+    parser = Arguments("exec", _DESCRIPTION)
+    parser.add_argument("prompt", help="what you want; - reads it from standard input")
+    parser.add_argument("--json-stream", action="store_true", help="one JSON object a line, for programs")
+    parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="stop the turn after this long")
+    add_session_flags(parser)
+    flags = parser.parse_args(arguments)
+    if flags.api and flags.json_stream:
+        raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
+    return asyncio.run(_exec(flags, dict(os.environ)))
+
+
+async def _exec(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    text = _read_prompt(flags.prompt)
+    if not text.strip():
+        raise InvalidInput(
+            "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
+        )
+    async with open_host(environ) as host:
+        chosen = await choose_session(host.service, flags, environ)
+        prompt = Prompt(text=text, model=flags.model, timeout=flags.timeout)
+        try:
+            if flags.json_stream:
+                return await _stream(host.service, chosen, prompt, flags)
+            if flags.api:
+                return await _api(host.service, chosen, prompt, flags)
+            return await _show(host.service, chosen, prompt, flags, environ)
+        except SessionBusy:
+            if chosen.new:
+                await host.service.delete(chosen.session_id)
+            raise
+
+
+async def _stream(service: SessionService, chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
+    stream = NdjsonStream()
+
+    async def show(event: Event) -> None:
+        await asyncio.to_thread(_write_out, stream.line(event))
+
+    await _follow(service, chosen, prompt, flags, show)
+    return int(stream.outcome.exit_code)
+
+
+async def _api(service: SessionService, chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
+    outcome = Outcome()
+
+    async def show(event: Event) -> None:
+        outcome.take(event.payload)
+
+    await _follow(service, chosen, prompt, flags, show)
+    print(msgspec.json.encode(_summary(chosen, outcome)).decode())
+    return int(outcome.exit_code)
+
+
+async def _show(
+    service: SessionService,
+    chosen: Chosen,
+    prompt: Prompt,
+    flags: argparse.Namespace,
+    environ: Mapping[str, str],
+) -> int:
+    outcome = Outcome()
+    renderer = make_renderer(
+        sys.stdout, sys.stderr, term=environ.get("TERM", ""), workspace=str(chosen.workspace)
+    )
+
+    async def show(event: Event) -> None:
+        outcome.take(event.payload)
+        renderer.render(event)
+
+    ask = asker(renderer) if person_is_there() else None
+    ticking = asyncio.create_task(keep_ticking(renderer), name="ticking")
+    try:
+        await _follow(service, chosen, prompt, flags, show, ask)
+    finally:
+        await put_down(ticking)
+        renderer.finish()
+    if outcome.unanswered:
+        _explain_unanswered(outcome)
+    return int(outcome.exit_code)
+
+
+async def _follow(
+    service: SessionService,
+    chosen: Chosen,
+    prompt: Prompt,
+    flags: argparse.Namespace,
+    show: Show,
+    ask: Ask | None = None,
+) -> None:
+    await follow_turn(
+        service,
+        chosen.session_id,
+        prompt,
+        after_seq=chosen.after_seq,
+        show=show,
+        answer=Answerer(chosen.policy, str(chosen.workspace), ask),
+        wait_for_tree=flags.wait,
+    )
+
+
+def asker(renderer: Renderer) -> Ask:
+    """Asks the person at the terminal, one question at a time."""
+    from portico.doors.terminal.asking import ask_person
+
+    turn_to_ask = asyncio.Lock()
+
+    async def ask(request: PermissionRequested) -> str | None:
+        async with turn_to_ask:
+            with renderer.question(request):
+                return await ask_person(request)
+
+    return ask
+
+
+def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
+    ended = outcome.ended
+    if outcome.exit_code is ExitCode.OK and ended is not None:
+        return Answered(
+            status=ended.state.value,
+            session_id=chosen.session_id,
+            text=outcome.text,
+            stop_reason=ended.stop_reason,
+            tools_used=ended.tools_used,
+            duration_ms=ended.duration_ms,
+        )
+    return Unfinished(
+        error=_what_happened(outcome),
+        diagnostics=Diagnostics(
+            outcome.error.code if outcome.error else ErrorCode.PERMISSION_DENIED,
+            outcome.error.details.suggestion if outcome.error else _allow_hint(),
+            os.urandom(8).hex(),
+            int(outcome.exit_code),
+        ),
+        session_id=chosen.session_id,
+        text=outcome.text,
+    )
+
+
+def _what_happened(outcome: Outcome) -> str:
+    if outcome.error is not None:
+        return outcome.error.message
+    if outcome.unanswered:
+        return f"Nobody could be asked about: {'; '.join(outcome.unanswered)}"
+    return "The turn was stopped."
+
+
+def _explain_unanswered(outcome: Outcome) -> None:
+    print(f"portico: nobody could be asked about: {'; '.join(outcome.unanswered)}", file=sys.stderr)
+    print(f"  {_allow_hint()}", file=sys.stderr)
+
+
+def _allow_hint() -> str:
+    return "Allow it beforehand, as in --allow edit or --allow 'execute:pytest*', or run it in a terminal."
+
+
+def _read_prompt(word: str) -> str:
+    if word != "-":
+        return word
+    try:
+        return sys.stdin.buffer.read().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"The prompt on standard input is not UTF-8: {error}") from error
+
+
+def _write_out(data: bytes) -> None:
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()

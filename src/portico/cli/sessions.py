@@ -1,0 +1,160 @@
+"""`portico sessions`: the conversations on this machine — list, show, export, delete."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.cli.arguments import Arguments, positive
+from portico.cli.host import Host, open_host
+from portico.domain.errors import InvalidInput
+from portico.domain.events import format_time
+from portico.domain.summaries import SessionSummary
+from portico.sessions.export import export_json, export_markdown
+
+_DESCRIPTION = """The conversations on this machine.
+
+  portico sessions list [--all]
+  portico sessions show ID
+  portico sessions export ID --format markdown > talk.md
+  portico sessions delete ID
+  portico sessions verify
+"""
+
+
+class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A session as `--api` shows it."""
+
+    session_id: str
+    title: str
+    state: str
+    agent: str
+    workspace: str
+    created_at: str
+    updated_at: str
+    events: int
+
+
+def run(arguments: Sequence[str]) -> int:
+    parser = Arguments("sessions", _DESCRIPTION)
+    parser.add_argument("action", choices=["list", "show", "export", "delete", "verify"])
+    parser.add_argument("session", nargs="?", help="the session's id, or a unique beginning of it")
+    parser.add_argument("--all", action="store_true", help="list the sessions of every folder")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="list the sessions of this folder")
+    parser.add_argument("--limit", type=positive, default=50, help="list at most so many (default: 50)")
+    parser.add_argument("--format", choices=["json", "markdown"], default="markdown", help="export as")
+    parser.add_argument("--yes", action="store_true", help="delete without asking")
+    flags = parser.parse_args(arguments)
+    if flags.action in ("show", "export", "delete") and not flags.session:
+        raise InvalidInput(
+            f"portico sessions {flags.action} needs a session.",
+            suggestion="See them with: portico sessions list --all",
+        )
+    return asyncio.run(_act(flags, dict(os.environ)))
+
+
+async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    async with open_host(environ) as host:
+        match flags.action:
+            case "list":
+                return await _list(host, flags)
+            case "show":
+                return await _show(host, flags, environ)
+            case "export":
+                return await _export(host, flags)
+            case "delete":
+                return await _delete(host, flags)
+            case _:
+                return await _verify(host, flags)
+
+
+async def _list(host: Host, flags: argparse.Namespace) -> int:
+    workspace = None if flags.all else _resolved(flags.cwd)
+    found = await host.service.list(workspace=workspace, limit=flags.limit)
+    if flags.api:
+        _print_json({"status": "ok", "sessions": [_listed(one) for one in found], "count": len(found)})
+        return 0
+    if not found:
+        where = "" if flags.all else " in this folder; --all lists those of every folder"
+        print(f"No sessions yet{where}.")
+        return 0
+    from portico.doors.terminal.tables import print_sessions
+
+    print_sessions(found, now_ms=host.clock.now_ms(), show_workspace=flags.all)
+    return 0
+
+
+async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    summary = await host.service.find(flags.session)
+    if flags.api:
+        _print_json({"status": "ok", "session": _listed(summary)})
+        return 0
+    from portico.doors.terminal.renderers import make_renderer
+
+    renderer = make_renderer(
+        sys.stdout, sys.stderr, term=environ.get("TERM", ""), workspace=summary.workspace, prompts="shown"
+    )
+    after = 0
+    while page := await host.store.read(summary.session_id, after_seq=after, limit=500):
+        for event in page:
+            renderer.render(event)
+        after = page[-1].seq
+    renderer.finish()
+    return 0
+
+
+async def _export(host: Host, flags: argparse.Namespace) -> int:
+    summary = await host.service.find(flags.session)
+    export = export_json if flags.format == "json" or flags.api else export_markdown
+    async for piece in export(host.store, summary):
+        sys.stdout.write(piece)
+    return 0
+
+
+async def _delete(host: Host, flags: argparse.Namespace) -> int:
+    summary = await host.service.find(flags.session)
+    if not flags.yes and not flags.api and sys.stdin.isatty():
+        question = f"Delete “{summary.title or summary.session_id}” for good? [y/N] "
+        if (await asyncio.to_thread(input, question)).strip().lower() not in ("y", "yes"):
+            print("Kept.")
+            return 0
+    await host.service.delete(summary.session_id)
+    if flags.api:
+        _print_json({"status": "ok", "deleted": summary.session_id})
+    else:
+        print(f"Deleted {summary.session_id}.")
+    return 0
+
+
+async def _verify(host: Host, flags: argparse.Namespace) -> int:
+    problems = await host.store.verify()
+    if flags.api:
+        _print_json({"status": "ok" if not problems else "failed", "problems": problems})
+    else:
+        print("\n".join(problems) or "Every log is whole.")
+    return 4 if problems else 0
+
+
+def _listed(summary: SessionSummary) -> ListedSession:
+    return ListedSession(
+        session_id=summary.session_id,
+        title=summary.title,
+        state=summary.state.value,
+        agent=summary.agent,
+        workspace=summary.workspace,
+        created_at=format_time(summary.created_at),
+        updated_at=format_time(summary.updated_at),
+        events=summary.last_seq,
+    )
+
+
+def _resolved(folder: str) -> str:
+    return str(Path(folder).expanduser().resolve())
+
+
+def _print_json(value: object) -> None:
+    print(msgspec.json.encode(value).decode())

@@ -1,0 +1,61 @@
+"""What the input line of a chat knows about its session: for the toolbar and for completion."""
+
+from typing import Self
+
+import msgspec
+
+from portico.domain.events import (
+    Command,
+    CommandsUpdated,
+    Event,
+    SessionStarted,
+    StateChanged,
+    UsageUpdated,
+)
+from portico.domain.turns import TurnState
+from portico.doors.terminal import phrasing
+
+
+class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """Folded from the session's events; `home` is only for shorter paths."""
+
+    agent: str
+    session_id: str
+    workspace: str
+    home: str = ""
+    state: TurnState = TurnState.IDLE
+    usage: UsageUpdated | None = None
+    commands: tuple[Command, ...] = ()
+
+    def after(self, event: Event) -> Self:
+        """The status after one more event."""
+        match event.payload:
+            case SessionStarted(agent=agent, workspace=workspace):
+                return msgspec.structs.replace(
+                    self, agent=agent, workspace=workspace, session_id=event.session_id
+                )
+            case StateChanged(state=state):
+                return msgspec.structs.replace(self, state=state)
+            case UsageUpdated() as usage:
+                return msgspec.structs.replace(self, usage=usage)
+            case CommandsUpdated(commands=commands):
+                return msgspec.structs.replace(self, commands=commands)
+            case _:
+                return self
+
+    def toolbar(self, width: int, separator: str = " · ") -> str:
+        """The facts that fit into a width, the most useful ones first."""
+        state = "" if self.state in (TurnState.IDLE, TurnState.COMPLETED) else self.state.value
+        facts = [
+            phrasing.title_text(self.agent),
+            phrasing.short_path(self.workspace, home=self.home),
+            state,
+            *phrasing.usage_facts(self.usage),
+            self.session_id,
+        ]
+        shown = ""
+        for fact in filter(None, facts):
+            longer = f"{shown}{separator}{fact}" if shown else fact
+            if phrasing.columns(longer) <= width:
+                shown = longer
+        return shown

@@ -1,0 +1,51 @@
+"""Completion while a prompt is typed: the agent's commands after `/`, files of the workspace after `@`."""
+
+import re
+from collections.abc import Callable, Iterator
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from portico.domain.events import Command
+from portico.doors.terminal.chat_status import ChatStatus
+from portico.doors.terminal.sanitize import clean_line
+from portico.doors.terminal.workspace_files import WorkspaceFiles
+
+_COMMAND = re.compile(r"/([^\s/]*)\Z")
+_FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")
+
+
+def completable(text: str) -> bool:
+    """Whether the text before the cursor ends in something that can be completed."""
+    return bool(_COMMAND.match(text) or _FILE.search(text))
+
+
+class ChatCompleter(Completer):
+    """Asks for the commands each time, because an agent may change them."""
+
+    def __init__(self, status: Callable[[], ChatStatus], files: WorkspaceFiles) -> None:
+        self._status = status
+        self._files = files
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        text = document.text_before_cursor
+        if found := _COMMAND.match(text):
+            yield from _commands(found[1], self._status().commands)
+        elif found := _FILE.search(text):
+            for path in self._files.matching(found[1]):
+                shown = clean_line(path)
+                yield Completion(f"@{shown} ", start_position=-len(found[0]), display=shown)
+
+
+def _commands(typed: str, commands: tuple[Command, ...]) -> Iterator[Completion]:
+    """Commands whose name begins with what was typed, then those that only contain it."""
+    named = [(clean_line(command.name).lstrip("/"), command) for command in commands]
+    fitting = [pair for pair in named if typed.lower() in pair[0].lower()]
+    for name, command in sorted(fitting, key=lambda pair: not pair[0].lower().startswith(typed.lower())):
+        hint = f" {clean_line(command.hint)}" if command.hint else ""
+        yield Completion(
+            f"/{name} ",
+            start_position=-len(typed) - 1,
+            display=f"/{name}{hint}",
+            display_meta=clean_line(command.description),
+        )

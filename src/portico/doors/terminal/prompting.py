@@ -1,0 +1,44 @@
+"""Where a chat gets the next prompt from: an editable line on a terminal, or lines from a pipe."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from portico.doors.terminal.chat_status import ChatStatus
+from portico.doors.terminal.lines import LineReader
+from portico.doors.terminal.renderers import suits_plain
+
+
+class ChatInput(Protocol):
+    async def read(self) -> str | None:
+        """The next prompt, never blank; None when the person leaves."""
+        ...
+
+
+class PlainInput:
+    """Prompts from an input that is no terminal: one a line; a backslash at the end joins the next."""
+
+    def __init__(self, lines: LineReader) -> None:
+        self._lines = lines
+
+    async def read(self) -> str | None:
+        prompt = ""
+        while (line := await self._lines.read_line()) is not None:
+            if line.endswith("\\"):
+                prompt += line[:-1] + "\n"
+                continue
+            prompt += line
+            if prompt.strip():
+                return prompt
+            prompt = ""
+        return prompt if prompt.strip() else None
+
+
+def open_chat_input(status: Callable[[], ChatStatus], *, history: Path, term: str) -> ChatInput:
+    """The input that suits standard input and output. `history` keeps prompts for the arrow keys."""
+    if not sys.stdin.isatty() or suits_plain(sys.stdout, term):
+        return PlainInput(LineReader(sys.stdin.fileno()))
+    from portico.doors.terminal.chat_line import ChatLine
+
+    return ChatLine(status, history=history)

@@ -1,0 +1,86 @@
+"""/edit: replaces exact text in a file, after showing the difference and asking."""
+
+import re
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.porter.changes import change
+from portico.porter.commands.command import Command, misused
+from portico.porter.replacing import Replacement, replace
+from portico.porter.turn import Turn
+from portico.porter.workspace import first_word
+
+_BLOCK = re.compile(
+    r"^<{5,9} ?SEARCH[ \t]*\n(?P<old>.*?)^={5,9}[ \t]*\n(?P<new>.*?)^>{5,9} ?REPLACE[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
+_SUBSTITUTION = re.compile(
+    r"s(?P<mark>[^\w\s\\])(?P<old>(?:\\.|(?!(?P=mark))[^\\])+)(?P=mark)(?P<new>(?:\\.|(?!(?P=mark))[^\\])*)(?P=mark)"
+    r"(?P<all>g?|\s+all)\s*"
+)
+_ESCAPED = {"n": "\n", "t": "\t"}
+
+HOW = (
+    "Two forms. On one line, literal text between marks, where `\\n` is a new line:\n\n"
+    "```\n/edit src/a.py s/old/new/\n```\n\n"
+    "Or one or more blocks with the exact lines:\n\n"
+    "```\n/edit src/a.py\n<<<<<<< SEARCH\nold lines\n=======\nnew lines\n>>>>>>> REPLACE\n```\n\n"
+    "The old text must stand in the file exactly once. `s/old/new/ all`, or `/edit src/a.py all` before blocks, "
+    "replaces it everywhere."
+)
+
+
+class Edit(msgspec.Struct, frozen=True):
+    name: str
+    replacements: tuple[Replacement, ...]
+    everywhere: bool = False
+
+
+async def run(turn: Turn, argument: str) -> None:
+    edit = _parse(argument)
+    path = turn.workspace.locate(edit.name)
+    before = await turn.files.read(path)
+    after = before
+    for replacement in edit.replacements:
+        after, _ = replace(after, replacement, everywhere=edit.everywhere)
+    await change(turn, path, before, after, command=COMMAND.name)
+
+
+def _parse(argument: str) -> Edit:
+    head, _, body = argument.partition("\n")
+    name, rest = first_word(head)
+    if not name:
+        raise misused(COMMAND.usage, "Say which file to edit.")
+    if substitution := _SUBSTITUTION.fullmatch(rest.strip()):
+        replacement = Replacement(
+            *(_plain(substitution[part], substitution["mark"]) for part in ("old", "new"))
+        )
+        return Edit(name, (replacement,), everywhere=bool(substitution["all"].strip()))
+    blocks = tuple(Replacement(block["old"], block["new"]) for block in _BLOCK.finditer(body))
+    if not blocks or rest.strip() not in ("", "all"):
+        raise InvalidInput("Porter does not understand that edit.", suggestion=HOW)
+    if not all(block.old for block in blocks):
+        raise InvalidInput(
+            "A SEARCH block is empty.", suggestion="`/write` creates files and replaces whole ones."
+        )
+    return Edit(name, blocks, everywhere=rest.strip() == "all")
+
+
+def _plain(text: str, mark: str) -> str:
+    """The text that a person meant: escaped marks, new lines, tabs and backslashes."""
+
+    def meant(escape: re.Match[str]) -> str:
+        letter = escape[1]
+        return letter if letter in (mark, "\\") else _ESCAPED.get(letter, escape[0])
+
+    return re.sub(r"\\(.)", meant, text)
+
+
+COMMAND = Command(
+    name="edit",
+    purpose="replace text in a file",
+    hint="<path> s/old/new/ [all], or SEARCH/REPLACE blocks on the next lines",
+    run=run,
+    more=HOW,
+)

@@ -1,0 +1,154 @@
+"""/explain: where a name is defined, its signature and documentation, and where it is used."""
+
+import asyncio
+import re
+from pathlib import Path
+
+from portico.acp import _schema as schema
+from portico.porter.commands.command import Command, misused
+from portico.porter.markdown import code, count, fenced, shortened
+from portico.porter.searching import Match, Query, search
+from portico.porter.symbols.definition import Definition, Symbol
+from portico.porter.symbols.patterns import ANY_DEFINITION
+from portico.porter.symbols.survey import Survey, survey
+from portico.porter.toolcalls import Work
+from portico.porter.turn import Turn
+from portico.porter.workspace import Workspace, first_word
+
+_MAX_OCCURRENCES = 5000
+_MAX_DEFINITIONS = 8
+_MAX_PLACES = 10
+_DEFINING_WORD = re.compile(ANY_DEFINITION)
+
+
+async def run(turn: Turn, argument: str) -> None:
+    word, rest = first_word(argument)
+    symbol = _symbol(word)
+    if symbol is None:
+        raise misused(COMMAND.usage, "Say which name to explain.")
+    place = turn.workspace.inside(turn.workspace.locate(rest)) if rest.strip() else None
+    async with turn.tool(
+        Work(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
+    ) as call:
+        query = Query(text=symbol.name, whole_word=True)
+        found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
+        known = await asyncio.to_thread(survey, symbol, found, turn.workspace)
+        call.locate(_locations(known))
+    if known.definitions:
+        await _explain(turn, symbol, known)
+    else:
+        await _not_found(turn, symbol, place, known)
+    if turn.attached:
+        names = ", ".join(code(one.name) for one in turn.attached)
+        await turn.say(
+            f"Looked through the whole workspace, not only {names}. `{COMMAND.usage}` takes a place too."
+        )
+
+
+def _symbol(word: str) -> Symbol | None:
+    plain = word.strip("`'\"").removesuffix("()")
+    parts = tuple(part for part in re.split(r"\.|::|#|->", plain) if part)
+    return Symbol(parts) if parts and all(re.fullmatch(r"[\w$]+", part) for part in parts) else None
+
+
+async def _explain(turn: Turn, symbol: Symbol, known: Survey) -> None:
+    definitions = known.definitions
+    if len(definitions) > 1:
+        await turn.say(f"{code(str(symbol))} has {count(len(definitions), 'definition')}:")
+    for definition in definitions[:_MAX_DEFINITIONS]:
+        await turn.say(_described(definition, turn.workspace, brief=len(definitions) > 3))
+    if len(definitions) > _MAX_DEFINITIONS:
+        rest = definitions[_MAX_DEFINITIONS:]
+        await turn.say(
+            "And " + ", ".join(code(_place(one.path, one.line, turn.workspace)) for one in rest) + "."
+        )
+    await turn.say(_used(known, turn.workspace))
+
+
+def _described(definition: Definition, workspace: Workspace, *, brief: bool) -> str:
+    place = _place(definition.path, definition.line, workspace)
+    parts = [f"**{code(definition.name)}** — {definition.kind} in {code(place)}"]
+    decorators = "".join(f"@{decorator}\n" for decorator in definition.decorators)
+    parts.append(fenced(decorators + definition.signature, definition.language))
+    if definition.documentation:
+        text = shortened(definition.documentation, 200) if brief else definition.documentation
+        parts.append("\n".join(f"> {line}".rstrip() for line in text.split("\n")))
+    if definition.members and not brief:
+        parts.append("Its methods: " + ", ".join(map(code, definition.members)) + ".")
+    return "\n\n".join(part.rstrip("\n") for part in parts)
+
+
+def _used(known: Survey, workspace: Workspace) -> str:
+    if not known.uses:
+        where = f" It is mentioned in {_files(known.mentions)}." if known.mentions else ""
+        return f"No use of it was found.{where}"
+    at_least = "at least " if known.cut else ""
+    total = count(len(known.uses), "time")
+    heading = f"Used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
+    mentioned = f", and mentioned in {_files(known.mentions)}" if known.mentions else ""
+    return f"{heading}{mentioned}:\n\n{_places(known.uses, workspace)}"
+
+
+def _places(matches: list[Match], workspace: Workspace) -> str:
+    lines = [
+        f"- {code(_place(match.path, match.line, workspace))}"
+        + (f" {code(shortened(match.text, 100))}" if match.text.strip() else "")
+        for match in dict.fromkeys(matches[:_MAX_PLACES])
+    ]
+    if len(matches) > _MAX_PLACES:
+        lines.append(f"- … and {len(matches) - _MAX_PLACES} more")
+    return "\n".join(lines)
+
+
+async def _not_found(turn: Turn, symbol: Symbol, place: Path | None, known: Survey) -> None:
+    await turn.say(f"No definition of {code(str(symbol))} was found here.")
+    occurrences = known.uses or known.mentions
+    if occurrences:
+        await turn.say(
+            f"The name occurs {count(len(occurrences), 'time')}:\n\n{_places(occurrences, turn.workspace)}"
+        )
+    near = await _near_names(turn, symbol, place)
+    if near:
+        await turn.say(f"Did you mean {' or '.join(map(code, near))}?")
+    elif not occurrences:
+        await turn.say("Files that git ignores are not looked at.")
+
+
+async def _near_names(turn: Turn, symbol: Symbol, place: Path | None) -> list[str]:
+    from difflib import get_close_matches
+
+    query = Query(text=ANY_DEFINITION, is_regex=True)
+    found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
+    names = {
+        word[0].split()[-1] for match in found.matches for word in _DEFINING_WORD.finditer(match.text[:500])
+    }
+    by_lower = {name.lower(): name for name in names if name != symbol.name}
+    return [by_lower[near] for near in get_close_matches(symbol.name.lower(), by_lower, n=3, cutoff=0.6)]
+
+
+def _files(matches: list[Match]) -> str:
+    return count(len({match.path for match in matches}), "other file")
+
+
+def _place(path: Path, line: int, workspace: Workspace) -> str:
+    return f"{workspace.shown(path)}:{line}"
+
+
+def _locations(known: Survey) -> list[schema.ToolCallLocation]:
+    defined = [(definition.path, definition.line) for definition in known.definitions]
+    used = [(use.path, use.line) for use in known.uses]
+    return [
+        schema.ToolCallLocation(path=str(path), line=line) for path, line in dict.fromkeys([*defined, *used])
+    ]
+
+
+COMMAND = Command(
+    name="explain",
+    purpose="show the definition, signature, documentation and uses of a name",
+    hint="<symbol> [path]",
+    run=run,
+    more=(
+        "The name may be qualified, as in `/explain Session.close`. Python is read by its syntax tree; in other "
+        "languages definitions are recognised by the look of their lines, and uses by the whole word."
+    ),
+)

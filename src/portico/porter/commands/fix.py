@@ -1,0 +1,107 @@
+"""/fix: runs the project's own formatters and linters, and says which files they changed."""
+
+import asyncio
+import hashlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from portico.domain.errors import InvalidInput
+from portico.porter.commands.command import Command
+from portico.porter.listing import files_below
+from portico.porter.markdown import code, count
+from portico.porter.projects.fixing import Fixers, find_fixers
+from portico.porter.projects.folder import Project, Tool
+from portico.porter.toolcalls import Work
+from portico.porter.turn import Turn
+
+_LARGEST = 5 * 1024 * 1024
+_MAX_NAMED = 30
+
+
+async def run(turn: Turn, argument: str) -> None:
+    place = await asyncio.to_thread(_place, turn, argument.strip())
+    root = turn.workspace.root
+    shown = turn.workspace.shown(place)
+    name = f"./{shown}" if shown.startswith("-") else shown
+    suffix = place.suffix if place.is_file() else ""
+    tools = await asyncio.to_thread(find_fixers, Project(root, turn.environ), name, suffix)
+    if not tools.found:
+        raise _none_found(tools)
+    commands = ", then ".join(code(str(tool)) for tool in tools.found)
+    signs = ", ".join(dict.fromkeys(code(tool.because) for tool in tools.found))
+    await turn.say(f"By {signs}, this project is put right with {commands}.")
+    before = await _fingerprints(turn, place)
+    for tool in tools.found:
+        await _run_one(turn, tool)
+    after = await _fingerprints(turn, place)
+    await turn.say(_changes(turn, before, after))
+    for note in tools.missing:
+        await turn.say(f"Left out: {note}.")
+
+
+def _place(turn: Turn, argument: str) -> Path:
+    if not argument:
+        return turn.workspace.root
+    path = turn.workspace.inside(turn.workspace.locate(argument))
+    try:
+        exists = path.exists()
+    except OSError:
+        exists = False
+    if not exists:
+        raise InvalidInput(f"There is no file or folder {code(argument)} here.")
+    return path
+
+
+def _none_found(tools: Fixers) -> InvalidInput:
+    if tools.missing:
+        notes = "".join(f"\n- {note}" for note in tools.missing)
+        return InvalidInput(f"The project asks for tools that are not there:\n{notes}")
+    return InvalidInput(
+        "No formatter or linter is configured here, so there is nothing to run.",
+        suggestion="Porter knows ruff, black, prettier, eslint, gofmt, rustfmt, a `format` script in package.json "
+        "and a `fmt` target in a Makefile.",
+    )
+
+
+async def _run_one(turn: Turn, tool: Tool) -> None:
+    line = str(tool)
+    raw_input = {"command": line, "cwd": str(turn.workspace.root)}
+    async with turn.tool(Work(title=line, kind="execute", raw_input=raw_input)) as call:
+        await turn.permit(call, covers=code(line), otherwise=f"{code(line)} was not run.")
+        ended = await turn.run(call, tool.command)
+    if not ended.succeeded:
+        last = next((one for one in reversed(ended.plain_output().split("\n")) if one.strip()), "")
+        await turn.say(f"{code(line)} ended with {ended}{f': {code(last[:200])}' if last else ''}.")
+
+
+async def _fingerprints(turn: Turn, place: Path) -> dict[Path, bytes]:
+    files = await files_below(place, turn.environ)
+    return await asyncio.to_thread(_hashes, files)
+
+
+def _hashes(files: Sequence[Path]) -> dict[Path, bytes]:
+    hashes: dict[Path, bytes] = {}
+    for path in files:
+        try:
+            if path.stat().st_size <= _LARGEST:
+                hashes[path] = hashlib.blake2b(path.read_bytes(), digest_size=16).digest()
+        except OSError:
+            continue
+    return hashes
+
+
+def _changes(turn: Turn, before: dict[Path, bytes], after: dict[Path, bytes]) -> str:
+    changed = [path for path in after if before.get(path) != after[path]]
+    if not changed:
+        return f"Nothing changed in {count(len(after), 'file')}."
+    names = "\n".join(f"- {code(turn.workspace.shown(path))}" for path in changed[:_MAX_NAMED])
+    more = f"\n- … and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
+    return f"Changed {count(len(changed), 'file')}:\n\n{names}{more}"
+
+
+COMMAND = Command(
+    name="fix",
+    purpose="run the formatter and the linter of this project",
+    hint="[path]",
+    run=run,
+)

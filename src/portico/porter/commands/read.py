@@ -1,0 +1,104 @@
+"""/read: shows a file, or some lines of it, as the client has it."""
+
+import re
+from pathlib import Path
+
+from portico.acp import _schema as schema
+from portico.domain.errors import InvalidInput
+from portico.porter.commands.command import Command, misused
+from portico.porter.files import NoSuchFile
+from portico.porter.listing import files_below
+from portico.porter.markdown import code, count, fenced, language_of
+from portico.porter.prompt import Attachment
+from portico.porter.toolcalls import Work
+from portico.porter.turn import Turn
+
+MAX_LINES = 400
+_MAX_CHARACTERS = 40_000
+_RANGE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9})?)?")
+
+
+async def run(turn: Turn, argument: str) -> None:
+    name = argument.strip()
+    if name:
+        name, first, last = _parse(name)
+        await _read(turn, turn.workspace.locate(name), first, last)
+    elif turn.attached:
+        for attachment in turn.attached:
+            await _read_attached(turn, attachment)
+    else:
+        raise misused(COMMAND.usage, "Say which file to read.")
+
+
+def _parse(name: str) -> tuple[str, int, int | None]:
+    """The name of a file and the lines wanted of it; None for the end."""
+    ranged = _RANGE.fullmatch(name)
+    if ranged is None:
+        return name, 1, None
+    first = int(ranged[2])
+    last = int(ranged[3]) if ranged[3] else None if name.endswith("-") else first
+    if first < 1 or (last is not None and last < first):
+        raise InvalidInput("Lines are counted from 1, and the first must not come after the last.")
+    return ranged[1], first, last
+
+
+async def _read(turn: Turn, path: Path, first: int, last: int | None) -> None:
+    shown = turn.workspace.shown(path)
+    wanted = MAX_LINES if last is None else min(last - first + 1, MAX_LINES)
+    work = Work(
+        title=f"Read {shown}",
+        kind="read",
+        locations=(schema.ToolCallLocation(path=str(path), line=first),),
+        raw_input={"path": str(path), "line": first, "limit": wanted},
+    )
+    try:
+        async with turn.tool(work):
+            # One line more than is shown tells whether there is more.
+            text = await turn.files.read(path, first, wanted + 1)
+    except NoSuchFile as error:
+        raise NoSuchFile(f"There is no file {code(shown)}.", suggestion=await _near(turn, path)) from error
+    lines = text.splitlines()
+    part = "\n".join(lines[:wanted])[:_MAX_CHARACTERS]
+    if not lines:
+        await turn.say(f"{code(shown)} " + ("is empty." if first == 1 else f"has no line {first}."))
+        return
+    end = first + min(len(lines), wanted) - 1
+    whole = first == 1 and last is None and len(lines) <= wanted
+    what = count(len(lines), "line") if whole else f"lines {first} to {end}"
+    await turn.say(f"**{code(shown)}**, {what}\n\n{fenced(part, language_of(path))}")
+    if len(part) == _MAX_CHARACTERS:
+        await turn.say("The rest is cut off here, since the lines are very long.")
+    elif len(lines) > wanted and (last is None or last > end):
+        await turn.say(f"There is more: `/read {shown}:{end + 1}-` goes on.")
+
+
+async def _read_attached(turn: Turn, attachment: Attachment) -> None:
+    if attachment.text is not None:
+        text = attachment.text[:_MAX_CHARACTERS]
+        await turn.say(
+            f"**{code(attachment.name)}**, as attached\n\n{fenced(text, language_of(Path(attachment.name)))}"
+        )
+    elif attachment.path is not None:
+        await _read(turn, attachment.path, 1, None)
+    else:
+        await turn.say(f"Porter cannot read {code(attachment.name)}: it is not a file on this machine.")
+
+
+async def _near(turn: Turn, path: Path) -> str | None:
+    """Files with a name like the one that is missing."""
+    from difflib import get_close_matches
+
+    files = {turn.workspace.shown(one): one for one in await files_below(turn.workspace.root, turn.environ)}
+    shown = turn.workspace.shown(path)
+    same_name = [name for name, one in files.items() if one.name == path.name][:3]
+    near = same_name or get_close_matches(shown, files, n=3, cutoff=0.6)
+    return f"Did you mean {' or '.join(map(code, near))}?" if near else None
+
+
+COMMAND = Command(
+    name="read",
+    purpose="show a file or some of its lines",
+    hint="<path>[:from-to]",
+    run=run,
+    more=f"`/read src/a.py:10-20` shows lines 10 to 20; at most {MAX_LINES} lines are shown at once.",
+)

@@ -1,0 +1,125 @@
+"""/search: finds text or a regular expression in the workspace, grouped by file."""
+
+import re
+from pathlib import Path
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import InvalidInput
+from portico.porter.commands.command import Command, misused
+from portico.porter.markdown import code, count, fenced
+from portico.porter.searching import Findings, Match, Query, search
+from portico.porter.toolcalls import Work
+from portico.porter.turn import Turn
+from portico.porter.workspace import Workspace, first_word
+
+MAX_MATCHES = 200
+_MAX_PER_FILE = 20
+_LONGEST_LINE = 200
+_REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/(i?)(?:\s+|$)")
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    query: Query
+    place: Path | None
+
+    def __str__(self) -> str:
+        return f"/{self.query.text}/" if self.query.is_regex else self.query.text
+
+
+async def run(turn: Turn, argument: str) -> None:
+    wanted = _wanted(argument.strip().split("\n", 1)[0].strip(), turn.workspace)
+    where = "" if wanted.place is None else f" in {turn.workspace.shown(wanted.place)}"
+    work = Work(
+        title=f"Search for {wanted}{where}",
+        kind="search",
+        raw_input={"query": wanted.query.text, "regex": wanted.query.is_regex},
+    )
+    async with turn.tool(work) as call:
+        found = await search(wanted.query, turn.workspace, wanted.place, MAX_MATCHES, turn.environ)
+        call.locate([schema.ToolCallLocation(path=str(one.path), line=one.line) for one in found.matches])
+        call.add_text(_summary(wanted, where, found))
+    await turn.say(_summary(wanted, where, found))
+    for path, matches in found.by_file().items():
+        await turn.say(_file(path, matches, turn.workspace))
+    if found.cut:
+        await turn.say(
+            f"Only the first {MAX_MATCHES} matches are shown; a longer text or a path narrows it down."
+        )
+
+
+def _wanted(line: str, workspace: Workspace) -> Wanted:
+    if not line or "\0" in line:
+        raise misused(COMMAND.usage, "Say what to search for.")
+    if regex := _REGEX.match(line):
+        text = regex[1].replace(r"\/", "/")
+        try:
+            re.compile(text)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidInput(f"{code(text)} is not a regular expression: {error}.") from error
+        query = Query(text=text, is_regex=True, ignore_case=bool(regex[2]))
+        return Wanted(query, _place(line[regex.end() :], workspace))
+    if line[0] in "\"'":
+        text, rest = first_word(line)
+        place = _place(rest, workspace)
+    else:
+        text, place = _text_and_place(line, workspace)
+    if not text.strip():
+        raise misused(COMMAND.usage, "Say what to search for.")
+    return Wanted(Query(text=text, ignore_case=text == text.lower()), place)
+
+
+def _text_and_place(line: str, workspace: Workspace) -> tuple[str, Path | None]:
+    """The last of several words is where to search, if there is such a place."""
+    text, _, last = line.rpartition(" ")
+    if text.strip() and (place := _existing(last, workspace)) is not None:
+        return text.strip(), workspace.inside(place)
+    return line, None
+
+
+def _place(name: str, workspace: Workspace) -> Path | None:
+    if not name.strip():
+        return None
+    place = _existing(name, workspace)
+    if place is None:
+        raise InvalidInput(f"There is no file or folder {code(name.strip())} here.")
+    return workspace.inside(place)
+
+
+def _existing(name: str, workspace: Workspace) -> Path | None:
+    try:
+        path = workspace.locate(name)
+        return path if path.exists() else None
+    except (OSError, InvalidInput):
+        return None
+
+
+def _summary(wanted: Wanted, where: str, found: Findings) -> str:
+    if not found.matches:
+        return f"Nothing found for {code(str(wanted))}{where}. Files that git ignores are not looked at."
+    more = " at least" if found.cut else ""
+    total, files = len(found.matches), len(found.by_file())
+    return f"Found{more} {count(total, 'match', 'matches')} in {count(files, 'file')} for {code(str(wanted))}{where}."
+
+
+def _file(path: Path, matches: list[Match], workspace: Workspace) -> str:
+    width = len(str(matches[-1].line))
+    lines = [f"{match.line:>{width}}: {match.text[:_LONGEST_LINE]}" for match in matches[:_MAX_PER_FILE]]
+    if len(matches) > _MAX_PER_FILE:
+        lines.append(f"… and {len(matches) - _MAX_PER_FILE} more")
+    heading = f"**{code(workspace.shown(path))}** — {count(len(matches), 'match', 'matches')}"
+    return f"{heading}\n\n{fenced(chr(10).join(lines))}"
+
+
+COMMAND = Command(
+    name="search",
+    purpose="find text or a /regular expression/ in the workspace",
+    hint="<text or /regex/> [path]",
+    run=run,
+    more=(
+        "`/search timeout` ignores case as long as the text has no capital letter. `/search /def \\w+_id/ src` "
+        "searches for a regular expression below `src`; `/regex/i` ignores case. Quotes keep a text together: "
+        '`/search "in tests"`.'
+    ),
+)

@@ -1,0 +1,77 @@
+"""All commands in the order in which /help shows them, and the way from a prompt to one of them."""
+
+from functools import cache
+
+from portico.acp import _schema as schema
+from portico.domain.errors import PersonMustAct
+from portico.porter.commands import (
+    edit,
+    explain,
+    fix,
+    help,  # noqa: A004 - the command's name
+    plan,
+    read,
+    run,
+    search,
+    test,
+    todo,
+    write,
+)
+from portico.porter.commands.command import Command
+from portico.porter.free_text import answer_free_text
+from portico.porter.prompt import Prompt
+from portico.porter.turn import Turn
+
+COMMANDS: dict[str, Command] = {
+    command.name: command
+    for command in (
+        help.COMMAND,
+        search.COMMAND,
+        read.COMMAND,
+        explain.COMMAND,
+        write.COMMAND,
+        edit.COMMAND,
+        fix.COMMAND,
+        test.COMMAND,
+        run.COMMAND,
+        todo.COMMAND,
+        plan.COMMAND,
+    )
+}
+
+
+@cache
+def available_commands() -> schema.AvailableCommandsUpdate:
+    return schema.AvailableCommandsUpdate(
+        available_commands=[
+            schema.AvailableCommand(
+                name=command.name,
+                description=command.purpose,
+                input=schema.UnstructuredCommandInput(hint=command.hint) if command.hint else None,
+            )
+            for command in COMMANDS.values()
+        ]
+    )
+
+
+async def perform(turn: Turn, prompt: Prompt) -> None:
+    """Do what a prompt asks for. What the person can put right is said to them in the conversation."""
+    try:
+        if prompt.command is None:
+            await answer_free_text(turn, prompt.argument)
+        elif prompt.command in COMMANDS:
+            await COMMANDS[prompt.command].run(turn, prompt.argument)
+        else:
+            await turn.say(unknown(prompt.command))
+    except PersonMustAct as error:
+        await turn.say(
+            error.message if error.suggestion is None else f"{error.message}\n\n{error.suggestion}"
+        )
+
+
+def unknown(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
+    hint = f"Did you mean {' or '.join(f'`/{one}`' for one in near)}?" if near else "`/help` shows them all."
+    return f"There is no command `/{name}`. {hint}"

@@ -1,0 +1,80 @@
+"""/test: finds the project's tests, runs them, and says how they went."""
+
+import asyncio
+import shlex
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.porter.commands.command import Command
+from portico.porter.markdown import code, count
+from portico.porter.projects.folder import Project, Tool
+from portico.porter.projects.results import read_result
+from portico.porter.projects.testing import Runners, find_runners
+from portico.porter.terminals import Ended
+from portico.porter.toolcalls import Work
+from portico.porter.turn import Turn
+
+_MAX_NAMED = 10
+
+
+async def run(turn: Turn, argument: str) -> None:
+    try:
+        words = shlex.split(argument)
+    except ValueError as error:
+        raise InvalidInput(f"The arguments cannot be understood: {error}.") from error
+    if any("\0" in word for word in words):
+        raise InvalidInput("The arguments hold a NUL character.")
+    runners = await asyncio.to_thread(find_runners, Project(turn.workspace.root, turn.environ))
+    runner = _chosen(runners, words)
+    await turn.think(f"{runner.because[0].upper()}{runner.because[1:]}.")
+    line = str(runner)
+    raw_input = {"command": line, "cwd": str(turn.workspace.root)}
+    async with turn.tool(Work(title=line, kind="execute", raw_input=raw_input)) as call:
+        await turn.permit(call, covers=code(line), otherwise="The tests were not run.")
+        ended = await turn.run(call, runner.command)
+    await turn.say(_summary(runner, ended))
+    if not words and len(runners.found) > 1:
+        others = ", ".join(f"`/test {other.name}`" for other in runners.found if other is not runner)
+        await turn.say(f"There are other tests here: {others}.")
+
+
+def _chosen(runners: Runners, words: list[str]) -> Tool:
+    """The runner that is named first, or the best one, with the arguments of the person."""
+    if not runners.found:
+        missing = "".join(f"\n- {one}" for one in runners.missing)
+        raise InvalidInput(
+            "No tests were found that Porter knows how to run."
+            + (f" What is missing:\n{missing}" if missing else ""),
+            suggestion="Porter looks for pytest, unittest, npm, cargo, go and make. `/run <command>` runs anything.",
+        )
+    named = next((runner for runner in runners.found if words and runner.name == words[0]), None)
+    chosen = named or runners.found[0]
+    arguments = words[1:] if named else words
+    separator = ("--",) if arguments and chosen.name in ("npm", "bun") else ()
+    return msgspec.structs.replace(chosen, command=(*chosen.command, *separator, *arguments))
+
+
+def _summary(runner: Tool, ended: Ended) -> str:
+    result = read_result(ended.plain_output())
+    verdict = "**Tests passed**" if ended.succeeded else "**Tests failed**"
+    if not result.is_known:
+        return f"{verdict}: {code(str(runner))} ended with {ended}."
+    parts = [count(result.passed or 0, result.what) + " passed", f"{result.failed or 0} failed"]
+    if result.skipped:
+        parts.append(f"{result.skipped} skipped")
+    sentence = f"{verdict}: {', '.join(parts)} ({runner.name}, {ended})."
+    if not result.failures or ended.succeeded:
+        return sentence
+    more = len(result.failures) - _MAX_NAMED
+    names = ", ".join(map(code, result.failures[:_MAX_NAMED]))
+    return f"{sentence} What failed: {names}{f' and {more} more' if more > 0 else ''}."
+
+
+COMMAND = Command(
+    name="test",
+    purpose="find and run the tests of this project",
+    hint="[runner] [arguments]",
+    run=run,
+    more="The arguments go to the test runner: `/test tests/test_a.py -k name`. `/test make` picks one of several.",
+)

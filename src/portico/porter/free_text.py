@@ -1,0 +1,53 @@
+"""The answer to a prompt that is no command, while no model is connected: what can be done here and now."""
+
+import asyncio
+import re
+
+from portico.porter.markdown import code
+from portico.porter.projects.fixing import find_fixers
+from portico.porter.projects.folder import Project
+from portico.porter.projects.testing import find_runners
+from portico.porter.turn import Turn
+
+_MAX_EXAMPLES = 3
+_NAME_LIKE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]*_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*")
+
+
+async def answer_free_text(turn: Turn, text: str) -> None:
+    if text:
+        await turn.say(
+            "I cannot answer that in my own words: I am Porter, and this version of me works without a model. "
+            "What I can do is work in this folder with commands."
+        )
+    else:
+        await turn.say("That prompt holds no text. I am Porter, and I work in this folder with commands.")
+    examples = await asyncio.to_thread(_examples, turn, text)
+    await turn.say("For example:\n\n" + "\n".join(f"- {example}" for example in examples))
+    await turn.say("`/help` shows every command.")
+    if turn.attached:
+        await turn.say(
+            f"You attached {', '.join(code(one.name) for one in turn.attached)}; `/read` alone shows that."
+        )
+    await turn.say(
+        "Models are not part of this version yet. To talk to an agent that has one, start it through Portico: "
+        '`portico exec --agent claude "…"`, or any program that speaks ACP with '
+        '`portico exec --agent-command "program" "…"`.'
+    )
+
+
+def _examples(turn: Turn, text: str) -> list[str]:
+    """Commands that would do something here. Blocks: it looks at the folder."""
+    project = Project(turn.workspace.root, turn.environ)
+    examples: list[str] = []
+    if name := next((found for found in _NAME_LIKE.findall(text) if len(found) <= 60), None):
+        examples.append(f"`/explain {name}` shows where that is defined and used")
+    if runners := find_runners(project).found:
+        examples.append(f"`/test` runs the tests of this project, with {code(str(runners[0]))}")
+    if tools := find_fixers(project, ".", "").found:
+        examples.append(f"`/fix` puts the code in order, with {code(str(tools[0]))}")
+    if readme := project.has("README*"):
+        examples.append(f"`/read {readme}` shows what this project says about itself")
+    examples.append("`/search TODO` finds text in all files")
+    if len(examples) < 2:
+        examples.append("`/run ls` runs a command, once you allow it")
+    return examples[:_MAX_EXAMPLES]

@@ -1,0 +1,42 @@
+"""A kept conversation as the updates that tell it again."""
+
+from collections.abc import Iterable, Iterator
+
+from portico.acp import _schema as schema
+from portico.porter.markdown import chunks
+from portico.porter.transcripts import AnyEntry, Prompted, Titled, Told
+
+
+def replay(entries: Iterable[AnyEntry]) -> Iterator[schema.SessionUpdate]:
+    """What was said and done, in order. Work that a killed process left unfinished is shown as failed."""
+    unfinished: dict[str, None] = {}
+    for entry in entries:
+        match entry:
+            case Titled(title=title):
+                yield schema.SessionInfoUpdate(title=title)
+            case Prompted(prompt=blocks):
+                yield from _failed(unfinished)
+                for block in blocks:
+                    yield schema.UserMessageChunk(content=block)
+            case Told(update=schema.AgentMessageChunk(content=schema.TextContent(text=text))):
+                for piece in chunks(text):
+                    yield schema.AgentMessageChunk(content=schema.TextContent(text=piece))
+            case Told(update=update):
+                _follow(update, unfinished)
+                yield update
+            case _:
+                continue
+    yield from _failed(unfinished)
+
+
+def _follow(update: schema.SessionUpdate, unfinished: dict[str, None]) -> None:
+    if isinstance(update, schema.ToolCall):
+        unfinished[update.tool_call_id] = None
+    elif isinstance(update, schema.ToolCallProgress) and update.status in ("completed", "failed"):
+        unfinished.pop(update.tool_call_id, None)
+
+
+def _failed(unfinished: dict[str, None]) -> Iterator[schema.SessionUpdate]:
+    for call_id in unfinished:
+        yield schema.ToolCallProgress(tool_call_id=call_id, status="failed")
+    unfinished.clear()

@@ -1,0 +1,171 @@
+"""A session as something to keep: JSON with every event, or Markdown for people to read.
+
+Both are made page by page, so that a long session costs no more memory than a short one.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+
+from portico.domain.events import (
+    AnyPayload,
+    DiffPart,
+    ErrorReported,
+    Event,
+    Notice,
+    PermissionResolved,
+    PlanUpdated,
+    PromptSubmitted,
+    TerminalOutput,
+    TextDelta,
+    TextPart,
+    Thinking,
+    ToolCompleted,
+    ToolPart,
+    ToolStarted,
+    ToolUpdated,
+    TurnEnded,
+    format_time,
+)
+from portico.domain.summaries import SessionSummary
+from portico.domain.turns import TurnState
+from portico.sessions.ports import Store
+
+PAGE = 500
+
+
+class ExportedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    seq: int
+    turn_id: str | None
+    timestamp: str
+    type: str
+    payload: AnyPayload
+
+
+async def export_json(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
+    """One JSON object: the session's head and all its events."""
+    head = msgspec.json.encode(
+        {
+            "portico": 1,
+            "sessionId": summary.session_id,
+            "workspace": summary.workspace,
+            "agent": summary.agent,
+            "title": summary.title,
+            "state": summary.state.value,
+            "createdAt": format_time(summary.created_at),
+            "updatedAt": format_time(summary.updated_at),
+        }
+    ).decode()
+    yield head[:-1] + ',"events":['
+    separator = "\n"
+    async for event in _all(store, summary):
+        exported = ExportedEvent(
+            seq=event.seq,
+            turn_id=event.turn_id,
+            timestamp=event.timestamp,
+            type=event.kind,
+            payload=event.payload,
+        )
+        yield separator + msgspec.json.encode(exported).decode()
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+async def export_markdown(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
+    """The conversation as it reads: prompts, answers, what was done and decided."""
+    yield f"# {summary.title or 'Session ' + summary.session_id}\n\n"
+    yield f"{summary.agent} in `{summary.workspace}`, {format_time(summary.created_at)}\n"
+    page = _MarkdownPage()
+    async for event in _all(store, summary):
+        for piece in page.add(event.payload):
+            yield piece
+    yield "\n"
+
+
+class _MarkdownPage:
+    """Keeps apart what belongs apart: deltas run on, everything else stands alone."""
+
+    def __init__(self) -> None:
+        self._running: type[AnyPayload] | None = None
+        self._titles: dict[str, str] = {}
+
+    def add(self, payload: AnyPayload) -> Iterator[str]:
+        match payload:
+            case TextDelta(text=text):
+                yield from self._run_on(payload, text, "\n\n")
+            case Thinking(text=text):
+                yield from self._run_on(payload, text.replace("\n", "\n> "), "\n\n> ")
+            case _:
+                lines = list(self._standing(payload))
+                if lines:
+                    self._running = None
+                    yield "\n\n" + "\n".join(lines)
+
+    def _run_on(self, payload: AnyPayload, text: str, opening: str) -> Iterator[str]:
+        if self._running is not type(payload):
+            self._running = type(payload)
+            yield opening
+        yield text
+
+    def _standing(self, payload: AnyPayload) -> Iterator[str]:
+        match payload:
+            case PromptSubmitted(text=text):
+                yield "## You"
+                yield ""
+                yield text
+                yield ""
+                yield "## Agent"
+            case ToolStarted(tool_id=tool_id, title=title, content=content):
+                self._titles[tool_id] = title
+                yield f"- **{title}**"
+                yield from _parts(content)
+            case ToolUpdated(terminal=TerminalOutput(text=text)) if text:
+                yield from _fenced(text, "")
+            case ToolUpdated(content=content) if content:
+                yield from _parts(content)
+            case ToolCompleted(tool_id=tool_id, success=success, content=content, title=title):
+                name = title or self._titles.get(tool_id, tool_id)
+                yield f"- {name}: {'done' if success else 'failed'}"
+                yield from _parts(content or ())
+            case PlanUpdated(entries=entries):
+                for entry in entries:
+                    yield f"- [{'x' if entry.status == 'completed' else ' '}] {entry.content}"
+            case PermissionResolved(outcome=outcome, by=by):
+                yield f"_Permission {outcome} by {by}._"
+            case Notice(text=text, level=level):
+                yield f"_{level.capitalize()}: {text}_"
+            case ErrorReported(code=code, message=message):
+                yield f"**{code.value}: {message}**"
+            case TurnEnded(state=state) if state is not TurnState.COMPLETED:
+                yield f"_The turn was {state.value}._"
+            case _:
+                return
+
+
+def _parts(parts: tuple[ToolPart, ...]) -> Iterator[str]:
+    for part in parts:
+        match part:
+            case TextPart(text=text):
+                yield from _fenced(text, "")
+            case DiffPart(path=path, new_text=new_text):
+                yield f"  `{path}`"
+                yield from _fenced(new_text, "")
+            case _:
+                continue
+
+
+def _fenced(text: str, language: str) -> Iterator[str]:
+    """Text as code, inside a fence that nothing in it can close."""
+    longest = max((len(run) for run in text.split("\n") if set(run) == {"`"}), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}{language}"
+    yield text.rstrip("\n")
+    yield fence
+
+
+async def _all(store: Store, summary: SessionSummary) -> AsyncIterator[Event]:
+    after = 0
+    while page := await store.read(summary.session_id, after_seq=after, limit=PAGE):
+        for event in page:
+            yield event
+        after = page[-1].seq

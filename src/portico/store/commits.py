@@ -1,0 +1,77 @@
+"""Owns the commits: appends that wait at the same time share one, and each still has its own outcome.
+
+A commit that waits for a busy disk takes many milliseconds, however much it carries. What other
+sessions bring meanwhile goes into the next one together, so none of them waits in a line.
+"""
+
+import sqlite3
+from collections import deque
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+
+from portico.domain.events import Event
+from portico.store import log
+from portico.store.connection import ConnectionThread, finished
+from portico.store.failures import FOREIGN, is_locked, store_failure
+
+
+class _Waiting:
+    def __init__(self, events: Sequence[Event], *, durable: bool) -> None:
+        self.events = events
+        self.durable = durable
+        self.outcome: Future[None] = Future()
+
+
+class SharedCommits:
+    def __init__(self, thread: ConnectionThread, path: Path) -> None:
+        self._thread = thread
+        self._path = path
+        self._waiting: deque[_Waiting] = deque()
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        """Write the batch with whatever else waits; return or fail when it is decided.
+
+        A cancelled caller whose batch is not yet being written takes it back.
+        """
+        self._thread.require_open()
+        waiting = _Waiting(events, durable=durable)
+        self._waiting.append(waiting)
+        self._thread.submit(self._commit_all_waiting)
+        await finished(waiting.outcome)
+
+    def _commit_all_waiting(self, connection: sqlite3.Connection) -> None:
+        """On the thread. Somebody else's turn may already have taken what this one was asked for."""
+        group: list[_Waiting] = []
+        while self._waiting:
+            waiting = self._waiting.popleft()
+            if waiting.outcome.set_running_or_notify_cancel():
+                group.append(waiting)
+        if group:
+            self._commit(connection, group)
+
+    def _commit(self, connection: sqlite3.Connection, group: Sequence[_Waiting]) -> None:
+        try:
+            refusals = log.append(
+                connection,
+                [waiting.events for waiting in group],
+                durable=any(waiting.durable for waiting in group),
+            )
+        except FOREIGN as error:
+            # One batch may be too much for the disk and the rest not; a lock stops them all.
+            if len(group) > 1 and not is_locked(error):
+                for waiting in group:
+                    self._commit(connection, [waiting])
+                return
+            for waiting in group:
+                waiting.outcome.set_exception(store_failure(error, self._path))
+        except BaseException as error:
+            for waiting in group:
+                waiting.outcome.set_exception(error)
+            raise
+        else:
+            for waiting, refusal in zip(group, refusals, strict=True):
+                if refusal is None:
+                    waiting.outcome.set_result(None)
+                else:
+                    waiting.outcome.set_exception(refusal)

@@ -1,0 +1,53 @@
+"""Holds every frame that Portico sends in any test against the official schema of the protocol.
+
+Ends inside the test process are watched at the place where they make their connection. Portico
+processes write down what they send, because the tests set `PORTICO_TAP` for them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from portico.acp.agent import AgentEnd
+from portico.rpc.connection import Connection, Direction, Handler, Tap
+from portico.rpc.streams import ByteStream
+from portico.testing import FrameChecker, InvalidFrames, check_tap_file
+from portico.testing.frames import FrameProblem, Side
+from tests.acp.schema_examples import SCHEMA
+
+
+class FrameWatch:
+    """The frames of one test: of its own ends, and of the processes that tapped into a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._problems: list[FrameProblem] = []
+
+    def connection(self, stream: ByteStream, handler: Handler, **options: Any) -> Connection:
+        """What ends call to make their connection, with one more pair of eyes on it."""
+        role: Side = "agent" if isinstance(handler, AgentEnd) else "client"
+        options["tap"] = self._watching(role, options.get("tap"))
+        return Connection(stream, handler, **options)
+
+    def take_problems(self) -> list[FrameProblem]:
+        """What was found wrong up to now; whoever takes it answers for it."""
+        taken, self._problems = self._problems, []
+        return taken
+
+    def check(self) -> int:
+        """InvalidFrames if anything wrong was sent; how many frames the processes wrote down."""
+        if wrong := self.take_problems():
+            raise InvalidFrames("\n".join(map(str, wrong)))
+        return sum(check_tap_file(tap, SCHEMA) for tap in sorted(self.folder.glob("*.ndjson")))
+
+    def _watching(self, role: Side, beside: Tap | None) -> Tap:
+        checker = FrameChecker(SCHEMA)
+        other: Side = "client" if role == "agent" else "agent"
+
+        def tap(direction: Direction, data: bytes) -> None:
+            if beside is not None:
+                beside(direction, data)
+            found = checker.check(direction, data, role if direction == "sent" else other)
+            if direction == "sent":
+                self._problems += found
+
+        return tap
