@@ -36,31 +36,27 @@ def environment(home: Path) -> dict[str, str]:
 def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) -> float:
     """How long a program takes from start to end."""
     started = time.perf_counter()
-    done = subprocess.run(
-        command, env=environ, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True, timeout=_LONGEST_SECONDS
-    )
-    elapsed = time.perf_counter() - started
-    if done.returncode != 0:
-        raise _failed(command, done.stderr)
-    return elapsed
+    _output(command, environ, cwd)
+    return time.perf_counter() - started
 
 
 def found_by(program: str, *arguments: str, home: Path, result: type[Found]) -> Found:
     """What a program of ours prints as JSON after it measured something in a process of its own."""
     command = (PYTHON, "-m", f"bench.programs.{program}", *arguments)
+    return msgspec.json.decode(_output(command, environment(home), ROOT), type=result)
+
+
+def _output(command: Sequence[str], environ: dict[str, str], cwd: Path) -> bytes:
     done = subprocess.run(
         command,
-        env=environment(home),
-        cwd=ROOT,
+        env=environ,
+        cwd=cwd,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         timeout=_LONGEST_SECONDS,
+        check=False,
     )
     if done.returncode != 0:
-        raise _failed(command, done.stderr)
-    return msgspec.json.decode(done.stdout, type=result)
-
-
-def _failed(command: Sequence[str], stderr: bytes) -> MeasurementFailed:
-    words = stderr.decode(errors="replace").strip().splitlines()[-5:]
-    return MeasurementFailed(f"{' '.join(command)} failed: {' / '.join(words) or 'it said nothing'}")
+        words = " / ".join(done.stderr.decode(errors="replace").strip().splitlines()[-5:])
+        raise MeasurementFailed(f"{' '.join(command)} failed: {words or 'it said nothing'}")
+    return done.stdout

@@ -24,8 +24,7 @@ def take_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) -> di
     """Each contender once a round, in alternating order, after one round that does not count."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for number in range(-1, rounds):
-        names = list(contenders) if number % 2 else list(reversed(contenders))
-        for name in names:
+        for name in sorted(contenders, reverse=number % 2 == 1):
             value = contenders[name]()
             if number >= 0:
                 taken[name].append(value)

@@ -3,6 +3,7 @@
 import asyncio
 import tempfile
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from bench.children import found_by
 from bench.report import Budget, Line, Section, ratio
 from bench.samples import Samples
+from portico import __version__
 from portico.domain.events import AnyPayload, Event, SessionStarted, TextDelta, ToolCompleted, ToolStarted
 from portico.domain.ids import SessionId, make_turn_id
 from portico.store.sqlite import SqliteStore
@@ -63,7 +65,7 @@ async def _fill(folder: Path, count: int) -> None:
     await store.open()
     try:
         events = _events(count)
-        while batch := [event for event, _ in zip(events, range(_BATCH), strict=False)]:
+        while batch := list(islice(events, _BATCH)):
             await store.append(batch, durable=False)
     finally:
         await store.close()
@@ -77,7 +79,9 @@ def _events(count: int) -> Iterator[Event]:
 
 def _payload(seq: int) -> AnyPayload:
     if seq == 1:
-        return SessionStarted(workspace="/", agent="measured", agent_command=(), mode="direct")
+        return SessionStarted(
+            workspace="/", agent="measured", continued=False, mode="direct", portico_version=__version__
+        )
     match seq % 10:
         case 8:
             return ToolStarted(

@@ -92,9 +92,9 @@ def _frame(width: float, height: float, title: str) -> list[str]:
         if title
         else ""
     )
+    view = f'viewBox="0 0 {width:g} {height:g}" {size}'
     return [
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:g} {height:g}" {size} '
-        f'font-family="{FONTS}" font-size="14" xml:space="preserve">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {view} font-family="{FONTS}" font-size="14">',
         f'<rect {size} rx="9" fill="{background}"/>',
         lights + label,
         f'<g transform="translate({MARGIN},{TITLE_HEIGHT})" fill="{foreground}">',
@@ -112,7 +112,7 @@ def _run(text: str, style: Style, column: int, row: int) -> list[str]:
     start = place = x
     for character in text:
         advance = cell_len(character) * CELL_WIDTH
-        if character in BLOCKS or character == " ":
+        if character in BLOCKS or (character == " " and not style.underline):
             drawn += _words(words, start, y, front, style)
             words, start = "", place + advance
             if character in BLOCKS:
@@ -140,8 +140,8 @@ def _words(words: str, x: float, y: float, colour: str, style: Style) -> list[st
 
 def _rectangle(x: float, y: float, width: float, height: float, colour: str) -> str:
     # A hair wider and taller than its cell, so that neighbours leave no seam.
-    size = f'width="{width + 0.3:g}" height="{height + 0.3:g}"'
-    return f'<rect x="{x:g}" y="{y:g}" {size} fill="{colour}"/>'
+    size = f'width="{width + 0.4:g}" height="{height + 0.4:g}"'
+    return f'<rect x="{x:g}" y="{y:g}" {size} fill="{colour}" shape-rendering="crispEdges"/>'
 
 
 def _colours(style: Style) -> tuple[str, str | None]:

@@ -1,7 +1,7 @@
-"""An agent that answers a prompt with updates as fast as a pipe takes them; it is the same for every client.
+"""An agent that answers a prompt with updates as fast as a pipe takes them, the same for every client.
 
-All its bytes are made before the prompt comes, so that what is measured is the client. It uses the
-standard library alone: flood_agent.py COUNT
+All its bytes are made before a prompt comes, so that what is measured is the client. Any prompt but
+`flood` gets one update. It uses the standard library alone: flood_agent.py COUNT
 """
 
 import json
@@ -10,7 +10,6 @@ import sys
 from typing import Any
 
 SESSION = "flood"
-SIZE = 40
 
 
 def delta(number: int) -> str:
@@ -34,7 +33,7 @@ def send(data: bytes) -> None:
 
 
 def main() -> None:
-    flood = b"".join(update(number) for number in range(int(sys.argv[1])))
+    drop, flood = update(0), b"".join(update(number) for number in range(int(sys.argv[1])))
     results: dict[str, dict[str, Any]] = {
         "initialize": {"protocolVersion": 1, "agentCapabilities": {}},
         "session/new": {"sessionId": SESSION},
@@ -43,7 +42,7 @@ def main() -> None:
     for line in sys.stdin.buffer:
         request = json.loads(line)
         if request["method"] == "session/prompt":
-            send(flood)
+            send(flood if request["params"]["prompt"][-1]["text"] == "flood" else drop)
         if "id" in request:
             send(message(id=request["id"], result=results[request["method"]]))
 

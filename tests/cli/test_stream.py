@@ -1,7 +1,6 @@
 """`portico exec --json-stream`: what a program that reads the stream can count on."""
 
 import json
-import os
 
 import jsonschema_rs
 import pytest
@@ -10,7 +9,7 @@ from portico.doors.ndjson import stream_schema
 from portico.testing import stream_text
 from tests.support.frames import FrameWatch
 from tests.support.program import Portico, agent_command
-from tests.support.stream import Stream
+from tests.support.waiting import wait_for_file
 
 
 def test_a_turn_is_a_valid_stream_and_nothing_else(portico: Portico, frame_watch: FrameWatch) -> None:
@@ -137,18 +136,12 @@ def test_a_model_is_chosen_by_value_or_name(portico: Portico, wanted: str) -> No
     assert (refused.code, refused.stream.error["code"]) == (5, "INVALID_INPUT")
 
 
-def test_standard_output_that_is_slowly_read_loses_nothing(portico: Portico) -> None:
-    reading, writing = os.pipe()
-    running = portico.start_exec("stream 20000 200", stdout=writing)
-    os.close(writing)
-    taken = b""
-    while chunk := os.read(reading, 4096):
-        taken += chunk
-    os.close(reading)
-    assert running.end().code == 0
-    stream = Stream(taken)
-    stream.check_ending(0)
-    assert stream.answer == stream_text(20000, 200)
+def test_a_reader_that_sleeps_holds_nothing_up_and_misses_nothing(portico: Portico) -> None:
+    running = portico.start_exec("stream 5000 200\ntouch streamed")
+    wait_for_file(portico.workspace / "streamed")
+    ran = running.end()
+    assert ran.code == 0
+    assert ran.stream.answer == stream_text(5000, 200)
 
 
 def test_secrets_of_the_environment_are_not_in_the_tap(portico: Portico, frame_watch: FrameWatch) -> None:

@@ -1,6 +1,7 @@
-"""What the store on disk promises beyond the port: who may read it, what waits for what, what a look costs."""
+"""What the store on disk promises beyond the port: who may read it, what waits, what a look costs."""
 
 import asyncio
+import gc
 import os
 import sqlite3
 import sys
@@ -156,6 +157,28 @@ async def test_a_cancelled_append_that_has_begun_is_over_when_the_caller_hears_o
     assert len(await store.read(ALPHA, after_seq=0, limit=9)) == 2
 
 
+async def test_the_failure_of_a_cancelled_write_is_nobodys_and_disturbs_nobody(store: SqliteStore) -> None:
+    writing, go_on = threading.Event(), threading.Event()
+    complaints: list[dict[str, object]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(context))
+
+    def failing(_: sqlite3.Connection) -> None:
+        writing.set()
+        assert go_on.wait(DEADLINE)
+        raise sqlite3.OperationalError("too late to matter")
+
+    write = asyncio.create_task(store._writer.run(failing))
+    assert await asyncio.to_thread(writing.wait, DEADLINE)
+    write.cancel()
+    await asyncio.sleep(0)
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await write
+    gc.collect()
+    await asyncio.sleep(0)
+    assert complaints == []
+
+
 @pytest.mark.parametrize(
     ("kind", "payload", "raw"),
     [
@@ -243,7 +266,8 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
         connection.execute(
             """
             WITH RECURSIVE counted(seq) AS (SELECT 2 UNION ALL SELECT seq + 1 FROM counted WHERE seq < ?)
-            INSERT INTO events SELECT (SELECT max(number) FROM sessions), seq, 't1', 0, 'text_delta', ? FROM counted
+            INSERT INTO events
+            SELECT (SELECT max(number) FROM sessions), seq, 't1', 0, 'text_delta', ? FROM counted
             """,
             (length, b'{"text":"word"}'),
         )

@@ -88,7 +88,7 @@ async def choose_session(
 async def _earlier(
     service: SessionService, flags: argparse.Namespace, workspace: Path
 ) -> SessionSummary | None:
-    if flags.session:
+    if flags.session is not None:
         return await service.find(flags.session)
     return await service.latest(workspace) if flags.go_on else None
 

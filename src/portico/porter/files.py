@@ -12,7 +12,7 @@ from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.porter.workspace import Workspace
+from portico.porter.workspace import Workspace, exists
 from portico.rpc.messages import RpcError
 
 READ_LIMIT = 50 * 1024 * 1024
@@ -63,7 +63,7 @@ class ClientFiles:
         try:
             text = await self._end.read_text_file(request)
         except RpcError as error:
-            if error.code == RESOURCE_NOT_FOUND or not await asyncio.to_thread(_exists, path):
+            if error.code == RESOURCE_NOT_FOUND or not await asyncio.to_thread(exists, path):
                 raise NoSuchFile(f"{path} does not exist.") from error
             raise InvalidInput(f"{path} cannot be read: {error.message}") from error
         ignored_the_limit = limit is not None and text.count("\n") > limit
@@ -117,7 +117,7 @@ class DiskFiles:
             raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
         beside = real.with_name(f".porter-{secrets.token_hex(8)}.tmp")
         try:
-            if real.exists() and not real.is_file():
+            if exists(real) and not real.is_file():
                 raise InvalidInput(f"{path} is not a regular file.")
             real.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -138,10 +138,3 @@ def slice_lines(text: str, line: int | None, limit: int | None) -> str:
     lines = text.splitlines(keepends=True)
     first = max(line or 1, 1) - 1
     return "".join(lines[first:] if limit is None else lines[first : first + limit])
-
-
-def _exists(path: Path) -> bool:
-    try:
-        return path.exists()
-    except OSError:
-        return False

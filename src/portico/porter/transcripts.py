@@ -96,11 +96,30 @@ class Transcript:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._mended = False
+        self._abandoned = False
+
+    def create(self, opened: Opened) -> None:
+        self._append((opened,), os.O_CREAT | os.O_EXCL)
 
     def append(self, *entries: AnyEntry) -> None:
+        if not self._abandoned:
+            self._append(entries, 0)
+
+    def abandon(self) -> None:
+        """Nobody wants it any more: what still comes is not kept."""
+        self._abandoned = True
+
+    def read(self) -> list[AnyEntry]:
+        """Every whole entry, in order."""
+        try:
+            return list(_entries(self._path.read_bytes()))
+        except OSError as error:
+            raise StoreFailed(f"Porter cannot read its transcript {self._path}: {error.strerror}.") from error
+
+    def _append(self, entries: tuple[AnyEntry, ...], flags: int) -> None:
         lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in entries)
         try:
-            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o600)
+            descriptor = os.open(self._path, os.O_RDWR | os.O_APPEND | flags, 0o600)
             try:
                 if not self._mended and _is_torn(descriptor):
                     lines = b"\n" + lines
@@ -117,13 +136,6 @@ class Transcript:
                 suggestion="Make room on the disk, or name another folder with --state.",
             ) from error
 
-    def read(self) -> list[AnyEntry]:
-        """Every whole entry, in order."""
-        try:
-            return list(_entries(self._path.read_bytes()))
-        except OSError as error:
-            raise StoreFailed(f"Porter cannot read its transcript {self._path}: {error.strerror}.") from error
-
 
 class Transcripts:
     """All conversations in a folder, of this process and of others."""
@@ -137,7 +149,7 @@ class Transcripts:
         except OSError as error:
             raise StoreFailed(f"Porter cannot make its folder {self._folder}: {error.strerror}.") from error
         transcript = Transcript(self._path(opened.session_id))
-        transcript.append(opened)
+        transcript.create(opened)
         return transcript
 
     def find(self, session_id: str) -> Transcript | None:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.porter.markdown import code
 
 _PRIVATE_NAMES = (
     ".env",
@@ -52,12 +53,31 @@ class Workspace(msgspec.Struct, frozen=True):
             raise PermissionDenied(f"{self.shown(path)} may hold secrets, so Porter leaves it alone.")
         return real
 
+    def place(self, name: str) -> Path:
+        """The real path of a file or folder that must be there. InvalidInput if it is not."""
+        real = self.inside(self.locate(name))
+        if not exists(real):
+            raise InvalidInput(f"There is no file or folder {code(name)} here.")
+        return real
+
     def shown(self, path: Path) -> str:
         """A path as people like to read it: from the session's folder where it is inside."""
         for base in (self.root, Path(os.path.realpath(self.root))):
             if path.is_relative_to(base):
                 return str(PurePosixPath(*path.relative_to(base).parts))
         return str(path)
+
+
+def exists(path: Path) -> bool:
+    """Whether something is there. A name that no file could have names nothing."""
+    try:
+        return path.exists()
+    except (OSError, ValueError):
+        return False
+
+
+def is_folder(path: Path) -> bool:
+    return exists(path) and path.is_dir()
 
 
 def is_private(path: Path) -> bool:

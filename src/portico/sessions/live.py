@@ -219,8 +219,11 @@ class LiveSession:
         session = attached.session
         self.agent_session_id = session.agent_session_id
         self._attached = True
-        if not self.status.state.active or self.status.state in (TurnState.STARTING, TurnState.RESUMING):
+        if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
             self.journal.record(self.move(TurnEvent.AGENT_READY, agent_session=session))
+        else:
+            now = self.status.state
+            self.journal.record(events.StateChanged(state=now, previous=now, agent_session=session))
         for way in attached.failed_ways:
             self.journal.record(events.Notice(level="warning", text=f"The agent refused {way}"))
         if session.attached_by == "replay":

@@ -73,6 +73,16 @@ class SessionService:
         self._admit(session)
         return session.journal.committed_seq
 
+    async def connect(self, session_id: SessionId) -> None:
+        """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
+        opened = self._live(session_id)
+        if opened.turn is None and opened.session.status.state is TurnState.IDLE:
+            opened.turn = Turn(opened.session, None)
+            try:
+                await opened.turn.prepare()
+            finally:
+                opened.turn = None
+
     async def prompt(
         self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool = False
     ) -> TurnEnded:
@@ -130,7 +140,11 @@ class SessionService:
 
     async def find(self, abbreviation: str) -> SessionSummary:
         """The session whose id begins like this."""
-        found = await self._ports.store.summaries(id_prefix=abbreviation, limit=2) if abbreviation else []
+        if not abbreviation:
+            raise SessionNotFound(
+                "The session's id is empty.", suggestion="See them all with: portico sessions list"
+            )
+        found = await self._ports.store.summaries(id_prefix=abbreviation, limit=2)
         exact = [summary for summary in found if summary.session_id == abbreviation]
         if len(found) > 1 and not exact:
             raise SessionNotFound(

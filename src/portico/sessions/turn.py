@@ -74,6 +74,22 @@ class Turn:
         finally:
             session.journal.turn_id = None
 
+    async def prepare(self) -> None:
+        """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
+        session = self._session
+        try:
+            await session.connect()
+            await within(session.ports.clock, session.ports.limits.start, session.attach())
+        except TimeoutError as error:
+            what = f"did not open a session within {session.ports.limits.start:g} s"
+            raise await self._give_up(what) from error
+        except (RpcError, ConnectionLost) as error:
+            failure = (
+                await session.link.explain(error) if session.link else AgentCrashed("The agent is gone.")
+            )
+            await session.disconnect(grace=0)
+            raise failure from error
+
     async def _race(self) -> Ending:
         session = self._session
         work = asyncio.create_task(self._work(), name=f"turn of {session.id}")

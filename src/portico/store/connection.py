@@ -51,6 +51,8 @@ def connect_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:
                 f"The file system of {path} cannot share it between processes (journal mode {mode}).",
                 suggestion="Set PORTICO_HOME to a folder on a local disk.",
             )
+        # Each append says for itself whether it waits for the disk; preparing the file need not.
+        connection.execute("PRAGMA synchronous = NORMAL")
         # A plain fsync on macOS stops at the drive's cache.
         connection.execute("PRAGMA fullfsync = ON")
         # What a person deletes shall not stay readable in the free pages of the file.

@@ -104,9 +104,9 @@ def summaries(
 
 def active_sessions(connection: sqlite3.Connection) -> list[SessionId]:
     active = [state.value for state in TurnState if state.active]
+    places = ", ".join("?" * len(active))
     rows = connection.execute(
-        f"SELECT session_id FROM sessions WHERE state IN ({', '.join('?' * len(active))}) ORDER BY session_id",
-        active,
+        f"SELECT session_id FROM sessions WHERE state IN ({places}) ORDER BY session_id", active
     )
     return [SessionId(session_id) for (session_id,) in rows]
 

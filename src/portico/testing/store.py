@@ -1,4 +1,4 @@
-"""Owns the in-memory twin of the event log: the same promises, no disk, and a hook to hold or fail a write."""
+"""Owns the in-memory twin of the event log: the same promises, no disk, a hook to hold or fail a write."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

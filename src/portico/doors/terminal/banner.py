@@ -1,12 +1,15 @@
 """The first lines of a chat: who is here, where, and three things worth knowing."""
 
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import msgspec
 
 from portico.doors.terminal import phrasing
 from portico.doors.terminal.look import signs_for
 from portico.doors.terminal.renderers import suits_plain, writer
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _HINTS = (("/", "commands"), ("@", "files"), ("Ctrl-D", "leaves"))
 _PORCH = (
@@ -16,7 +19,7 @@ _PORCH = (
     ("  █ █ █ █  ", ""),
     (" ▀▀▀▀▀▀▀▀▀ ", "dim"),
 )
-_NARROW = 44
+_NARROW = 52
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -58,7 +61,7 @@ def plain_welcome(welcome: Welcome) -> str:
     return "".join(f"{line}\n" for line in (*filter(None, lines), hints))
 
 
-def _greeting(welcome: Welcome, *, picture: bool) -> object:
+def _greeting(welcome: Welcome, *, picture: bool) -> "RenderableType":
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -75,9 +78,9 @@ def _greeting(welcome: Welcome, *, picture: bool) -> object:
         words.append(Text(welcome.going_on, "dim"))
     words.append(hints)
     if not picture:
-        return Group(Text(), *words, Text())
+        return Group(Text(), *words)
     grid = Table.grid(padding=(0, 2))
     porch = Text("\n").join(Text(row, style) for row, style in _PORCH)
     above = [Text()] if len(words) < 4 else []
     grid.add_row(porch, Group(*above, *words))
-    return Group(Text(), grid, Text())
+    return Group(Text(), grid)

@@ -248,9 +248,10 @@ def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseco
     return one_line((f"{signs.thought} Thought{took}", DIM), (f"  {words}", "dim italic"))
 
 
-def working_line(words: str, seconds: int, signs: Signs, *, frame: int) -> Text:
+def working_line(words: str, seconds: int, signs: Signs, *, frame: int | None) -> Text:
+    """What the turn is doing and for how long; it turns a spinner unless another already turns."""
     clock = f" {signs.dot} {phrasing.clock(seconds * 1000)}" if seconds >= 1 else ""
-    sign = signs.spinner[frame % len(signs.spinner)]
+    sign = signs.info if frame is None else signs.spinner[frame % len(signs.spinner)]
     return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C stops", DIM))
 
 

@@ -76,7 +76,8 @@ class ChatLine:
         while True:
             try:
                 text = await self._session.prompt_async(
-                    [("class:sign", f"{self._signs.prompt} ")], prompt_continuation=self._continuation
+                    [("", "\n"), ("class:sign", f"{self._signs.prompt} ")],
+                    prompt_continuation=self._continuation,
                 )
             except (EOFError, KeyboardInterrupt):
                 return None

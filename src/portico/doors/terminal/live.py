@@ -102,16 +102,19 @@ class LiveRenderer:
             before = "text"
         below: list[str] = []
         clock_ms = self._event_at + int((now - self._event_seen) * 1000)
-        for sort, shown in self._transcript.under_way(frame=frame, now=clock_ms):
+        under_way = self._transcript.under_way(frame=frame, now=clock_ms)
+        sorts = [sort for sort, _ in under_way]
+        for sort, shown in under_way:
             below += self._spaced(sort, self._canvas.lines(shown), before)
             before = sort
         if self._transcript.active:
-            below += self._status(now, frame, apart=before is not None)
+            turning = None if "activity" in sorts else frame
+            below += self._status(now, turning, apart=before is not None)
         room = max(1, self._canvas.height - 1)
         below = below[-room:]
         return [*answer[len(answer) - max(0, room - len(below)) :], *below] if answer else below
 
-    def _status(self, now: float, frame: int, *, apart: bool) -> list[str]:
+    def _status(self, now: float, frame: int | None, *, apart: bool) -> list[str]:
         seconds = int(now - (self._turn_began if self._turn_began is not None else now))
         line: RenderableType = cards.working_line(
             self._transcript.status(), seconds, self._canvas.signs, frame=frame

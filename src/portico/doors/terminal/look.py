@@ -48,7 +48,7 @@ ASCII = Signs(
     dot="-",
     ellipsis="...",
     minus="-",
-    pending=" ",
+    pending="o",
     current=">",
     unicode=False,
 )

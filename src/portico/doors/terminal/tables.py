@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Literal, TextIO
 
 import msgspec
 
@@ -64,8 +64,10 @@ def print_sessions(
     from rich.console import Console
 
     console = Console(file=target, highlight=False, markup=False, emoji=False)
-    wide = console.width >= _TABLE_WIDTH
-    console.print((_table if wide else _stacked)(rows, show_workspace=show_workspace))
+    if console.width >= _TABLE_WIDTH:
+        console.print(_table(rows, console.width, show_workspace=show_workspace))
+    else:
+        console.print(_stacked(rows, show_workspace=show_workspace))
 
 
 def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) -> str:
@@ -81,16 +83,25 @@ def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) 
     return "".join(f"{line}\n" for line in lines)
 
 
-def _table(rows: Sequence[SessionRow], *, show_workspace: bool) -> "RenderableType":
+def _table(rows: Sequence[SessionRow], width: int, *, show_workspace: bool) -> "RenderableType":
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim", padding=(0, 2, 0, 0))
-    for name in ("session", "state", "agent", "age"):
-        table.add_column(name, no_wrap=True, justify="right" if name == "age" else "left")
-    table.add_column("title", no_wrap=True, overflow="ellipsis", ratio=3)
+    widths = [
+        max(len(row.session_id) for row in rows),
+        max(len(row.state.value) for row in rows),
+        max(len("agent"), *(min(16, phrasing.columns(row.agent)) for row in rows)),
+        max(len("age"), *(len(row.age) for row in rows)),
+    ]
+    for name, column in zip(("session", "state", "agent", "age"), widths, strict=True):
+        justify: Literal["left", "right"] = "right" if name == "age" else "left"
+        table.add_column(name, no_wrap=True, width=column, justify=justify, overflow="ellipsis")
+    room = width - sum(widths) - 2 * len(widths)
+    place = min(room // 3, max(phrasing.columns(row.workspace) for row in rows)) if show_workspace else 0
+    table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=room - place - 2)
     if show_workspace:
-        table.add_column("workspace", no_wrap=True, overflow="ellipsis", ratio=2)
+        table.add_column("workspace", no_wrap=True, overflow="ellipsis", width=place)
     for row in rows:
         cells = [
             Text(row.session_id, "cyan"),
@@ -109,9 +120,9 @@ def _stacked(rows: Sequence[SessionRow], *, show_workspace: bool) -> "Renderable
 
     lines: list[Text] = []
     for row in rows:
-        facts = [row.state.value, row.agent, row.age, *([row.workspace] if show_workspace else [])]
+        facts = (row.agent, row.age, row.workspace) if show_workspace else (row.agent, row.age)
+        state = (f"  {row.state.value}", _STATE_STYLES.get(row.state, "cyan"))
         lines.append(Text(row.title, no_wrap=True, overflow="ellipsis"))
-        state = _STATE_STYLES.get(row.state, "cyan")
-        lines.append(Text.assemble(("  " + row.session_id, "cyan"), ("  " + facts[0], state)))
-        lines.append(Text("  " + " · ".join(facts[1:]), "dim"))
+        lines.append(Text.assemble((f"  {row.session_id}", "cyan"), state))
+        lines.append(Text(f"  {'  '.join(facts)}", "dim", no_wrap=True, overflow="ellipsis"))
     return Group(*lines)

@@ -26,7 +26,7 @@ async def run(turn: Turn, argument: str) -> None:
     symbol = _symbol(word)
     if symbol is None:
         raise misused(COMMAND.usage, "Say which name to explain.")
-    place = turn.workspace.inside(turn.workspace.locate(rest)) if rest.strip() else None
+    place = turn.workspace.place(rest) if rest.strip() else None
     async with turn.tool(
         Work(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
     ) as call:

@@ -13,17 +13,18 @@ from portico.porter.projects.fixing import Fixers, find_fixers
 from portico.porter.projects.folder import Project, Tool
 from portico.porter.toolcalls import Work
 from portico.porter.turn import Turn
+from portico.porter.workspace import is_folder
 
 _LARGEST = 5 * 1024 * 1024
 _MAX_NAMED = 30
 
 
 async def run(turn: Turn, argument: str) -> None:
-    place = await asyncio.to_thread(_place, turn, argument.strip())
     root = turn.workspace.root
+    place = turn.workspace.place(argument) if argument.strip() else root
     shown = turn.workspace.shown(place)
     name = f"./{shown}" if shown.startswith("-") else shown
-    suffix = place.suffix if place.is_file() else ""
+    suffix = "" if is_folder(place) else place.suffix
     tools = await asyncio.to_thread(find_fixers, Project(root, turn.environ), name, suffix)
     if not tools.found:
         raise _none_found(tools)
@@ -37,19 +38,6 @@ async def run(turn: Turn, argument: str) -> None:
     await turn.say(_changes(turn, before, after))
     for note in tools.missing:
         await turn.say(f"Left out: {note}.")
-
-
-def _place(turn: Turn, argument: str) -> Path:
-    if not argument:
-        return turn.workspace.root
-    path = turn.workspace.inside(turn.workspace.locate(argument))
-    try:
-        exists = path.exists()
-    except OSError:
-        exists = False
-    if not exists:
-        raise InvalidInput(f"There is no file or folder {code(argument)} here.")
-    return path
 
 
 def _none_found(tools: Fixers) -> InvalidInput:

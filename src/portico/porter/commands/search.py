@@ -12,7 +12,7 @@ from portico.porter.markdown import code, count, fenced
 from portico.porter.searching import Findings, Match, Query, search
 from portico.porter.toolcalls import Work
 from portico.porter.turn import Turn
-from portico.porter.workspace import Workspace, first_word
+from portico.porter.workspace import Workspace, exists, first_word
 
 MAX_MATCHES = 200
 _MAX_PER_FILE = 20
@@ -79,20 +79,15 @@ def _text_and_place(line: str, workspace: Workspace) -> tuple[str, Path | None]:
 
 
 def _place(name: str, workspace: Workspace) -> Path | None:
-    if not name.strip():
-        return None
-    place = _existing(name, workspace)
-    if place is None:
-        raise InvalidInput(f"There is no file or folder {code(name.strip())} here.")
-    return workspace.inside(place)
+    return workspace.place(name) if name.strip() else None
 
 
 def _existing(name: str, workspace: Workspace) -> Path | None:
     try:
         path = workspace.locate(name)
-        return path if path.exists() else None
-    except (OSError, InvalidInput):
+    except InvalidInput:
         return None
+    return path if exists(path) else None
 
 
 def _summary(wanted: Wanted, where: str, found: Findings) -> str:

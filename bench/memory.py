@@ -1,0 +1,73 @@
+"""How much memory Portico takes while nothing happens."""
+
+import tempfile
+from pathlib import Path
+
+import msgspec
+import psutil
+
+from bench.children import PORTICO, PYTHON, ROOT, agent_command, environment
+from bench.dialogue import INITIALIZE, dialogue
+from bench.report import Budget, Line, MeasurementFailed, Section
+from bench.samples import Samples
+
+ROUNDS = 3
+_BUDGET = Budget("at most", 80e6)
+
+
+class Memory(msgspec.Struct, frozen=True):
+    """Bytes of one process: all that it has in memory, and with shared pages divided by who shares them."""
+
+    resident: int
+    proportional: int
+
+
+def measure() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        rounds = [(_plain_agent(home), _host(home), _porter(home)) for _ in range(ROUNDS)]
+    plain, host, porter = zip(*rounds, strict=True)
+    return Section(
+        title="Memory while idle",
+        lines=(
+            *_lines("plain Python agent", plain, None),
+            *_lines("host, its session over, agent gone", host, _BUDGET),
+            *_lines("portico agent, one session open", porter, None),
+        ),
+    )
+
+
+def _lines(what: str, found: tuple[Memory, ...], budget: Budget | None) -> tuple[Line, Line]:
+    resident = Samples(tuple(float(memory.resident) for memory in found))
+    proportional = Samples(tuple(float(memory.proportional) for memory in found))
+    return (
+        Line(what=f"{what}: RSS", samples=resident, unit="bytes", budget=budget),
+        Line(what=f"{what}: PSS", samples=proportional, unit="bytes"),
+    )
+
+
+def _plain_agent(home: Path) -> Memory:
+    with dialogue(agent_command("plain_agent"), environ=environment(home), cwd=home) as agent:
+        agent.ask("initialize", INITIALIZE)
+        return _memory(agent.pid)
+
+
+def _host(home: Path) -> Memory:
+    command = (PYTHON, "-m", "bench.programs.idle_host")
+    with dialogue(command, environ=environment(home), cwd=ROOT) as host:
+        host.ask("idle", {})
+        if children := psutil.Process(host.pid).children(recursive=True):
+            raise MeasurementFailed(f"the idle host still has children: {children}")
+        return _memory(host.pid)
+
+
+def _porter(home: Path) -> Memory:
+    with dialogue((PORTICO, "agent"), environ=environment(home), cwd=home) as agent:
+        agent.ask("initialize", INITIALIZE)
+        agent.ask("session/new", {"cwd": str(home), "mcpServers": []})
+        return _memory(agent.pid)
+
+
+def _memory(pid: int) -> Memory:
+    info = psutil.Process(pid).memory_full_info()
+    return Memory(info.rss, getattr(info, "pss", info.rss))

@@ -1,0 +1,138 @@
+"""Whoever types something wrong gets exit code 5, one helpful line, and a way on."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from portico.cli.main import COMMANDS
+from tests.support.program import Portico, Ran
+
+MISTAKES = {
+    "an unknown command": (["exce", "hello"], "portico exec"),
+    "a command nobody knows": (["frobnicate"], "portico --help"),
+    "no prompt": (["exec"], "portico exec --help"),
+    "an empty prompt": (["exec", ""], "empty"),
+    "a prompt of spaces": (["exec", " \t\n "], "empty"),
+    "a bad flag": (["exec", "--colour", "red", "hello"], "--colour"),
+    "an abbreviated flag": (["exec", "--json", "hello"], "--json"),
+    "an agent command that is none": (["exec", "--agent-command", "'unclosed", "hello"], "quote"),
+    "an empty agent command": (["exec", "--agent-command", " ", "hello"], "empty"),
+    "two agents": (["exec", "--agent", "porter", "--agent-command", "x", "hello"], "not allowed with"),
+    "two sessions": (["exec", "--continue", "--session", "x", "hello"], "not allowed with"),
+    "a folder that is not there": (["exec", "--cwd", "nowhere", "hello"], "nowhere"),
+    "a folder that is a file": (["exec", "--cwd", "a-file", "hello"], "a-file"),
+    "an unknown session": (["exec", "--session", "zzz", "hello"], "zzz"),
+    "an empty session": (["exec", "--session", "", "hello"], "session"),
+    "nothing to continue": (["exec", "--continue", "hello"], "--continue"),
+    "a time that is none": (["exec", "--timeout", "soon", "hello"], "soon"),
+    "no time at all": (["exec", "--timeout", "0", "hello"], "seconds"),
+    "an endless time": (["exec", "--timeout", "inf", "hello"], "seconds"),
+    "a rule that is none": (["exec", "--allow", "everything", "hello"], "everything"),
+    "a rule without its pattern": (["exec", "--deny", "edit:", "hello"], "edit:"),
+    "no action on sessions": (["sessions"], "portico sessions --help"),
+    "an unknown action on sessions": (["sessions", "burn"], "burn"),
+    "no session to show": (["sessions", "show"], "portico sessions list"),
+    "no session to delete": (["sessions", "delete"], "portico sessions list"),
+    "no session to export": (["sessions", "export"], "portico sessions list"),
+    "an unknown session to show": (["sessions", "show", "zzz"], "zzz"),
+    "an unknown session to delete": (["sessions", "delete", "zzz"], "zzz"),
+    "an unknown session to export": (["sessions", "export", "zzz"], "zzz"),
+    "an unknown form of export": (["sessions", "export", "x", "--format", "pdf"], "pdf"),
+    "a limit of nothing": (["sessions", "list", "--limit", "0"], "above zero"),
+    "an unknown contract": (["schema", "stroem"], "stroem"),
+    "no contract": (["schema"], "portico schema --help"),
+    "a version of something": (["version", "python"], "python"),
+    "a doctor for somebody": (["doctor", "me"], "me"),
+}
+
+
+def complain(ran: Ran, about: str) -> None:
+    assert ran.code == 5, ran.err
+    assert ran.out == b""
+    assert 1 <= len(ran.complaint) <= 2, ran.err
+    assert ran.complaint[0].startswith("portico: ")
+    assert about in ran.err
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_in_a_line(portico: Portico, mistake: str) -> None:
+    arguments, about = MISTAKES[mistake]
+    (portico.workspace / "a-file").touch()
+    complain(portico.run(*arguments), about)
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_told_to_a_program(portico: Portico, mistake: str) -> None:
+    arguments, about = MISTAKES[mistake]
+    (portico.workspace / "a-file").touch()
+    ran = portico.run(*arguments[:1], "--api", *arguments[1:])
+    assert (ran.code, ran.err) == (5, "")
+    told = ran.api
+    assert told["status"] == "failed"
+    assert about in f"{told['error']} {told['diagnostics']['suggestion']}"
+    assert told["diagnostics"]["exit_code"] == 5
+    assert told["diagnostics"]["error_code"] in ("INVALID_INPUT", "SESSION_NOT_FOUND")
+    assert len(told["diagnostics"]["trace_id"]) == 16
+
+
+def test_a_mistake_before_a_stream_begins_leaves_the_stream_empty(portico: Portico) -> None:
+    complain(portico.run("exec", "--json-stream", "--session", "zzz", "hello"), "zzz")
+
+
+def test_only_one_form_of_output_can_be_had(portico: Portico) -> None:
+    ran = portico.run("exec", "--api", "--json-stream", "hello")
+    assert (ran.code, ran.api["diagnostics"]["error_code"]) == (5, "INVALID_INPUT")
+
+
+def test_a_prompt_on_standard_input_that_is_not_utf_8_is_refused(portico: Portico) -> None:
+    complain(portico.run("exec", "-", stdin=b"say caf\xe9"), "UTF-8")
+
+
+def test_an_empty_prompt_on_standard_input_is_refused(portico: Portico) -> None:
+    complain(portico.run("exec", "-", stdin=b" \n"), "empty")
+
+
+def test_a_beginning_that_several_sessions_have_is_refused(portico: Portico) -> None:
+    first = portico.exec("say one").stream.session_id
+    second = portico.exec("say two").stream.session_id
+    shared = next(first[:length] for length in range(len(first), 0, -1) if second.startswith(first[:length]))
+    complain(portico.run("sessions", "show", shared), "Several")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"agent": ', '{"agents": {"x": {}}}', '{"colour": "red"}', "[]", '{"permissions": {"allow": ["fly"]}}'],
+)
+@pytest.mark.parametrize("owner", ["user", "workspace"])
+def test_settings_that_are_wrong_are_named(portico: Portico, owner: str, text: str) -> None:
+    portico.settings(text if owner == "user" else json.dumps({"trustedWorkspaces": [str(portico.workspace)]}))
+    if owner == "workspace":
+        write_workspace_settings(portico.workspace, text)
+    complain(portico.run("exec", "--agent-command", portico.agent, "say hi"), "")
+
+
+def test_a_mistake_leaves_no_session_behind(portico: Portico) -> None:
+    portico.run("exec", "--allow", "everything", "hello")
+    portico.run("exec", "--agent", "nobody", "hello")
+    portico.run("exec", "", "--agent-command", portico.agent)
+    assert portico.run("sessions", "list", "--all", "--api").api["count"] == 0
+
+
+@pytest.mark.parametrize("command", ["exec", "sessions", "doctor", "schema", "version"])
+def test_help_is_for_people_and_is_no_failure(portico: Portico, command: str) -> None:
+    ran = portico.run(command, "--help")
+    assert (ran.code, ran.err) == (0, "")
+    assert f"portico {command}" in ran.text
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
+def test_whoever_types_nothing_sees_what_there_is(portico: Portico, words: list[str]) -> None:
+    ran = portico.run(*words)
+    assert ran.code == 0
+    assert all(command in ran.text for command in COMMANDS)
+
+
+def write_workspace_settings(workspace: Path, text: str) -> None:
+    (workspace / ".portico").mkdir()
+    (workspace / ".portico" / "settings.json").write_text(text)
