@@ -3,8 +3,11 @@
 import argparse
 import os
 import platform
+import subprocess
 import sys
 import time
+
+import psutil
 
 from bench import end_to_end, initialize, memory, roundtrip, startup, tail, updates
 from bench.report import MARGIN, MeasurementFailed, Section, Verdict, print_section
@@ -26,32 +29,49 @@ def main() -> int:
     names: list[str] = parser.parse_args().names
     if unknown := [name for name in names if name not in MEASUREMENTS]:
         parser.error(f"there is no measurement {unknown[0]!r}; there are {', '.join(MEASUREMENTS)}")
-    print(f"Python {platform.python_version()}, {platform.system()}, {os.cpu_count()} cores", end="")
-    print(f", load {os.getloadavg()[0]:.1f}" if hasattr(os, "getloadavg") else "")
+    _print_machine()
     started = time.monotonic()
     troubles: list[str] = []
+    sections: list[Section] = []
     for name in names or MEASUREMENTS:
         try:
             section = MEASUREMENTS[name]()
-        except MeasurementFailed as error:
+        except (MeasurementFailed, subprocess.TimeoutExpired) as error:
             troubles.append(f"{name}: {error}")
             continue
         print_section(section)
-        troubles += _missed(section)
+        sections.append(section)
+        sys.stdout.flush()
     print(f"\n{time.monotonic() - started:.0f} s. ", end="")
-    if troubles:
-        print("Not everything is as it should be:", *troubles, sep="\n  ")
+    return _conclude(sections, troubles)
+
+
+def _conclude(sections: list[Section], troubles: list[str]) -> int:
+    """The last words, and the exit code."""
+    verdicts = {
+        verdict: [
+            f"{section.title}: {line.what}"
+            for section in sections
+            for line in section.lines
+            if line.verdict is verdict
+        ]
+        for verdict in Verdict
+    }
+    if missed := verdicts[Verdict.MISSED] + troubles:
+        print("Missed or broken:", *missed, sep="\n  ")
         return 1
-    print(f"No budget is missed by more than the margin for noise, a factor of {MARGIN:g}.")
+    if near := verdicts[Verdict.NEAR]:
+        print(f"Not met, but within the margin for noise, a factor of {MARGIN:g}:", *near, sep="\n  ")
+    else:
+        print("Every budget is met.")
     return 0
 
 
-def _missed(section: Section) -> list[str]:
-    return [
-        f"{section.title}: {line.what} misses its budget"
-        for line in section.lines
-        if line.verdict is Verdict.MISSED
-    ]
+def _print_machine() -> None:
+    cores, load = os.cpu_count() or 1, psutil.getloadavg()[0]
+    print(f"Python {platform.python_version()}, {platform.system()}, {cores} cores, load {load:.1f}")
+    if load > cores:
+        print("This machine is busy with other things: look at the ratios, and trust them less.")
 
 
 if __name__ == "__main__":

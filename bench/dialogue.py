@@ -1,24 +1,29 @@
 """The plainest way to talk to an agent: write a line, read a line, with the standard library alone."""
 
 import json
+import os
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 from bench.report import MeasurementFailed
 
 INITIALIZE: dict[str, Any] = {"protocolVersion": 1, "clientCapabilities": {}}
+_LONGEST_SECONDS = 60.0
 _SECONDS_TO_END = 5.0
 
 
 class Dialogue:
-    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+    """Made by `dialogue`; one request at a time."""
+
+    def __init__(self, command: Sequence[str], process: "subprocess.Popen[bytes]") -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self.pid = process.pid
-        self._command = process.args
+        self._command = " ".join(command)
         self._out, self._in = process.stdin, process.stdout
         self._asked = 0
 
@@ -26,19 +31,26 @@ class Dialogue:
         """The result of a request; what else the agent says before it is passed over."""
         self._asked += 1
         request = {"jsonrpc": "2.0", "id": self._asked, "method": method, "params": params}
-        self._out.write(json.dumps(request).encode() + b"\n")
-        self._out.flush()
+        try:
+            os.write(self._out.fileno(), json.dumps(request).encode() + b"\n")
+        except BrokenPipeError as error:
+            raise self._no_answer(method) from error
         for line in self._in:
-            answer: dict[str, Any] = json.loads(line)
-            if answer.get("id") == self._asked and "method" not in answer:
-                result: dict[str, Any] = answer["result"]
+            message = json.loads(line)
+            if message.get("id") == self._asked and "result" in message:
+                result: dict[str, Any] = message["result"]
                 return result
-        raise MeasurementFailed(f"{self._command!r} ended without an answer to {method}")
+            if "error" in message:
+                raise MeasurementFailed(f"{self._command} answered {method} with {message['error']}")
+        raise self._no_answer(method)
+
+    def _no_answer(self, method: str) -> MeasurementFailed:
+        return MeasurementFailed(f"{self._command} ended without an answer to {method}")
 
 
 @contextmanager
 def dialogue(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> Iterator[Dialogue]:
-    """A running agent that ends with its input, or is killed."""
+    """A running agent. It ends with its input, and is killed if it does not or hangs."""
     process = subprocess.Popen(
         command,
         env=environ,
@@ -47,11 +59,14 @@ def dialogue(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
+    deadline = Timer(_LONGEST_SECONDS, process.kill)
+    deadline.start()
     with process:
         try:
-            yield Dialogue(process)
+            yield Dialogue(command, process)
             assert process.stdin is not None
             process.stdin.close()
             process.wait(_SECONDS_TO_END)
         finally:
+            deadline.cancel()
             process.kill()

@@ -1,72 +1,62 @@
-"""How long one whole command takes: `portico exec --json-stream "/help"`, and where its time goes."""
+"""How long one whole command takes, and where its time goes: `portico exec --json-stream "/help"`."""
 
 import json
 import subprocess
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import msgspec
 
 from bench.children import PORTICO, PYTHON, environment, timed
 from bench.report import Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, take_turns
 
 ROUNDS = 7
-
-
-class Passage(msgspec.Struct, frozen=True):
-    """When the steps of a command were reached, in seconds since it was started."""
-
-    session_started: float
-    agent_ready: float
-    first_text: float
-    done: float
-    ended: float
+# The lines of the stream that part the command into steps, and what is going on until each of them.
+STEPS = {
+    "session_started": "Python, imports, the store",
+    "agent_ready": "starting the agent, opening its session",
+    "text_delta": "prompt to first text",
+    "done": "the rest of the turn",
+    "ended": "ending the agent, closing the store",
+}
 
 
 def measure() -> Section:
-    passages: list[Passage] = []
+    steps: dict[str, list[float]] = {step: [] for step in STEPS}
     with tempfile.TemporaryDirectory() as folder:
         home, workspace = Path(folder) / "home", Path(folder) / "workspace"
         workspace.mkdir()
         environ = environment(home)
 
-        def whole() -> float:
-            passages.append(_exec(environ, workspace))
-            return passages[-1].ended
+        def run() -> float:
+            reached = _reached(environ, workspace)
+            times = [0.0, *(reached[step] for step in STEPS)]
+            for step, (before, now) in zip(STEPS, pairwise(times), strict=True):
+                steps[step].append(now - before)
+            return reached["ended"]
 
         bare, command = take_turns(
-            {"bare": lambda: timed((PYTHON, "-c", "pass"), environ=environ), "exec": whole}, ROUNDS
+            {"bare": lambda: timed((PYTHON, "-c", "pass"), environ=environ), "exec": run}, ROUNDS
         ).values()
-    counted = [msgspec.structs.astuple(passage) for passage in passages[-ROUNDS:]]
-    steps = zip(
-        *((now - before for before, now in zip((0.0, *times), times, strict=False)) for times in counted),
-        strict=True,
-    )
-    names = (
-        "start to session_started",
-        "… to the agent's session",
-        "… to the first text",
-        "… to done",
-        "… to the end",
+    parts = tuple(
+        Line(what=f"  {STEPS[step]}", samples=Samples(tuple(seconds[-ROUNDS:])), unit="seconds")
+        for step, seconds in steps.items()
     )
     return Section(
         title='End to end: portico exec --json-stream "/help"',
         lines=(
             Line(what="bare python3 -c pass", samples=bare, unit="seconds"),
             Line(what="portico exec, whole", samples=command, unit="seconds"),
-            *(
-                Line(what=f"  {name}", samples=Samples(step), unit="seconds")
-                for name, step in zip(names, steps, strict=True)
-            ),
+            *parts,
             ratio("portico exec over bare", command, bare),
         ),
     )
 
 
-def _exec(environ: dict[str, str], workspace: Path) -> Passage:
+def _reached(environ: dict[str, str], workspace: Path) -> dict[str, float]:
+    """When each step was reached, in seconds since the command was started."""
     started = time.perf_counter()
     reached: dict[str, float] = {}
     with subprocess.Popen(
@@ -79,20 +69,16 @@ def _exec(environ: dict[str, str], workspace: Path) -> Passage:
         assert process.stdout is not None
         for line in process.stdout:
             reached.setdefault(_step(json.loads(line)), time.perf_counter() - started)
-        process.wait()
-    ended = time.perf_counter() - started
-    try:
-        return Passage(
-            reached["session_started"], reached["ready"], reached["text_delta"], reached["done"], ended
-        )
-    except KeyError as error:
+        code = process.wait()
+    reached["ended"] = time.perf_counter() - started
+    if code != 0 or (missing := STEPS.keys() - reached):
         raise MeasurementFailed(
-            f"portico exec ended with code {process.returncode} without {error}"
-        ) from error
+            f"portico exec ended with code {code}, without {', '.join(missing) or 'fault'}"
+        )
+    return reached
 
 
 def _step(event: dict[str, Any]) -> str:
-    if event["type"] == "state_changed" and event["payload"].get("state") == "running":
-        return "ready"
-    kind: str = event["type"]
-    return kind
+    if event["type"] == "state_changed" and event["payload"]["state"] == "running":
+        return "agent_ready"
+    return str(event["type"])

@@ -7,7 +7,7 @@ from bench.children import PORTICO, PYTHON, environment, timed
 from bench.report import Budget, Line, Section, ratio
 from bench.samples import take_turns
 
-ROUNDS = 25
+ROUNDS = 40
 
 
 def measure() -> Section:
@@ -27,5 +27,5 @@ def measure() -> Section:
             Line(what="portico version --api", samples=version, unit="seconds"),
             ratio("portico over bare", version, bare, Budget("at most", 3)),
         ),
-        notes=("Both use the interpreter of the virtual environment; one found on PATH may be a slow shim.",),
+        notes=(f"Both use {PYTHON}; the python3 on PATH may be another, or a slow shim.",),
     )

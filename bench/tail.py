@@ -17,7 +17,7 @@ from portico.domain.ids import SessionId, make_turn_id
 from portico.store.sqlite import SqliteStore
 
 SHORT, LONG = 1_000, 100_000
-ROUNDS = 9
+ROUNDS = 25
 SESSION = SessionId("measured")
 _BATCH = 1_000
 _EVENTS_A_TURN = 50

@@ -1,10 +1,9 @@
 """How a turn that goes wrong ends: its error, its exit code, and what a person can do about it."""
 
-from typing import Any
-
 import pytest
 
 from portico.domain.errors import EXIT_CODES, ErrorCode
+from portico.testing import scripted_agent_command
 from tests.support.program import Portico, agent_command
 from tests.support.stream import Json
 
@@ -147,8 +146,7 @@ def test_an_agent_without_a_name_is_not_found_and_a_near_one_is_offered(portico:
 
 
 def test_an_agent_that_the_settings_name_is_used(portico: Portico) -> None:
-    program, *arguments = scripted_agent_command()
-    portico.settings(json.dumps(dict(agent="mine", agents={"mine": {"command": program, "args": arguments}})))
+    portico.settings({"agent": "mine", "agents": {"mine": custom_agent()}})
     ran = portico.run("exec", "--json-stream", "say mine it is")
     assert ran.stream.answer == "mine it is"
     assert ran.stream.lines[0]["payload"]["agent"] == "mine"
@@ -157,13 +155,14 @@ def test_an_agent_that_the_settings_name_is_used(portico: Portico) -> None:
 
 
 def test_a_workspace_that_is_not_trusted_chooses_no_program(portico: Portico) -> None:
-    program, *arguments = scripted_agent_command()
-    (portico.workspace / ".portico").mkdir()
-    (portico.workspace / ".portico/settings.json").write_text(
-        json.dumps(dict(agent="theirs", agents={"theirs": {"command": program, "args": arguments}})
-    )
+    portico.workspace_settings({"agent": "theirs", "agents": {"theirs": custom_agent()}})
     ran = portico.run("exec", "--json-stream", "say mine")
     assert (ran.code, ran.out) == (2, b"")
     assert "theirs" in ran.err
-    portico.settings(settings(trustedWorkspaces=[str(portico.workspace)]))
+    portico.settings({"trustedWorkspaces": [str(portico.workspace)]})
     assert portico.run("exec", "--json-stream", "say ours").stream.answer == "ours"
+
+
+def custom_agent() -> Json:
+    program, *arguments = scripted_agent_command()
+    return {"command": program, "args": arguments}

@@ -1,8 +1,5 @@
 """Whoever types something wrong gets exit code 5, one helpful line, and a way on."""
 
-import json
-from pathlib import Path
-
 import pytest
 
 from portico.cli.main import COMMANDS
@@ -106,9 +103,11 @@ def test_a_beginning_that_several_sessions_have_is_refused(portico: Portico) -> 
 )
 @pytest.mark.parametrize("owner", ["user", "workspace"])
 def test_settings_that_are_wrong_are_named(portico: Portico, owner: str, text: str) -> None:
-    portico.settings(text if owner == "user" else json.dumps({"trustedWorkspaces": [str(portico.workspace)]}))
-    if owner == "workspace":
-        write_workspace_settings(portico.workspace, text)
+    if owner == "user":
+        portico.settings(text)
+    else:
+        portico.settings({"trustedWorkspaces": [str(portico.workspace)]})
+        portico.workspace_settings(text)
     complain(portico.run("exec", "--agent-command", portico.agent, "say hi"), "")
 
 
@@ -131,8 +130,3 @@ def test_whoever_types_nothing_sees_what_there_is(portico: Portico, words: list[
     ran = portico.run(*words)
     assert ran.code == 0
     assert all(command in ran.text for command in COMMANDS)
-
-
-def write_workspace_settings(workspace: Path, text: str) -> None:
-    (workspace / ".portico").mkdir()
-    (workspace / ".portico" / "settings.json").write_text(text)

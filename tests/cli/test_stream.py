@@ -91,7 +91,9 @@ def test_a_session_is_continued_in_its_own_folder_from_wherever_it_is_named(port
 def test_a_session_goes_on_with_the_agent_it_was_begun_with(portico: Portico) -> None:
     portico.exec("say one")
     ran = portico.run("exec", "--json-stream", "--continue", "say two")
-    attached = [change["agentSession"] for change in ran.stream.all("state_changed") if "agentSession" in change]
+    attached = [
+        change["agentSession"] for change in ran.stream.all("state_changed") if "agentSession" in change
+    ]
     assert [one["attachedBy"] for one in attached] == ["resume"]
 
 
@@ -131,7 +133,9 @@ def test_a_model_is_chosen_by_value_or_name(portico: Portico, wanted: str) -> No
     }
     agent = agent_command({"config_options": [option]})
     stream = portico.exec("say hello", "--agent-command", agent, "--model", wanted).stream
-    assert [one["value"] for update in stream.all("config_updated") for one in update["options"]][-1] == "large"
+    assert [one["value"] for update in stream.all("config_updated") for one in update["options"]][
+        -1
+    ] == "large"
     refused = portico.exec("say hello", "--agent-command", agent, "--model", "huge")
     assert (refused.code, refused.stream.error["code"]) == (5, "INVALID_INPUT")
 

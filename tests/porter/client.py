@@ -3,25 +3,23 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp.client import ClientEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
 from portico.porter.agent import Porter
-from portico.rpc.connection import Direction
 from portico.rpc.messages import Fault, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
-from tests.acp.schema_examples import validator
 
 DEADLINE = 20.0
 
+Result = TypeVar("Result")
 Answer = Callable[[schema.RequestPermissionRequest], str]
 
 
@@ -37,29 +35,6 @@ def reject(request: schema.RequestPermissionRequest) -> str:
     return "reject-once"
 
 
-class SchemaTap:
-    """Checks every frame that Porter sends against the official schema."""
-
-    def __init__(self) -> None:
-        self._asked: dict[Any, str] = {}
-        self.checked = 0
-
-    def __call__(self, direction: Direction, data: bytes) -> None:
-        frame = msgspec.json.decode(data)
-        method = frame.get("method")
-        if direction == "received":
-            if method is not None and "id" in frame:
-                self._asked[frame["id"]] = method
-            return
-        if method is not None and method in schema.CLIENT_METHODS:
-            validator(schema.CLIENT_METHODS[method].params.__name__).validate(frame["params"])
-            self.checked += 1
-        elif "result" in frame:
-            asked = self._asked.pop(frame["id"])
-            validator(schema.AGENT_METHODS[asked].result.__name__).validate(frame["result"])
-            self.checked += 1
-
-
 class Terminal:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
@@ -73,7 +48,7 @@ class Terminal:
             self.output += data
 
     async def end(self) -> tuple[int | None, str | None]:
-        await self.reading
+        await asyncio.wait({self.reading})
         code = await self.process.wait()
         return (code, None) if code >= 0 else (None, signal.Signals(-code).name)
 
@@ -127,6 +102,23 @@ class Client:
         request = schema.PromptRequest(session_id=session_id, prompt=[schema.TextContent(text=text), *blocks])
         async with asyncio.timeout(DEADLINE):
             return (await self.end.prompt(request)).stop_reason
+
+    @asynccontextmanager
+    async def in_background(self, work: Coroutine[Any, Any, Result]) -> AsyncIterator[asyncio.Task[Result]]:
+        """Something that goes on while the test does something else. It ends with the block at the latest."""
+        task = asyncio.create_task(work)
+        try:
+            async with asyncio.timeout(DEADLINE):
+                yield task
+        finally:
+            task.cancel()
+            await asyncio.wait({task})
+
+    def turn(
+        self, session_id: str, text: str
+    ) -> AbstractAsyncContextManager["asyncio.Task[schema.StopReason]"]:
+        """A prompt that is being answered while the test goes on."""
+        return self.in_background(self.prompt(session_id, text))
 
     async def until(self, happened: Callable[[], bool]) -> None:
         """Wait for something that a message from Porter brings about."""
@@ -199,7 +191,7 @@ class Client:
     async def _read(self, request: schema.ReadTextFileRequest) -> schema.ReadTextFileResponse:
         self.read.append(request)
         try:
-            text = Path(request.path).read_bytes().decode()
+            text = (await asyncio.to_thread(Path(request.path).read_bytes)).decode()
         except FileNotFoundError as error:
             raise RpcError(RESOURCE_NOT_FOUND, "no such file") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -211,7 +203,7 @@ class Client:
 
     async def _write(self, request: schema.WriteTextFileRequest) -> schema.WriteTextFileResponse:
         try:
-            Path(request.path).write_bytes(request.content.encode())
+            await asyncio.to_thread(Path(request.path).write_bytes, request.content.encode())
         except OSError as error:
             raise RpcError(-32603, str(error)) from error
         self.written.append(request.path)
@@ -263,13 +255,10 @@ async def connected(
     files: bool = True,
     terminals: bool = True,
     environ: Mapping[str, str] | None = None,
-    tap: Callable[[Direction, bytes], None] | None = None,
 ) -> AsyncIterator[Client]:
     """A client that has initialized a Porter of its own, which ends with it."""
     near, far = memory_pair()
-    porter = Porter(
-        far, state=state, environ=dict(os.environ if environ is None else environ), tap=tap or SchemaTap()
-    )
+    porter = Porter(far, state=state, environ=dict(os.environ if environ is None else environ))
     client = Client(near, files=files, terminals=terminals)
     serving = asyncio.create_task(porter.run())
     listening = asyncio.create_task(client.end.run())

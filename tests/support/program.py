@@ -14,7 +14,7 @@ from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.store.sqlite import SqliteStore
 from portico.testing import scripted_agent_command
-from tests.rpc.process_tree import marked, new_mark, survivors
+from tests.support.processes import MARK, new_mark, survivors
 from tests.support.stream import Json, Stream
 
 PROGRAM = Path(sys.executable).with_name("portico")
@@ -95,7 +95,6 @@ class Portico:
         self.home = home
         self.workspace = workspace
         self.state = home / "portico" / "state"
-        self.config = home / "portico" / "config"
         self.mark = new_mark()
         self._running: list[Running] = []
 
@@ -151,12 +150,15 @@ class Portico:
     def environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         wanted = ("PATH", "LANG", "SYSTEMROOT", "HOME", "PORTICO_HOME", "PORTICO_TAP")
         known = {name: os.environ[name] for name in wanted if name in os.environ}
-        return marked({"PYTHONUTF8": "1", **known, **(more or {})}, self.mark)
+        return {"PYTHONUTF8": "1", MARK: self.mark, **known, **(more or {})}
 
-    def settings(self, text: str) -> None:
+    def settings(self, content: Json | str) -> None:
         """Write the user's settings file."""
-        self.config.mkdir(parents=True, exist_ok=True)
-        (self.config / "settings.json").write_text(text)
+        _write_settings(self.home / "portico" / "config", content)
+
+    def workspace_settings(self, content: Json | str) -> None:
+        """Write the settings file of the workspace."""
+        _write_settings(self.workspace / ".portico", content)
 
     @asynccontextmanager
     async def store(self) -> AsyncIterator[SqliteStore]:
@@ -171,6 +173,10 @@ class Portico:
         """Everything in a session's log."""
         async with self.store() as store:
             return await store.read(SessionId(session_id), after_seq=0, limit=1_000_000)
+
+    def leases(self) -> int:
+        """How many rights are held: one for each open session, one for each folder in use."""
+        return sum(1 for lock in (self.state / "leases").glob("*.lock") if lock.stem != "gate")
 
     def close(self) -> None:
         """End what is left. Nothing may be, and nothing unforeseen may stand in the program's own log."""
@@ -196,3 +202,8 @@ def ran(code: int, out: bytes, err: bytes) -> Ran:
 def agent_command(script: Mapping[str, Any] | None = None, **options: Any) -> str:
     """The scripted agent for `--agent-command`."""
     return shlex.join(scripted_agent_command(script, **options))
+
+
+def _write_settings(folder: Path, content: Json | str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "settings.json").write_text(content if isinstance(content, str) else json.dumps(content))

@@ -4,13 +4,14 @@ import json
 import os
 import re
 import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
-from portico.testing import stream_numbers
+from portico.testing import scripted_agent_command, stream_numbers
 from tests.testing.conftest import Start
 from tests.testing.driver import DEADLINE, Driver
 
@@ -118,6 +119,24 @@ def test_it_closes_its_stdout_and_lives_on(start: Start, tmp_path: Path) -> None
     assert agent.process.poll() is None
     (tmp_path / "go").touch()
     assert agent.exit_code() == 4
+
+
+def test_nobody_reading_its_output_does_not_stop_it(tmp_path: Path) -> None:
+    steps = {"on_prompt": [[{"say": "hello?"}, {"say": "anyone?"}, {"crash": {"code": 4}}]]}
+    read_end, write_end = os.pipe()
+    command = scripted_agent_command(steps)
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=write_end, cwd=tmp_path) as agent:
+        os.close(read_end)
+        os.close(write_end)
+        assert agent.stdin is not None
+        for number, method, params in (
+            (1, "session/new", {"cwd": str(tmp_path), "mcpServers": []}),
+            (2, "session/prompt", {"sessionId": "scripted-1", "prompt": []}),
+        ):
+            request = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+            agent.stdin.write(json.dumps(request).encode() + b"\n")
+            agent.stdin.flush()
+        assert agent.wait(DEADLINE) == 4
 
 
 # Bit 14 of the mask is SIGTERM.

@@ -6,7 +6,7 @@ import pytest
 
 from portico.testing import read_transcript, stream_text
 from tests.testing.conftest import Start
-from tests.testing.driver import Driver
+from tests.testing.driver import Driver, Json
 
 
 def test_it_introduces_itself_and_opens_a_session(start: Start) -> None:
@@ -192,9 +192,9 @@ def test_it_leaves_when_the_client_hangs_up(start: Start) -> None:
 
 
 @pytest.mark.parametrize("phase", ["on_initialize", "on_prompt"])
-def test_it_leaves_when_the_client_hangs_up_in_the_middle(start: Start, phase: str) -> None:
-    hang = [{"stderr": "here\n"}, {"hang": {}}]
-    agent = start({phase: [hang] if phase == "on_prompt" else hang})
+@pytest.mark.parametrize("wait", [{"hang": {}}, {"wait_file": "never"}, {"request": {"method": "_ask"}}])
+def test_it_leaves_when_the_client_hangs_up_in_the_middle(start: Start, phase: str, wait: Json) -> None:
+    agent = start({phase: [[wait]] if phase == "on_prompt" else [wait]})
     if phase == "on_prompt":
         agent.open().prompt()
     else:

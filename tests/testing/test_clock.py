@@ -81,6 +81,22 @@ async def test_a_cancelled_sleeper_is_forgotten() -> None:
     await clock.advance(2)
 
 
+async def test_a_cancelled_sleeper_does_not_change_the_order_of_the_others() -> None:
+    clock = ManualClock(start_ms=0)
+    woken: list[int] = []
+
+    async def sleeper(seconds: int) -> None:
+        await clock.sleep(seconds)
+        woken.append(clock.now_ms())
+
+    tasks = [asyncio.create_task(sleeper(seconds)) for seconds in (1, 5, 2, 6, 7, 3)]
+    await clock.until_sleeping(6)
+    tasks[0].cancel()
+    await clock.advance(10)
+    assert woken == [2000, 3000, 5000, 6000, 7000]
+    await asyncio.wait(tasks)
+
+
 async def test_no_time_at_all_only_lets_others_run() -> None:
     clock = ManualClock()
     order: list[str] = []

@@ -12,7 +12,7 @@ from logging.handlers import RotatingFileHandler
 import msgspec
 
 from portico.config.paths import state_folder
-from portico.domain.errors import DeveloperMustAct, ErrorCode, PorticoError
+from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, PorticoError
 
 log = logging.getLogger("portico")
 
@@ -33,24 +33,47 @@ class Failed(msgspec.Struct, frozen=True):
 def report(error: Exception, *, api: bool) -> int:
     """Tell what went wrong and return the exit code."""
     trace_id = os.urandom(8).hex()
-    if isinstance(error, BrokenPipeError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
-        return 2
+    if isinstance(error, OSError) and _output_is_lost():
+        return _unheard(error)
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
         error = DeveloperMustAct(
             f"Portico failed where it should not: {type(error).__name__}: {error}",
             suggestion=f"Please report this with trace id {trace_id}; details are in {log_file()}.",
         )
-    if api:
-        print(failed_object(error, trace_id))
-    else:
-        print(f"portico: {error.message}", file=sys.stderr)
-        if error.suggestion:
-            print(f"  {error.suggestion}", file=sys.stderr)
-        if error.details.stderr:
-            print(f"  Its last words:\n{_indented(error.details.stderr)}", file=sys.stderr)
+    try:
+        _tell(error, trace_id, api=api)
+    except OSError as failure:
+        return _unheard(failure)
     return int(error.exit_code)
+
+
+def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
+    if api:
+        print(failed_object(error, trace_id), flush=True)
+        return
+    print(f"portico: {error.message}", file=sys.stderr)
+    if error.suggestion:
+        print(f"  {error.suggestion}", file=sys.stderr)
+    if error.details.stderr:
+        print(f"  Its last words:\n{_indented(error.details.stderr)}", file=sys.stderr)
+
+
+def _output_is_lost() -> bool:
+    """Whether standard output still holds what nobody takes."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return True
+    return False
+
+
+def _unheard(failure: OSError) -> int:
+    """The reader has left, which is no failure of ours, or the disk behind the output is full."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
+    if not isinstance(failure, BrokenPipeError):
+        print(f"portico: the output cannot be written: {failure.strerror}.", file=sys.stderr)
+    return int(ExitCode.TRANSPORT)
 
 
 def failed_object(error: PorticoError, trace_id: str) -> str:

@@ -5,8 +5,9 @@ The first Ctrl-C stops the turn, the second ends the agent at once.
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
+from typing import Any
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Event, PermissionRequested, PromptSubmitted
@@ -64,7 +65,7 @@ async def _show_turn(
     service: SessionService, session_id: SessionId, *, after_seq: int, show: Show, answer: Answer
 ) -> int:
     held: list[Event] | None = []
-    async with asyncio.TaskGroup() as questions:
+    async with _questions() as ask:
         async for event in service.watch(session_id, after_seq=after_seq):
             if held is not None:
                 held.append(event)
@@ -74,12 +75,23 @@ async def _show_turn(
                 await show(one)
             held = None
             if isinstance(event.payload, PermissionRequested):
-                questions.create_task(
-                    _answered(service, session_id, event.payload, answer), name="a question"
-                )
+                ask(_answered(service, session_id, event.payload, answer))
             if ends_turn(event):
                 return event.seq
     return after_seq
+
+
+@asynccontextmanager
+async def _questions() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], None]]:
+    """Asks questions side by side. At the end, those that nobody has answered are taken back."""
+    asked: list[asyncio.Task[None]] = []
+    try:
+        async with asyncio.TaskGroup() as group:
+            yield lambda question: asked.append(group.create_task(question, name="a question"))
+            for question in asked:
+                question.cancel()
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from None
 
 
 async def _answered(

@@ -3,6 +3,7 @@
 Commands are imported when they are called, so that the quick ones stay quick.
 """
 
+import os
 import sys
 from importlib import import_module
 
@@ -21,6 +22,7 @@ _HELP = ("help", "--help", "-h")
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
+    _have_standard_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
     leading = [word for word in words[:1] if word == "--api"]
     rest = words[len(leading) :]
@@ -33,6 +35,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise _unknown(name)
         command = import_module(f"portico.cli.{name}")
         code: int = command.run([*rest[1:], *leading])
+        sys.stdout.flush()
     except KeyboardInterrupt:
         return 1
     except Exception as error:  # noqa: BLE001 - the one place where a failure becomes words and an exit code
@@ -40,6 +43,13 @@ def main(arguments: list[str] | None = None) -> int:
 
         return report(error, api="--api" in words)
     return code
+
+
+def _have_standard_streams() -> None:
+    """Whoever starts us may have closed some: then nothing is read, and what is written is lost."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
 
 
 def overview() -> str:

@@ -48,7 +48,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", type=positive, default=50, help="list at most so many (default: 50)")
     parser.add_argument("--format", choices=["json", "markdown"], default="markdown", help="export as")
     parser.add_argument("--yes", action="store_true", help="delete without asking")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse_intermixed_args(arguments)
     if flags.action in ("show", "export", "delete") and not flags.session:
         raise InvalidInput(
             f"portico sessions {flags.action} needs a session.",

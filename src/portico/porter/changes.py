@@ -21,6 +21,7 @@ async def change(turn: Turn, path: Path, before: str | None, after: str, *, comm
         locations=(schema.ToolCallLocation(path=str(path), line=_first_difference(before or "", after)),),
         content=(schema.Diff(path=str(path), old_text=before, new_text=after),),
         raw_input={"path": str(path)},
+        waits=True,
     )
     async with turn.tool(work) as call:
         await turn.permit(

@@ -85,7 +85,16 @@ def _commands(query: Query, place: Path) -> Iterator[tuple[str, ...]]:
     name = "." if place.is_dir() else place.name
     rg_kind = () if query.is_regex else ("--fixed-strings",)
     yield (
-        *("rg", "--no-config", "--null", "--line-number", "--no-heading", "--color=never", "--sort=path"),
+        *(
+            "rg",
+            "--no-config",
+            "--null",
+            "--with-filename",
+            "--line-number",
+            "--no-heading",
+            "--color=never",
+            "--sort=path",
+        ),
         *(*rg_kind, *case, *word, "-e", query.text, "--", name),
     )
     git_kind = "--perl-regexp" if query.is_regex else "--fixed-strings"

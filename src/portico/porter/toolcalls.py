@@ -1,7 +1,9 @@
 """One piece of visible work: it is announced, shown while it goes on, and always ended."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -18,13 +20,14 @@ MAX_LOCATIONS = 50
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
-    """What a tool call is about, in the words of the protocol."""
+    """What a tool call is about, in the words of the protocol. `waits` for what needs permission first."""
 
     title: str
     kind: schema.ToolKind
     locations: tuple[schema.ToolCallLocation, ...] = ()
     content: tuple[schema.ToolCallContent, ...] = ()
     raw_input: Any = None
+    waits: bool = False
 
 
 class ToolCall:
@@ -64,17 +67,15 @@ class ToolCall:
         """Add a text that is shown when the call ends."""
         self._content.append(schema.Content(content=schema.TextContent(text=sendable(text))))
 
-    def locate(self, locations: list[schema.ToolCallLocation]) -> None:
-        self._both(schema.ToolCallProgress(tool_call_id=self.id, locations=locations[:MAX_LOCATIONS]))
+    def locate(self, places: Iterable[tuple[Path, int]]) -> None:
+        """Say where in the files it looked; a client may follow. Names that are not text cannot be sent."""
+        sent = (schema.ToolCallLocation(path=str(path), line=line) for path, line in places if is_text(path))
+        self._both(schema.ToolCallProgress(tool_call_id=self.id, locations=list(islice(sent, MAX_LOCATIONS))))
 
     def ran(self, ended: Ended) -> None:
         """A command ended: the call is as good as its exit code, and its output stays readable later."""
         self._status = "completed" if ended.succeeded else "failed"
         self._kept_output = output_block(ended.output) if ended.output.strip() else None
-
-    def fail(self) -> None:
-        """It ends as failed, though no error leaves it."""
-        self._status = "failed"
 
     async def __aenter__(self) -> "ToolCall":
         self._both(
@@ -82,6 +83,7 @@ class ToolCall:
                 tool_call_id=self.id,
                 title=self.work.title,
                 kind=self.work.kind,
+                status="pending" if self.work.waits else "in_progress",
                 content=self._content,
                 locations=list(self.work.locations),
                 raw_input=self.work.raw_input,
@@ -110,6 +112,10 @@ class ToolCall:
     def _both(self, update: schema.SessionUpdate) -> None:
         self._keep(update)
         self._tell(update)
+
+
+def is_text(path: Path) -> bool:
+    return sendable(str(path)) == str(path)
 
 
 def _words_for(error: BaseException) -> str:

@@ -11,7 +11,7 @@ from portico.acp.agent import AgentEnd
 from portico.domain.errors import PermissionDenied
 from portico.porter.conversation import Conversation
 from portico.porter.files import Files
-from portico.porter.markdown import chunks, sendable
+from portico.porter.markdown import chunks, code, sendable
 from portico.porter.prompt import Attachment
 from portico.porter.terminals import Ended
 from portico.porter.toolcalls import ToolCall, Work
@@ -86,10 +86,16 @@ class Turn:
                 raise PermissionDenied(otherwise)
         call.proceed()
 
-    async def run(self, call: ToolCall, command: Sequence[str]) -> Ended:
-        """Run a command in the session's folder; its output is shown in the call as it comes."""
-        ended = await self._conversation.terminals.run(command, self.workspace.root, call.show)
-        call.ran(ended)
+    async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> Ended:
+        """Run a command in the session's folder once the person agrees; its output is shown as it comes.
+
+        `line` is the command as people write it. PermissionDenied, with `otherwise`, when they decline.
+        """
+        raw_input = {"command": line, "cwd": str(self.workspace.root)}
+        async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
+            await self.permit(call, covers=code(line), otherwise=otherwise)
+            ended = await self._conversation.terminals.run(command, self.workspace.root, call.show)
+            call.ran(ended)
         return ended
 
     def set_plan(self, steps: tuple[Item, ...]) -> None:

@@ -245,7 +245,8 @@ class LiveSession:
 
     async def _ask(self, request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
         self.last_heard = self.ports.clock.monotonic()
-        question = translate.permission_requested(self.permissions.next_id(), request)
+        call = self.tools.complete(request.tool_call)
+        question = translate.permission_requested(self.permissions.next_id(), call, request.options)
         waiting = self.permissions.ask(question)
         resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
         try:

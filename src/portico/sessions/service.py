@@ -193,7 +193,7 @@ class SessionService:
             )
         turn = opened.turn = Turn(opened.session, prompt)
         try:
-            tree = await self._tree_lease(opened.session, wait=wait_for_tree)
+            tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
             try:
                 return await turn.run()
             finally:
@@ -201,10 +201,10 @@ class SessionService:
         finally:
             opened.turn = None
 
-    async def _tree_lease(self, session: LiveSession, *, wait: bool) -> Lease:
+    async def _tree_lease(self, session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
         name = f"tree {session.workspace}"
         while (lease := self._ports.store.lease(name, session.id)) is None:
-            if not wait:
+            if not wait or turn.stopping:
                 holder = self._ports.store.lease_holder(name) or "another session"
                 raise SessionBusy(
                     f"Session {holder} is working in {session.workspace}.",

@@ -5,18 +5,22 @@ Output of a terminal that no tool call shows yet is kept until one does, within 
 
 from collections.abc import Iterator
 
+import msgspec
+
 from portico.acp import _schema as acp
 from portico.domain.events import AnyPayload, TerminalOutput, ToolUpdated
 from portico.sessions import translate
 from portico.sessions.ports import Clock
 
 MAX_UNCLAIMED_CHARACTERS = 64 * 1024
+_ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
 
 
 class ToolLedger:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._started: dict[str, float] = {}
+        self._open: dict[str, acp.ToolCall | acp.ToolCallUpdate] = {}
         self._tool_of: dict[str, str] = {}
         self._unclaimed: dict[str, list[TerminalOutput]] = {}
         self.count = 0
@@ -28,6 +32,10 @@ class ToolLedger:
             self._started[call.tool_call_id] = self._clock.monotonic()
             self.count += 1
         finished = call.status in ("completed", "failed")
+        if finished:
+            self._open.pop(call.tool_call_id, None)
+        else:
+            self._open[call.tool_call_id] = self.complete(call)
         if not known:
             yield translate.tool_started(call)
         elif not finished:
@@ -38,6 +46,14 @@ class ToolLedger:
             yield translate.tool_completed(
                 call, duration_ms=round(elapsed * 1000), success=call.status == "completed"
             )
+
+    def complete(self, call: acp.ToolCallUpdate | acp.ToolCall) -> acp.ToolCallUpdate | acp.ToolCall:
+        """The call with what was said of it before, wherever it leaves something out."""
+        earlier = self._open.get(call.tool_call_id)
+        if earlier is None:
+            return call
+        known = {name: getattr(earlier, name) for name in _ABOUT if getattr(call, name) is None}
+        return msgspec.structs.replace(call, **known)
 
     def hear(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
         """The event that a terminal's output makes, now or once a tool call shows the terminal."""

@@ -88,9 +88,8 @@ def tool_completed(
 
 
 def permission_requested(
-    request_id: str, request: acp.RequestPermissionRequest
+    request_id: str, call: acp.ToolCall | acp.ToolCallUpdate, options: Iterable[acp.PermissionOption]
 ) -> events.PermissionRequested:
-    call = request.tool_call
     return events.PermissionRequested(
         request_id=request_id,
         tool_id=call.tool_call_id,
@@ -98,7 +97,7 @@ def permission_requested(
         tool_kind=call.kind or "other",
         options=tuple(
             events.PermissionOption(option_id=option.option_id, name=option.name, kind=option.kind)
-            for option in request.options
+            for option in options
         ),
         content=tool_parts(call.content or ()),
         locations=locations(call.locations or ()),

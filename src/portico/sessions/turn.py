@@ -51,6 +51,10 @@ class Turn:
         if force:
             self._forced.set()
 
+    @property
+    def stopping(self) -> bool:
+        return self._stopping.is_set()
+
     async def run(self) -> TurnEnded:
         """Take the turn to its end. Raises StoreFailed if the log cannot be written."""
         session, clock = self._session, self._session.ports.clock

@@ -85,7 +85,7 @@ class FrameChecker:
         """Everything that is wrong with a line that `sender` sent; nothing, if it is right."""
         try:
             frame = _parse(line)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             method, messages = "", [f"not a JSON object on one line: {error}"]
         else:
             method, messages = self._check_frame(frame, sender)

@@ -3,6 +3,7 @@
 import copy
 from collections.abc import Sequence
 
+import msgspec
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -14,6 +15,7 @@ from portico.doors.terminal.prose import Prose
 from portico.doors.terminal.sanitize import clean
 
 _CODE_INDENT = 2
+_LIVE_ROWS = 30
 
 
 class BlockPainter:
@@ -84,8 +86,17 @@ class Answer:
 
     def open_part(self) -> RenderableType | None:
         """The part that may still change, as it looks now."""
-        parts = self._painter.twin().paint(self._splitter.preview())
+        parts = self._painter.twin().paint([_end_of_table(block) for block in self._splitter.preview()])
         return Group(*parts) if parts else None
 
     def close(self) -> list[RenderableType]:
         return self._painter.paint(self._splitter.close())
+
+
+def _end_of_table(block: Block) -> Block:
+    """The last rows of a table that is still growing: laying out all of it for each frame would be slow."""
+    rows = block.body.split("\n")
+    if block.kind != "table" or len(rows) <= _LIVE_ROWS:
+        return block
+    header = "" if block.resumed else "\n".join(rows[:2]) + "\n"
+    return msgspec.structs.replace(block, body=header + "\n".join(rows[-_LIVE_ROWS:]))

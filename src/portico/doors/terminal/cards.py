@@ -53,8 +53,9 @@ def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int =
     elif view.duration_ms >= 100:
         facts.append(phrasing.duration(view.duration_ms))
     behind = Text("  " + f" {signs.dot} ".join(facts) if facts else "", DIM)
-    if view.success is not None and _title_says_path(view):
-        behind = diff_counts(compare(view.diffs[0]), signs) + behind
+    named = _named_diff(view.diffs, view.title, view.workspace) if view.success is not None else None
+    if named is not None:
+        behind = diff_counts(compare(named), signs) + behind
     return Fitted(_tool_words(view, signs, sign, style), behind)
 
 
@@ -66,8 +67,11 @@ def _tool_words(view: ToolView, signs: Signs, sign: str, style: str) -> Text:
     return Text.assemble((sign, style), (f" {kind_sign(view.kind, signs)} ", DIM), view.title)
 
 
-def _title_says_path(view: ToolView) -> bool:
-    return len(view.diffs) == 1 and phrasing.short_path(view.diffs[0].path, view.workspace) in view.title
+def _named_diff(diffs: Sequence[DiffPart], title: str, workspace: str) -> DiffPart | None:
+    """The only diff, if the title already names its file."""
+    if len(diffs) == 1 and phrasing.short_path(diffs[0].path, workspace) in title:
+        return diffs[0]
+    return None
 
 
 def live_output(view: ToolView) -> RenderableType | None:
@@ -83,7 +87,7 @@ def tool_detail(
     parts: list[RenderableType] = []
     for part in view.diffs:
         diff = compare(part)
-        if not _title_says_path(view):
+        if part is not _named_diff(view.diffs, view.title, view.workspace):
             parts.append(diff_title(diff, signs, workspace=view.workspace))
         if part not in known_diffs:
             parts += diff_rows(diff, signs, _DIFF_ROWS)
@@ -95,7 +99,8 @@ def tool_detail(
 
 
 def diff_title(diff: Diff, signs: Signs, *, workspace: str) -> RenderableType:
-    return Fitted(Text(phrasing.short_path(diff.path, workspace), STRONG), diff_counts(diff, signs))
+    path = phrasing.short_path(diff.path, workspace)
+    return Fitted(Text.assemble((path, STRONG)), diff_counts(diff, signs))
 
 
 def diff_counts(diff: Diff, signs: Signs) -> Text:
@@ -190,7 +195,9 @@ def error(payload: ErrorReported, signs: Signs) -> RenderableType:
         lines = _output_lines(details.stderr)
         parts += [Text(), *_more(len(lines) - _ERROR_TAIL, signs, "earlier line")]
         parts += [Text(Text.from_ansi(line).plain, DIM, overflow="fold") for line in lines[-_ERROR_TAIL:]]
-    facts = filter(None, (payload.code.value, clean_line(details.agent or ""), details.exit_status))
+    facts = filter(
+        None, (payload.code.value, clean_line(details.agent or ""), clean_line(details.exit_status or ""))
+    )
     parts.append(Text(f" {signs.dot} ".join(facts), DIM))
     return barred(Group(*parts), signs.bar, BAD)
 
@@ -199,7 +206,9 @@ def permission(request: PermissionRequested, signs: Signs, *, workspace: str) ->
     """What the agent wants to do, in full, and the answers it offers."""
     title = phrasing.title_text(request.title, "Permission", workspace=workspace)
     kind = f"  {request.tool_kind.replace('_', ' ')}" if request.tool_kind != "other" else ""
-    parts: list[RenderableType] = [Text.assemble((title, STRONG), (kind, DIM))]
+    named = _named_diff(_diffs(request), title, workspace)
+    counts = diff_counts(compare(named), signs) if named else Text()
+    parts: list[RenderableType] = [Text.assemble((title, STRONG), counts, (kind, DIM))]
     parts += _asked_for(request, signs, workspace)
     parts.append(Text())
     for keyed in keyed_options(request.options):
@@ -211,19 +220,24 @@ def permission(request: PermissionRequested, signs: Signs, *, workspace: str) ->
 
 def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> Iterator[RenderableType]:
     """The diff if there is one; else the command or the values, and the places they concern."""
-    diffs = [part for part in request.content if isinstance(part, DiffPart)]
+    title = phrasing.title_text(request.title, workspace=workspace)
+    diffs = _diffs(request)
     for part in diffs:
         diff = compare(part)
-        yield diff_title(diff, signs, workspace=workspace)
+        if part is not _named_diff(diffs, title, workspace):
+            yield diff_title(diff, signs, workspace=workspace)
         yield from diff_rows(diff, signs, _CARD_ROWS)
     texts = [part.text for part in request.content if isinstance(part, TextPart)]
-    title = phrasing.title_text(request.title)
     values = [] if diffs else [line for line in phrasing.input_facts(request.input) if line not in title]
     known = "\n".join((title, *values, *(part.path for part in diffs)))
     places = [clean_line(place.path) for place in request.locations]
     yield from _some(clean("\n".join(texts)).strip("\n").splitlines(), "", signs)
     yield from _some(values, ACCENT, signs)
     yield from _some([place for place in places if place not in known], DIM, signs)
+
+
+def _diffs(request: PermissionRequested) -> list[DiffPart]:
+    return [part for part in request.content if isinstance(part, DiffPart)]
 
 
 def _some(lines: Sequence[str], style: str, signs: Signs) -> Iterator[RenderableType]:

@@ -65,15 +65,17 @@ def terminal_lines() -> LineReader | None:
 
 
 async def _read(descriptor: int, keep: Callable[[bytes], None]) -> bytes:
-    """Some bytes, given to `keep` as well, so that a read that is cancelled too late loses nothing."""
+    """Some bytes, given to `keep` as well; none at the end of the input.
+
+    When it is cancelled it ends only after its thread has, so that no two ever read at once.
+    """
     loop = asyncio.get_running_loop()
     result: asyncio.Future[bytes] = loop.create_future()
     wake_read, wake_write = os.pipe()
 
     def settle(data: bytes) -> None:
         keep(data)
-        if not result.done():
-            result.set_result(data)
+        result.set_result(data)
 
     def wait() -> None:
         try:
@@ -87,9 +89,11 @@ async def _read(descriptor: int, keep: Callable[[bytes], None]) -> bytes:
 
     threading.Thread(target=wait, name="reading a line", daemon=True).start()
     try:
-        return await result
+        return await asyncio.shield(result)
     finally:
         os.close(wake_write)
+        if sys.platform != "win32":  # where the thread cannot be woken it is left to end with the next line
+            await asyncio.shield(result)
 
 
 def _read_unless_woken(descriptor: int, wake: int) -> bytes:
@@ -97,6 +101,6 @@ def _read_unless_woken(descriptor: int, wake: int) -> bytes:
         import select
 
         ready, _, _ = select.select((descriptor, wake), (), ())
-        if descriptor not in ready:
+        if wake in ready:
             return b""
     return os.read(descriptor, _CHUNK)

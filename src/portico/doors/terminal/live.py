@@ -39,7 +39,7 @@ class LiveRenderer:
         self._clock = clock
         self._waiting_lines: list[str] = []
         self._last_sort: Sort | None = None
-        self._drawn_at = float("-inf")
+        self._next_frame = float("-inf")
         self._turn_began: float | None = None
         self._event_at = 0
         self._event_seen = 0.0
@@ -87,10 +87,11 @@ class LiveRenderer:
 
     def _draw(self, *, at_once: bool = False) -> None:
         now = self._clock()
-        if self._questions or (not at_once and now - self._drawn_at < _FRAME_SECONDS):
+        if self._questions or (not at_once and now < self._next_frame):
             return
-        self._drawn_at = now
         self._canvas.region.draw(self._take_waiting(), self._live_lines(now))
+        # A frame that takes long to draw, on a slow terminal or machine, makes the next ones rarer.
+        self._next_frame = now + max(_FRAME_SECONDS, 4 * (self._clock() - now))
 
     def _live_lines(self, now: float) -> list[str]:
         """The bottom lines: the open end of the answer, what runs, and one line of status."""

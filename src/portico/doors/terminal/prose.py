@@ -127,6 +127,12 @@ def _alignment(cell: SyntaxTreeNode) -> Literal["left", "center", "right"]:
     return "right" if style.endswith("right") else "center" if style.endswith("center") else "left"
 
 
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802, the library calls it so
+        """Every link is parsed; which of them may be clicked is decided when they are shown."""
+        return True
+
+
 @cache
 def _parser() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return _Parser("commonmark", {"html": False}).enable(["table", "strikethrough"])

@@ -19,7 +19,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _CONTROL_BUT_ESCAPE = re.compile(r"[\x00-\x08\x0b-\x1a\x1c-\x1f\x7f-\x9f]")
 _LINE_BREAK = re.compile(r"\r\n|[\u2028\u2029\x85]")
 _DECEPTIVE = re.compile(
-    r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e007f]"
+    r"[\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\U000e0000-\U000e0fff]"
 )
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _PLAIN_STYLES = frozenset({1, 2, 3, 4, 9, 22, 23, 24, 29, 39, 49})

@@ -4,7 +4,6 @@ import asyncio
 import re
 from pathlib import Path
 
-from portico.acp import _schema as schema
 from portico.porter.commands.command import Command, misused
 from portico.porter.markdown import code, count, fenced, shortened
 from portico.porter.searching import Match, Query, search
@@ -33,7 +32,7 @@ async def run(turn: Turn, argument: str) -> None:
         query = Query(text=symbol.name, whole_word=True)
         found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
         known = await asyncio.to_thread(survey, symbol, found, turn.workspace)
-        call.locate(_locations(known))
+        call.locate(_all_places(known))
     if known.definitions:
         await _explain(turn, symbol, known)
     else:
@@ -62,7 +61,7 @@ async def _explain(turn: Turn, symbol: Symbol, known: Survey) -> None:
         await turn.say(
             "And " + ", ".join(code(_place(one.path, one.line, turn.workspace)) for one in rest) + "."
         )
-    await turn.say(_used(known, turn.workspace))
+    await turn.say(_used(symbol, known, turn.workspace))
 
 
 def _described(definition: Definition, workspace: Workspace, *, brief: bool) -> str:
@@ -78,13 +77,14 @@ def _described(definition: Definition, workspace: Workspace, *, brief: bool) -> 
     return "\n\n".join(part.rstrip("\n") for part in parts)
 
 
-def _used(known: Survey, workspace: Workspace) -> str:
+def _used(symbol: Symbol, known: Survey, workspace: Workspace) -> str:
     if not known.uses:
         where = f" It is mentioned in {_files(known.mentions)}." if known.mentions else ""
         return f"No use of it was found.{where}"
     at_least = "at least " if known.cut else ""
     total = count(len(known.uses), "time")
-    heading = f"Used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
+    # Porter compares names, not types, so another class's method of that name counts as well.
+    heading = f"The name {code(symbol.name)} is used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
     mentioned = f", and mentioned in {_files(known.mentions)}" if known.mentions else ""
     return f"{heading}{mentioned}:\n\n{_places(known.uses, workspace)}"
 
@@ -134,12 +134,9 @@ def _place(path: Path, line: int, workspace: Workspace) -> str:
     return f"{workspace.shown(path)}:{line}"
 
 
-def _locations(known: Survey) -> list[schema.ToolCallLocation]:
+def _all_places(known: Survey) -> list[tuple[Path, int]]:
     defined = [(definition.path, definition.line) for definition in known.definitions]
-    used = [(use.path, use.line) for use in known.uses]
-    return [
-        schema.ToolCallLocation(path=str(path), line=line) for path, line in dict.fromkeys([*defined, *used])
-    ]
+    return list(dict.fromkeys([*defined, *((use.path, use.line) for use in known.uses)]))
 
 
 COMMAND = Command(

@@ -11,7 +11,6 @@ from portico.porter.listing import files_below
 from portico.porter.markdown import code, count
 from portico.porter.projects.fixing import Fixers, find_fixers
 from portico.porter.projects.folder import Project, Tool
-from portico.porter.toolcalls import Work
 from portico.porter.turn import Turn
 from portico.porter.workspace import is_folder
 
@@ -53,10 +52,7 @@ def _none_found(tools: Fixers) -> InvalidInput:
 
 async def _run_one(turn: Turn, tool: Tool) -> None:
     line = str(tool)
-    raw_input = {"command": line, "cwd": str(turn.workspace.root)}
-    async with turn.tool(Work(title=line, kind="execute", raw_input=raw_input)) as call:
-        await turn.permit(call, covers=code(line), otherwise=f"{code(line)} was not run.")
-        ended = await turn.run(call, tool.command)
+    ended = await turn.run(tool.command, line, otherwise=f"{code(line)} was not run.")
     if not ended.succeeded:
         last = next((one for one in reversed(ended.plain_output().split("\n")) if one.strip()), "")
         await turn.say(f"{code(line)} ended with {ended}{f': {code(last[:200])}' if last else ''}.")

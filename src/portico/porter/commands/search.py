@@ -5,7 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from portico.acp import _schema as schema
 from portico.domain.errors import InvalidInput
 from portico.porter.commands.command import Command, misused
 from portico.porter.markdown import code, count, fenced
@@ -38,7 +37,7 @@ async def run(turn: Turn, argument: str) -> None:
     )
     async with turn.tool(work) as call:
         found = await search(wanted.query, turn.workspace, wanted.place, MAX_MATCHES, turn.environ)
-        call.locate([schema.ToolCallLocation(path=str(one.path), line=one.line) for one in found.matches])
+        call.locate((match.path, match.line) for match in found.matches)
         call.add_text(_summary(wanted, where, found))
     await turn.say(_summary(wanted, where, found))
     for path, matches in found.by_file().items():

@@ -12,7 +12,6 @@ from portico.porter.projects.folder import Project, Tool
 from portico.porter.projects.results import read_result
 from portico.porter.projects.testing import Runners, find_runners
 from portico.porter.terminals import Ended
-from portico.porter.toolcalls import Work
 from portico.porter.turn import Turn
 
 _MAX_NAMED = 10
@@ -27,15 +26,11 @@ async def run(turn: Turn, argument: str) -> None:
         raise InvalidInput("The arguments hold a NUL character.")
     runners = await asyncio.to_thread(find_runners, Project(turn.workspace.root, turn.environ))
     runner = _chosen(runners, words)
-    await turn.think(f"{runner.because[0].upper()}{runner.because[1:]}.")
-    line = str(runner)
-    raw_input = {"command": line, "cwd": str(turn.workspace.root)}
-    async with turn.tool(Work(title=line, kind="execute", raw_input=raw_input)) as call:
-        await turn.permit(call, covers=code(line), otherwise="The tests were not run.")
-        ended = await turn.run(call, runner.command)
+    await turn.think(f"Chosen because {runner.because}.")
+    ended = await turn.run(runner.command, str(runner), otherwise="The tests were not run.")
     await turn.say(_summary(runner, ended))
     if not words and len(runners.found) > 1:
-        others = ", ".join(f"`/test {other.name}`" for other in runners.found if other is not runner)
+        others = ", ".join(f"`/test {other.name}`" for other in runners.found if other.name != runner.name)
         await turn.say(f"There are other tests here: {others}.")
 
 

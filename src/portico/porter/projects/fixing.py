@@ -51,11 +51,12 @@ def _tool(project: Project, tool: _Configured, program: str, arguments: tuple[st
 
 
 def _python(project: Project) -> Iterator[_Configured]:
+    # Linters come first everywhere: what they change may need formatting.
     ruff = project.has("ruff.toml", ".ruff.toml")
     if ruff or project.pyproject_has("tool", "ruff"):
         program = project.python_program("ruff")
         yield _Configured(
-            "ruff", ruff or "pyproject.toml", program, (("format",), ("check", "--fix")), _PYTHON
+            "ruff", ruff or "pyproject.toml", program, (("check", "--fix"), ("format",)), _PYTHON
         )
     if project.pyproject_has("tool", "black"):
         yield _Configured("black", "pyproject.toml", project.python_program("black"), ((),), _PYTHON)

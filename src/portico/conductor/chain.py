@@ -1,0 +1,184 @@
+"""The chain from client to agent: reads both ends and hands every message along its stations.
+
+The chain is built when the client says `initialize`, because what stands in it depends on what the
+client offers. From then on each end is read in order, each message is handled to completion before
+the next one of that end, and a side that does not keep up holds the other back.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from portico.conductor.message import Message, failure, from_frame
+from portico.conductor.station import Station
+from portico.rpc.framing import LineSplitter, Overlong
+from portico.rpc.messages import INVALID_REQUEST, Fault, RpcError, decode_frame
+from portico.rpc.streams import ByteStream, StreamClosed
+
+log = logging.getLogger(__name__)
+
+
+class Assembly(msgspec.Struct, frozen=True):
+    """What stands to the right of the client: proxies in order, then the agent's stream."""
+
+    stations: Sequence[Station]
+    agent: ByteStream
+
+
+Assemble = Callable[[Raw], Awaitable[Assembly]]
+"""Builds the chain from the parameters of `initialize`. RpcError becomes the answer to it."""
+
+OnFault = Callable[[str, Fault], None]
+
+
+class Chain:
+    """Runs once: from the client's first message until either end is gone."""
+
+    def __init__(self, client: ByteStream, assemble: Assemble, *, on_fault: OnFault | None = None) -> None:
+        self._client = client
+        self._assemble = assemble
+        self._on_fault = on_fault or _log_fault
+        self._agent: ByteStream | None = None
+        self._stations: Sequence[Station] = ()
+        self._places: dict[int, int] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._made_ids = 0
+
+    async def run(self) -> None:
+        """Carry messages until one end is gone; then every task of the chain is over."""
+        splitter = LineSplitter()
+        early = await self._until_initialize(splitter)
+        if early is None or self._agent is None:
+            return
+        reading = [
+            asyncio.create_task(self._read_client(splitter, early), name="reading from the client"),
+            asyncio.create_task(self._read_agent(self._agent), name="reading from the agent"),
+        ]
+        self._tasks |= {asyncio.create_task(one.run(), name=f"proxy {one.name}") for one in self._stations}
+        try:
+            done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                task.result()
+        finally:
+            await self._end(reading)
+
+    def right_of(self, station: Station, message: Message) -> None:
+        self._send_right(self._places[id(station)] + 1, message)
+
+    def left_of(self, station: Station, message: Message) -> None:
+        self._send_left(self._places[id(station)] - 1, message)
+
+    def next_id(self) -> str:
+        self._made_ids += 1
+        return f"portico-{self._made_ids}"
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+
+    async def _until_initialize(self, splitter: LineSplitter) -> list[Message] | None:
+        """Read up to `initialize`, build the chain, and return what is already read; None at the end."""
+        while chunk := await self._client.read():
+            messages = self._messages("client", splitter, chunk)
+            for place, message in enumerate(messages):
+                if message.method == "initialize" and message.is_request:
+                    try:
+                        await self._build(message.params)
+                    except RpcError as error:
+                        _write(self._client, failure(message.id, error))  # type: ignore[arg-type]
+                        continue
+                    return messages[place:]
+                if message.is_request:
+                    early = RpcError(INVALID_REQUEST, f"{message.method} came before initialize")
+                    _write(self._client, failure(message.id, early))  # type: ignore[arg-type]
+        return None
+
+    async def _build(self, params: Raw) -> None:
+        assembly = await self._assemble(params)
+        self._agent = assembly.agent
+        self._stations = assembly.stations
+        self._places = {id(station): place for place, station in enumerate(assembly.stations)}
+        for station in assembly.stations:
+            station.join(self)
+
+    async def _read_client(self, splitter: LineSplitter, early: list[Message]) -> None:
+        for message in early:
+            self._send_right(0, message)
+        while chunk := await self._client.read():
+            for message in self._messages("client", splitter, chunk):
+                self._send_right(0, message)
+            if self._agent is not None:
+                await self._keep_pace(self._agent)
+
+    async def _read_agent(self, agent: ByteStream) -> None:
+        splitter, last = LineSplitter(), len(self._stations) - 1
+        while chunk := await agent.read():
+            for message in self._messages("agent", splitter, chunk):
+                self._send_left(last, message)
+            await self._keep_pace(self._client)
+
+    async def _keep_pace(self, far_end: ByteStream) -> None:
+        for station in self._stations:
+            await station.drain()
+        with suppress(StreamClosed):
+            await far_end.drain()
+
+    def _messages(self, side: str, splitter: LineSplitter, chunk: bytes) -> list[Message]:
+        messages = []
+        for line in splitter.feed(chunk):
+            if isinstance(line, Overlong):
+                self._on_fault(side, Fault("too_long", f"a line of {line.size} bytes", "", line.size))
+            elif line.strip():
+                frame = decode_frame(line)
+                if isinstance(frame, Fault):
+                    self._on_fault(side, frame)
+                else:
+                    messages.append(from_frame(frame, line))
+        return messages
+
+    def _send_right(self, place: int, message: Message) -> None:
+        for station in self._stations[place:]:
+            if station.wants_right_going(message):
+                station.right_going(message)
+                return
+        if self._agent is not None:
+            _write(self._agent, message)
+
+    def _send_left(self, place: int, message: Message) -> None:
+        for index in range(place, -1, -1):
+            if self._stations[index].wants_left_going(message):
+                self._stations[index].left_going(message)
+                return
+        _write(self._client, message)
+
+    def _finished(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("%s failed", task.get_name(), exc_info=error)
+
+    async def _end(self, reading: "list[asyncio.Task[None]]") -> None:
+        tasks = [*reading, *self._tasks]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self._agent is not None:
+            await self._agent.close()
+        await self._client.close()
+
+
+def _write(stream: ByteStream, message: Message) -> None:
+    """Write a message; one that is gone will be seen by its reader."""
+    try:
+        stream.write(message.line)
+    except StreamClosed:
+        log.debug("a message for a side that is gone was passed over")
+
+
+def _log_fault(side: str, fault: Fault) -> None:
+    log.warning("the %s sent something malformed (%s): %s", side, fault.kind, fault.detail)

@@ -1,0 +1,187 @@
+"""What a pipe, a file or a very simple terminal gets."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+
+from msgspec import Raw
+
+from portico.domain.errors import ErrorCode, ErrorDetails
+from portico.domain.events import (
+    DiffPart,
+    ErrorReported,
+    Notice,
+    PermissionResolved,
+    PlanEntry,
+    PlanUpdated,
+    PromptSubmitted,
+    TextDelta,
+    Thinking,
+    ToolCompleted,
+    UsageUpdated,
+)
+from portico.domain.turns import TurnState
+from portico.doors.terminal.plain import PlainRenderer
+from tests.doors.terminal.support import RUNNING, ended, feed, permission, started, text, tool
+
+
+class Outputs:
+    """The two outputs of a plain renderer, and both in the order in which they were written."""
+
+    def __init__(self) -> None:
+        self.answer = ""
+        self.notes = ""
+        self.both = ""
+
+    def to(self, name: str) -> Callable[[str], None]:
+        def write(words: str) -> None:
+            setattr(self, name, getattr(self, name) + words)
+            self.both += words
+
+        return write
+
+
+def renderer_on(outputs: Outputs, *, terminal: bool = False) -> PlainRenderer:
+    return PlainRenderer(outputs.to("answer"), outputs.to("notes"), terminal=terminal)
+
+
+def test_the_answer_is_passed_on_exactly_and_ends_with_a_newline() -> None:
+    outputs = Outputs()
+    feed(renderer_on(outputs), RUNNING, text("# Tit"), text("le\n\n**bold** \x1b[31m"), text("last"), ended())
+    assert outputs.answer == "# Title\n\n**bold** \x1b[31mlast\n"
+
+
+def test_an_answer_that_ends_with_a_newline_gets_no_other() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs)
+    feed(renderer, text("all\n"), ended())
+    renderer.finish()
+    assert outputs.answer == "all\n"
+
+
+def test_each_delta_is_written_as_it_comes() -> None:
+    outputs = Outputs()
+    feed(renderer_on(outputs), text("half a li"))
+    assert outputs.answer == "half a li"
+
+
+def test_two_messages_with_a_tool_between_are_two_paragraphs() -> None:
+    outputs = Outputs()
+    done = ToolCompleted(tool_id="c1", success=True, duration_ms=50)
+    feed(renderer_on(outputs), text("Looking."), tool("Read a.py"), done, text("Found."), ended())
+    assert outputs.answer == "Looking.\n\nFound.\n"
+
+
+def test_two_messages_with_different_ids_are_two_paragraphs() -> None:
+    outputs = Outputs()
+    feed(renderer_on(outputs), TextDelta(text="one", message_id="a"), TextDelta(text="two", message_id="b"))
+    assert outputs.answer == "one\n\ntwo"
+
+
+def test_everything_else_is_one_calm_line_each_on_the_other_output() -> None:
+    outputs = Outputs()
+    feed(
+        renderer_on(outputs),
+        started(),
+        RUNNING,
+        Thinking(text="secret thoughts"),
+        PlanUpdated(
+            entries=(PlanEntry(content="Find it", status="in_progress"), PlanEntry(content="Fix it"))
+        ),
+        PlanUpdated(
+            entries=(PlanEntry(content="Find it", status="in_progress"), PlanEntry(content="Fix it"))
+        ),
+        tool("`Edit /work/app/a.py`", "edit"),
+        permission("Edit a.py", "edit"),
+        PermissionResolved(request_id="p1", outcome="allowed", by="policy", rule="edit:*", option_id="once"),
+        ToolCompleted(
+            tool_id="c1",
+            success=True,
+            duration_ms=1234,
+            content=(DiffPart(path="/work/app/a.py", new_text="x"),),
+        ),
+        tool("make", "execute"),
+        ToolCompleted(tool_id="c1", success=False, duration_ms=0),
+        Notice(level="warning", text="A line was\nskipped.", count=2),
+        UsageUpdated(input_tokens=900, output_tokens=100, cost=0.5, currency="EUR"),
+        ended(tools=2),
+    )
+    assert outputs.answer == ""
+    assert outputs.notes.splitlines() == [
+        "plan 0/2: Find it",
+        "permission needed: Edit a.py",
+        "allowed (Allow once): Edit a.py, by the rule edit:*",
+        "done: Edit a.py (1.2s)",
+        "  changed a.py",
+        "failed: make",
+        "warning: A line was skipped. (×2)",
+        "2.3s, 2 tools, 1.0k tokens, 0.50 EUR",
+    ]
+
+
+def test_an_error_names_its_code_what_to_do_and_the_last_words() -> None:
+    outputs = Outputs()
+    details = ErrorDetails(suggestion="Install it.", stderr="one\n\x1b[31mtwo\x1b[0m\n")
+    error = ErrorReported(
+        code=ErrorCode.AGENT_NOT_FOUND, message="There is no agent.", recoverable=True, details=details
+    )
+    feed(renderer_on(outputs), error, ended(TurnState.FAILED))
+    assert outputs.notes.splitlines() == [
+        "error: There is no agent. [AGENT_NOT_FOUND]",
+        "  Install it.",
+        "  | one",
+        "  | two",
+        "failed, 2.3s",
+    ]
+
+
+def test_a_question_lists_the_command_and_the_options() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs)
+    with renderer.question(permission()):
+        assert outputs.notes.splitlines() == [
+            "  npm test --silent",
+            "  1  Allow once (y)",
+            "  2  Always allow npm (a)",
+            "  3  Reject (n)",
+        ]
+
+
+def test_on_a_simple_terminal_the_answer_is_made_safe_and_notes_begin_on_a_fresh_line() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs, terminal=True)
+    done = ToolCompleted(tool_id="c1", success=True, duration_ms=0)
+    feed(renderer, text("red \x1b[3"), text("1mtext"), tool("Read a.py"), done, text("More"), ended())
+    assert outputs.both == "red text\ndone: Read a.py\nMore\n2.3s\n"
+
+
+def test_prompts_are_shown_when_a_session_is_read_again() -> None:
+    outputs = Outputs()
+    renderer = PlainRenderer(outputs.to("answer"), outputs.to("notes"), prompts="shown")
+    feed(renderer, PromptSubmitted(text="Do it"), text("Done."), ended(), PromptSubmitted(text="Again"))
+    assert outputs.answer == "> Do it\n\nDone.\n> Again\n\n"
+
+
+def test_an_image_is_named() -> None:
+    outputs = Outputs()
+    link = Raw(b'{"type":"resource_link","name":"notes","uri":"file:///n.md"}')
+    feed(renderer_on(outputs), TextDelta(text="", block=link))
+    assert outputs.answer == "[resource link notes file:///n.md]"
+
+
+def test_plain_output_loads_no_library_for_terminals() -> None:
+    program = (
+        "import io, sys\n"
+        "from portico.doors.terminal.renderers import make_renderer\n"
+        "import portico.doors.terminal.asking, portico.doors.terminal.tables\n"
+        "import portico.doors.terminal.prompting, portico.doors.terminal.banner\n"
+        "make_renderer(sys.stdout, sys.stderr, term='xterm').finish()\n"
+        "heavy = {'rich', 'prompt_toolkit', 'markdown_it', 'pygments'} & set(sys.modules)\n"
+        "sys.exit(', '.join(heavy) or None)\n"
+    )
+    environ = {**os.environ, "TERM": "xterm-256color"}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")

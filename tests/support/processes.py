@@ -1,0 +1,46 @@
+"""The processes of one test: each carries a mark in its environment, and so does whatever it starts."""
+
+import time
+import uuid
+
+import psutil
+
+MARK = "TEST_PROCESS_MARK"
+AGENT = "portico.testing.agent"
+
+
+def new_mark() -> str:
+    return uuid.uuid4().hex
+
+
+def members(mark: str) -> list[psutil.Process]:
+    """Every living process that carries the mark."""
+    return [
+        process
+        for process in psutil.process_iter(["environ"])
+        if (process.info["environ"] or {}).get(MARK) == mark and process.is_running()
+    ]
+
+
+def agents(mark: str) -> list[psutil.Process]:
+    """Scripted agents among them; not the shell that is about to become one."""
+    found = []
+    for process in members(mark):
+        try:
+            words = process.cmdline()
+        except psutil.Error:
+            continue
+        if AGENT in words and "exec" not in words and not words[0].endswith("sh"):
+            found.append(process)
+    return found
+
+
+def survivors(mark: str, *, seconds: float = 20) -> list[psutil.Process]:
+    """Wait until nobody carries the mark; whoever still does at the deadline."""
+    deadline = time.monotonic() + seconds
+    while alive := members(mark):
+        left = deadline - time.monotonic()
+        if left <= 0:
+            return alive
+        psutil.wait_procs(alive, timeout=left)
+    return []
