@@ -4,13 +4,13 @@ import json
 import subprocess
 import tempfile
 import time
-from itertools import pairwise
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bench.children import PORTICO, PYTHON, environment, timed
 from bench.report import Line, MeasurementFailed, Section, ratio
-from bench.samples import Samples, take_turns
+from bench.samples import Samples, sample, take_turns
 
 ROUNDS = 7
 # The lines of the stream that part the command into steps, and what is going on until each of them.
@@ -24,35 +24,35 @@ STEPS = {
 
 
 def measure() -> Section:
-    steps: dict[str, list[float]] = {step: [] for step in STEPS}
     with tempfile.TemporaryDirectory() as folder:
         home, workspace = Path(folder) / "home", Path(folder) / "workspace"
         workspace.mkdir()
         environ = environment(home)
-
-        def run() -> float:
-            reached = _reached(environ, workspace)
-            times = [0.0, *(reached[step] for step in STEPS)]
-            for step, (before, now) in zip(STEPS, pairwise(times), strict=True):
-                steps[step].append(now - before)
-            return reached["ended"]
-
-        bare, command = take_turns(
-            {"bare": lambda: timed((PYTHON, "-c", "pass"), environ=environ), "exec": run}, ROUNDS
+        alone, commands = take_turns(
+            {
+                "bare": lambda: {"ended": timed((PYTHON, "-c", "pass"), environ=environ)},
+                "exec": lambda: _reached(environ, workspace),
+            },
+            ROUNDS,
         ).values()
-    parts = tuple(
-        Line(what=f"  {STEPS[step]}", samples=Samples(tuple(seconds[-ROUNDS:])), unit="seconds")
-        for step, seconds in steps.items()
-    )
+    bare, whole = (sample(rounds, lambda reached: reached["ended"]) for rounds in (alone, commands))
     return Section(
         title='End to end: portico exec --json-stream "/help"',
         lines=(
             Line(what="bare python3 -c pass", samples=bare, unit="seconds"),
-            Line(what="portico exec, whole", samples=command, unit="seconds"),
-            *parts,
-            ratio("portico exec over bare", command, bare),
+            Line(what="portico exec, whole", samples=whole, unit="seconds"),
+            *_parts(commands),
+            ratio("portico exec over bare", whole, bare),
         ),
     )
+
+
+def _parts(commands: list[dict[str, float]]) -> Iterator[Line]:
+    before = Samples((0.0,) * len(commands))
+    for step, what in STEPS.items():
+        now = sample(commands, lambda reached, step=step: reached[step])
+        yield Line(what=f"  {what}", samples=now.since(before), unit="seconds")
+        before = now
 
 
 def _reached(environ: dict[str, str], workspace: Path) -> dict[str, float]:

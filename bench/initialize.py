@@ -8,7 +8,7 @@ from pathlib import Path
 from bench.children import PORTICO, agent_command, environment
 from bench.dialogue import INITIALIZE, dialogue
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
-from bench.samples import take_turns
+from bench.samples import time_in_turns
 
 ROUNDS = 7
 
@@ -16,7 +16,7 @@ ROUNDS = 7
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        plain, porter, sdk = take_turns(
+        plain, porter, sdk = time_in_turns(
             {
                 "plain": lambda: _wait_for(agent_command("plain_agent"), home),
                 "porter": lambda: _wait_for((PORTICO, "agent"), home),

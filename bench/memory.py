@@ -9,7 +9,7 @@ import psutil
 from bench.children import PORTICO, PYTHON, ROOT, agent_command, environment
 from bench.dialogue import INITIALIZE, dialogue
 from bench.report import Budget, Line, MeasurementFailed, Section
-from bench.samples import Samples
+from bench.samples import sample, take_turns
 
 ROUNDS = 3
 _BUDGET = Budget("at most", 80e6)
@@ -25,8 +25,14 @@ class Memory(msgspec.Struct, frozen=True):
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        rounds = [(_plain_agent(home), _host(home), _porter(home)) for _ in range(ROUNDS)]
-    plain, host, porter = zip(*rounds, strict=True)
+        plain, host, porter = take_turns(
+            {
+                "plain": lambda: _plain_agent(home),
+                "host": lambda: _host(home),
+                "porter": lambda: _porter(home),
+            },
+            ROUNDS,
+        ).values()
     return Section(
         title="Memory while idle",
         lines=(
@@ -37,9 +43,9 @@ def measure() -> Section:
     )
 
 
-def _lines(what: str, found: tuple[Memory, ...], budget: Budget | None) -> tuple[Line, Line]:
-    resident = Samples(tuple(float(memory.resident) for memory in found))
-    proportional = Samples(tuple(float(memory.proportional) for memory in found))
+def _lines(what: str, rounds: list[Memory], budget: Budget | None) -> tuple[Line, Line]:
+    resident = sample(rounds, lambda memory: memory.resident)
+    proportional = sample(rounds, lambda memory: memory.proportional)
     return (
         Line(what=f"{what}: RSS", samples=resident, unit="bytes", budget=budget),
         Line(what=f"{what}: PSS", samples=proportional, unit="bytes"),

@@ -12,7 +12,7 @@ from msgspec import Raw
 from bench.children import agent_command, environment
 from bench.dialogue import dialogue
 from bench.report import Line, Section, ratio
-from bench.samples import take_turns
+from bench.samples import time_in_turns
 from portico.rpc.connection import Connection, Reply
 from portico.rpc.messages import METHOD_NOT_FOUND, Fault, RpcError
 from portico.rpc.processes import spawn
@@ -28,7 +28,7 @@ METHOD, PARAMS = "echo", {"text": "a line of words as an agent may get them"}
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
-        plain, portico, sdk = take_turns(
+        plain, portico, sdk = time_in_turns(
             {
                 "plain": lambda: _plain(home),
                 "portico": lambda: asyncio.run(_portico(home)),

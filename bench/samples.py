@@ -1,9 +1,12 @@
 """Numbers taken in rounds. Contenders take turns, so that a busy machine slows all of them alike."""
 
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeVar
 
 import msgspec
+
+Found = TypeVar("Found")
 
 
 class Samples(msgspec.Struct, frozen=True):
@@ -15,17 +18,31 @@ class Samples(msgspec.Struct, frozen=True):
     def median(self) -> float:
         return statistics.median(self.values)
 
+    def since(self, earlier: "Samples") -> "Samples":
+        """The time between two moments, round by round."""
+        return Samples(tuple(now - before for now, before in zip(self.values, earlier.values, strict=True)))
+
     def over(self, base: "Samples") -> "Samples":
         """The ratio to another contender, round by round: what slowed a round slowed both."""
         return Samples(tuple(mine / theirs for mine, theirs in zip(self.values, base.values, strict=True)))
 
 
-def take_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Samples]:
-    """Each contender once a round, in alternating order, after one round that does not count."""
-    taken: dict[str, list[float]] = {name: [] for name in contenders}
+def sample(rounds: Iterable[Found], value: Callable[[Found], float]) -> Samples:
+    """One number out of what each round found."""
+    return Samples(tuple(map(value, rounds)))
+
+
+def take_turns(contenders: Mapping[str, Callable[[], Found]], rounds: int) -> dict[str, list[Found]]:
+    """What each contender found in each round: in alternating order, after a round that does not count."""
+    found: dict[str, list[Found]] = {name: [] for name in contenders}
     for number in range(-1, rounds):
         for name in sorted(contenders, reverse=number % 2 == 1):
-            value = contenders[name]()
+            one = contenders[name]()
             if number >= 0:
-                taken[name].append(value)
-    return {name: Samples(tuple(values)) for name, values in taken.items()}
+                found[name].append(one)
+    return found
+
+
+def time_in_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Samples]:
+    """The same for contenders that find one number each."""
+    return {name: Samples(tuple(values)) for name, values in take_turns(contenders, rounds).items()}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from bench.children import PORTICO, PYTHON, environment, timed
 from bench.report import Budget, Line, Section, ratio
-from bench.samples import take_turns
+from bench.samples import time_in_turns
 
 ROUNDS = 40
 
@@ -13,7 +13,7 @@ ROUNDS = 40
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         environ = environment(Path(folder))
-        bare, version = take_turns(
+        bare, version = time_in_turns(
             {
                 "bare": lambda: timed((PYTHON, "-c", "pass"), environ=environ),
                 "version": lambda: timed((PORTICO, "version", "--api"), environ=environ),

@@ -10,7 +10,7 @@ import msgspec
 
 from bench.children import found_by
 from bench.report import Budget, Line, Section, ratio
-from bench.samples import Samples
+from bench.samples import sample, take_turns
 from portico import __version__
 from portico.domain.events import AnyPayload, Event, SessionStarted, TextDelta, ToolCompleted, ToolStarted
 from portico.domain.ids import SessionId, make_turn_id
@@ -35,29 +35,32 @@ def measure() -> Section:
         homes = {length: Path(folder) / str(length) for length in (SHORT, LONG)}
         for length, home in homes.items():
             asyncio.run(_fill(home, length))
-        openings: dict[int, list[Opening]] = {SHORT: [], LONG: []}
-        for _ in range(ROUNDS):
-            for length, home in homes.items():
-                openings[length].append(found_by("open_tail", str(home), home=home, result=Opening))
-    cold = {length: Samples(tuple(one.cold for one in found)) for length, found in openings.items()}
-    warm = {length: Samples(tuple(one.warm for one in found)) for length, found in openings.items()}
+        short, long = take_turns(
+            {"short": lambda: _open(homes[SHORT]), "long": lambda: _open(homes[LONG])}, ROUNDS
+        ).values()
+    cold_short, cold_long = (sample(rounds, lambda opening: opening.cold) for rounds in (short, long))
+    warm_short, warm_long = (sample(rounds, lambda opening: opening.warm) for rounds in (short, long))
     return Section(
         title="Opening the tail: the last 200 events and the summary",
         lines=(
-            Line(what=f"{SHORT:,} events, new process", samples=cold[SHORT], unit="seconds"),
+            Line(what=f"{SHORT:,} events, new process", samples=cold_short, unit="seconds"),
             Line(
                 what=f"{LONG:,} events, new process",
-                samples=cold[LONG],
+                samples=cold_long,
                 unit="seconds",
                 budget=Budget("at most", 0.15),
             ),
-            ratio("long over short, new process", cold[LONG], cold[SHORT], Budget("at most", 1.25)),
-            Line(what=f"{SHORT:,} events, store open", samples=warm[SHORT], unit="seconds"),
-            Line(what=f"{LONG:,} events, store open", samples=warm[LONG], unit="seconds"),
-            ratio("long over short, store open", warm[LONG], warm[SHORT], Budget("at most", 1.25)),
+            ratio("long over short, new process", cold_long, cold_short, Budget("at most", 1.25)),
+            Line(what=f"{SHORT:,} events, store open", samples=warm_short, unit="seconds"),
+            Line(what=f"{LONG:,} events, store open", samples=warm_long, unit="seconds"),
+            ratio("long over short, store open", warm_long, warm_short, Budget("at most", 1.25)),
         ),
         notes=("The system's file cache is warm. Python's own start is not counted.",),
     )
+
+
+def _open(home: Path) -> Opening:
+    return found_by("open_tail", str(home), home=home, result=Opening)
 
 
 async def _fill(folder: Path, count: int) -> None:

@@ -12,7 +12,7 @@ import msgspec
 
 from bench.children import found_by
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
-from bench.samples import Samples, take_turns
+from bench.samples import Samples, time_in_turns
 
 COUNT = 20_000
 ROUNDS = 5
@@ -27,7 +27,7 @@ class Flood(msgspec.Struct, frozen=True, kw_only=True):
 
 def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
-        seconds = take_turns(
+        seconds = time_in_turns(
             {
                 "sdk": lambda: _flood("flood_sdk_client", Path(folder)),
                 "host": lambda: _flood("flood_host", Path(folder)),

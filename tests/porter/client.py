@@ -8,6 +8,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppres
 from pathlib import Path
 from typing import Any, TypeVar
 
+import psutil
 from msgspec import Raw
 
 from portico.acp import _schema as schema
@@ -155,6 +156,15 @@ class Client:
                 shown = update.content
         return shown
 
+    def shown(self, call: schema.ToolCall) -> str:
+        """The text that a call shows last, without the fence around it."""
+        texts = [
+            part.content.text
+            for part in self.content(call)
+            if isinstance(part, schema.Content) and isinstance(part.content, schema.TextContent)
+        ]
+        return texts[-1].strip("`\n") if texts else ""
+
     def forget(self) -> None:
         self.heard.clear()
         self.questions.clear()
@@ -248,6 +258,14 @@ class Client:
         return schema.ReleaseTerminalResponse()
 
 
+def lives(pid: int) -> bool:
+    """Whether a process still runs; where nobody waits for the dead, they stay listed."""
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
 @asynccontextmanager
 async def connected(
     state: Path,
@@ -261,16 +279,28 @@ async def connected(
     porter = Porter(far, state=state, environ=dict(os.environ if environ is None else environ))
     client = Client(near, files=files, terminals=terminals)
     serving = asyncio.create_task(porter.run())
+    try:
+        async with introduced(client):
+            yield client
+    finally:
+        async with asyncio.timeout(DEADLINE):
+            await serving
+
+
+@asynccontextmanager
+async def introduced(client: Client) -> AsyncIterator[None]:
+    """The life of a client's end: it initializes, listens, and in the end has nothing to complain of."""
     listening = asyncio.create_task(client.end.run())
     try:
-        await client.end.initialize(
-            schema.InitializeRequest(protocol_version=1, client_capabilities=client.capabilities)
-        )
-        yield client
-    finally:
-        await near.close()
         async with asyncio.timeout(DEADLINE):
-            await asyncio.gather(serving, listening)
+            await client.end.initialize(
+                schema.InitializeRequest(protocol_version=1, client_capabilities=client.capabilities)
+            )
+        yield
+    finally:
+        await client.end.close()
+        async with asyncio.timeout(DEADLINE):
+            await listening
         for terminal in client.terminals.values():
             terminal.kill()
             await terminal.end()

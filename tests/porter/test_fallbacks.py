@@ -1,29 +1,15 @@
 """Clients without files or terminals: Porter uses the disk and processes itself, within bounds."""
 
+import asyncio
 import os
+import shutil
 import stat
 from pathlib import Path
 
-import psutil
 import pytest
 
 from portico.acp import _schema as schema
-from tests.porter.client import Client, connected, reject
-
-
-def last_text(client: Client) -> str:
-    [*_, part] = client.content(client.calls[-1])
-    assert isinstance(part, schema.Content)
-    assert isinstance(part.content, schema.TextContent)
-    return part.content.text
-
-
-def lives(process: psutil.Process) -> bool:
-    """Whether it still runs; where nobody waits for the dead, they stay listed."""
-    try:
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return False
+from tests.porter.client import connected, lives, reject
 
 
 async def test_files_are_read_and_written_on_disk(state: Path, folder: Path) -> None:
@@ -39,7 +25,7 @@ async def test_files_are_read_and_written_on_disk(state: Path, folder: Path) -> 
     assert script.read_text() == "echo two\n"
     assert stat.S_IMODE(script.stat().st_mode) == 0o750
     assert (folder / "new" / "folder" / "a.txt").read_text() == "hello\n"
-    assert sorted(os.listdir(folder)) == ["new", "run.sh"]
+    assert await asyncio.to_thread(lambda: {path.name for path in folder.iterdir()}) == {"new", "run.sh"}
 
 
 @pytest.mark.parametrize("prompt", ["/read {}", "/write {}\nnew", "/edit {} s/s/t/"])
@@ -120,7 +106,7 @@ async def test_a_command_runs_in_a_process_and_its_output_is_shown(state: Path, 
     async with connected(state, terminals=False) as client:
         session = await client.open(folder)
         assert await client.prompt(session, "/run pwd; echo wrong >&2; exit 2") == "end_turn"
-        assert last_text(client) == f"```\n{folder}\nwrong\n```\n"
+        assert client.shown(client.calls[0]) == f"{folder}\nwrong"
         assert client.statuses(client.calls[0]) == ["pending", "in_progress", "failed"]
         assert client.text.endswith("ended with exit code 2.")
 
@@ -130,21 +116,19 @@ async def test_output_is_shown_while_the_command_runs(state: Path, folder: Path)
     async with connected(state, terminals=False) as client:
         session = await client.open(folder)
         async with client.turn(session, "/run echo before; cat gate; echo after") as turn:
-            await client.until(
-                lambda: bool(client.calls) and "before" in str(client.content(client.calls[0]))
-            )
+            await client.until(lambda: bool(client.calls) and client.shown(client.calls[0]) == "before")
             assert "in_progress" in client.statuses(client.calls[0])
             (folder / "gate").write_text("")
             assert await turn == "end_turn"
-        assert last_text(client) == "```\nbefore\nafter\n```\n"
+        assert client.shown(client.calls[0]) == "before\nafter"
 
 
 async def test_a_flood_of_output_is_shown_by_its_end_in_few_updates(state: Path, folder: Path) -> None:
     async with connected(state, terminals=False) as client:
         session = await client.open(folder)
         await client.prompt(session, "/run seq 1 200000")
-        shown = last_text(client)
-        assert shown.endswith("\n199999\n200000\n```\n")
+        shown = client.shown(client.calls[0])
+        assert shown.endswith("\n199999\n200000")
         assert len(shown) < 10_000
         assert len(client.updates(schema.ToolCallProgress)) < 100
 
@@ -162,9 +146,9 @@ async def test_a_stopped_process_dies_with_all_it_started(state: Path, folder: P
     async with connected(state, terminals=False) as client:
         session = await client.open(folder)
         async with client.turn(session, "/run sleep 1000 & echo $$ $!; wait") as turn:
-            await client.until(lambda: bool(client.calls) and "```" in str(client.content(client.calls[0])))
-            processes = [psutil.Process(int(pid)) for pid in last_text(client).strip("`\n").split()]
-            assert len(processes) == 2
+            await client.until(lambda: bool(client.calls) and client.shown(client.calls[0]) != "")
+            processes = [int(pid) for pid in client.shown(client.calls[0]).split()]
+            assert list(map(lives, processes)) == [True, True]
             client.end.cancel(session)
             assert await turn == "cancelled"
         assert not any(map(lives, processes))
@@ -175,13 +159,13 @@ async def test_a_background_process_does_not_keep_the_turn(state: Path, folder: 
     async with connected(state, terminals=False) as client:
         session = await client.open(folder)
         assert await client.prompt(session, "/run sleep 1000 & echo $!") == "end_turn"
-        assert not lives(psutil.Process(int(last_text(client).strip("`\n"))))
+        assert not lives(int(client.shown(client.calls[0])))
 
 
 async def test_a_folder_that_went_away_is_an_answer_not_a_failure(state: Path, folder: Path) -> None:
     async with connected(state, terminals=False, files=False) as client:
         session = await client.open(folder)
-        os.rmdir(folder)
+        shutil.rmtree(folder)
         for prompt in ("/run true", "/search x", "/explain x", "/read x", "/test", "/fix", "hello"):
             client.forget()
             assert await client.prompt(session, prompt) == "end_turn"

@@ -10,7 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
-from portico.rpc.descendants import group_lives
+from portico.rpc.descendants import Descendant, group_lives
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from tests.rpc.process_tree import marked, members, new_mark, survivors
@@ -147,6 +147,17 @@ async def test_what_a_program_leaves_behind_is_swept_and_its_last_words_can_be_r
     await group.sweep()
     assert members(start.mark) == []
     assert await group.stdout.read() == b"last\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+async def test_stop_returns_only_when_what_was_left_behind_is_gone(start: Spawner) -> None:
+    group = await start.shell("sleep 1000 >/dev/null 2>&1 & echo $!")
+    left_behind = Descendant.of(int(await line(group)))
+    assert left_behind is not None
+    assert await group.stdout.read() == b""
+    await group.wait()
+    await group.stop(0)
+    assert not left_behind.is_alive()
 
 
 async def test_the_end_of_output_is_seen_while_the_program_runs_on(start: Spawner) -> None:

@@ -121,8 +121,10 @@ class Portico:
     def start(self, *arguments: str, environ: Mapping[str, str] | None = None, **options: Any) -> Running:
         """Start a command and leave it running."""
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        # Unbuffered: what was read line by line must not be missing when the rest is taken at the end.
         process = subprocess.Popen(
             [PROGRAM, *arguments],
+            bufsize=0,
             **{"cwd": self.workspace, "env": self.environ(environ), **pipes, **options},
         )
         self._running.append(Running(process))

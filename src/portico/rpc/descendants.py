@@ -18,6 +18,12 @@ class Descendant(NamedTuple):
     group: int
     started: str
 
+    @classmethod
+    def of(cls, pid: int) -> Self | None:
+        """Whoever has this number now."""
+        facts = _facts(pid)
+        return cls(pid, facts.group, facts.started) if facts else None
+
     def is_alive(self) -> bool:
         facts = _facts(self.pid)
         return facts is not None and facts.started == self.started and facts.state not in _DEAD
@@ -57,9 +63,9 @@ def descendants(root: int) -> list[Descendant]:
     waiting = _children(root)
     while waiting:
         pid = waiting.pop()
-        facts = _facts(pid)
-        if pid not in found and facts is not None:
-            found[pid] = Descendant(pid, facts.group, facts.started)
+        process = Descendant.of(pid)
+        if pid not in found and process is not None:
+            found[pid] = process
             waiting.extend(_children(pid))
     return list(found.values())
 

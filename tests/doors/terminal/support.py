@@ -1,6 +1,7 @@
 """Events with as little as a test needs to say, and renderers that draw on a `Screen`."""
 
-from typing import cast
+from textwrap import dedent
+from typing import IO, cast
 
 from msgspec import Raw
 from rich.console import Console
@@ -12,9 +13,13 @@ from portico.domain.events import (
     PermissionRequested,
     SessionStarted,
     StateChanged,
+    TerminalOutput,
     TextDelta,
+    ToolCompleted,
     ToolKind,
+    ToolPart,
     ToolStarted,
+    ToolUpdated,
     TurnEnded,
 )
 from portico.domain.ids import SessionId, TurnId
@@ -41,7 +46,7 @@ class Stage:
         self.now = 0.0
         self._seq = 0
         console = Console(
-            file=cast("Console", self.screen),  # type: ignore[arg-type]
+            file=cast(IO[str], self.screen),
             force_terminal=True,
             width=width,
             height=height,
@@ -107,3 +112,17 @@ def permission(title: str = "Run npm test", kind: ToolKind = "execute") -> Permi
         options=OPTIONS,
         input=Raw(b'{"command":"npm test --silent"}'),
     )
+
+
+def done(*content: ToolPart, success: bool = True, duration_ms: int = 240) -> ToolCompleted:
+    return ToolCompleted(tool_id="c1", success=success, duration_ms=duration_ms, content=content or None)
+
+
+def printed(output: str, exit_code: int | None = None) -> ToolUpdated:
+    terminal = TerminalOutput(terminal_id="t", text=output, exit_code=exit_code, ended=exit_code is not None)
+    return ToolUpdated(tool_id="c1", terminal=terminal)
+
+
+def picture(lines: str) -> str:
+    """The lines of a screen, written with the indent of the test around them."""
+    return dedent(lines).lstrip("\n")

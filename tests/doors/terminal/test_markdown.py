@@ -3,7 +3,7 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.doors.terminal.markdown import BLOCK_SIZE, Block, BlockSplitter
@@ -60,11 +60,13 @@ def shapes(text: str) -> list[tuple[str, str]]:
     return [(block.kind, block.body) for block in split(text)]
 
 
+@settings(deadline=None)
 @given(TEXTS, st.lists(st.integers(min_value=0), max_size=12))
 def test_the_blocks_are_the_same_however_the_text_was_cut_into_pieces(text: str, places: list[int]) -> None:
     assert split(*cut_at(text, places), **SMALL) == split(text, **SMALL)
 
 
+@settings(deadline=None)
 @given(TEXTS, st.lists(st.integers(min_value=0), max_size=12))
 def test_finished_blocks_and_the_open_rest_are_the_text_at_every_moment(text: str, places: list[int]) -> None:
     splitter = BlockSplitter(**SMALL)
@@ -76,6 +78,7 @@ def test_finished_blocks_and_the_open_rest_are_the_text_at_every_moment(text: st
     assert finished + "".join(block.source for block in splitter.close()) == text
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_looking_at_the_open_rest_changes_nothing(text: str) -> None:
     splitter = BlockSplitter(**SMALL)
@@ -88,6 +91,7 @@ def test_looking_at_the_open_rest_changes_nothing(text: str) -> None:
     assert done + splitter.close() == split(text, **SMALL)
 
 
+@settings(deadline=None)
 @given(TEXTS)
 def test_the_open_rest_stays_small_however_long_the_text(text: str) -> None:
     splitter = BlockSplitter(**SMALL)
@@ -96,6 +100,7 @@ def test_the_open_rest_stays_small_however_long_the_text(text: str) -> None:
         assert len(splitter.rest) <= 4 * SMALL["block_size"]
 
 
+@settings(deadline=None)
 @given(st.text())
 def test_any_text_at_all_comes_back_whole(text: str) -> None:
     assert "".join(block.source for block in split(text)) == text

@@ -129,10 +129,9 @@ def completions(status: ChatStatus, words: str) -> list[tuple[str, str, str]]:
 
 
 def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus) -> None:
-    assert completions(status, "/s") == [
-        ("/search ", "/search TEXT", "Find text"),
-        ("/research ", "/research", "Look further"),
-    ]
+    assert completions(status, "/s") == [("/search ", "/search", "Find text  TEXT")]
+    assert completions(status, "/sear") == completions(status, "/s")
+    assert completions(status, "/esea") == [("/research ", "/research", "Look further")]
     assert len(completions(status, "/")) == 3
 
 

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line, clean_output, safe_link
@@ -32,12 +32,14 @@ def test_what_cannot_be_seen_is_removed_or_spelt_out(dirty: str, cleaned: str) -
     assert clean(dirty) == cleaned
 
 
+@settings(deadline=None)
 @given(st.text(alphabet=st.sampled_from("\x1b\x9b\x90[]P;?0189mAJ\\\x07\x00\x7f\r\n ab\u202e")))
 def test_nothing_clean_can_command_a_terminal(dirty: str) -> None:
     assert not any(ord(character) < 32 and character != "\n" for character in clean(dirty))
     assert not any(0x7F <= ord(character) <= 0x9F for character in clean(dirty))
 
 
+@settings(deadline=None)
 @given(
     st.text(alphabet=st.sampled_from("\x1b[]m;13\x07\\A ab\r\n")),
     st.lists(st.integers(min_value=0, max_value=60)),

@@ -45,7 +45,8 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     def toolbar(self, width: int, separator: str = " · ") -> str:
         """The facts that fit into a width, the most useful ones first."""
-        state = "" if self.state in (TurnState.IDLE, TurnState.COMPLETED) else self.state.value
+        settled = self.state in (TurnState.IDLE, TurnState.COMPLETED, TurnState.CANCELED)
+        state = "" if settled else self.state.value
         facts = [
             phrasing.title_text(self.agent),
             phrasing.short_path(self.workspace, home=self.home),

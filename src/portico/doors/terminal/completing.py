@@ -38,14 +38,14 @@ class ChatCompleter(Completer):
 
 
 def _commands(typed: str, commands: tuple[Command, ...]) -> Iterator[Completion]:
-    """Commands whose name begins with what was typed, then those that only contain it."""
+    """Commands whose name begins with what was typed; if there is none, those that contain it."""
     named = [(clean_line(command.name).lstrip("/"), command) for command in commands]
-    fitting = [pair for pair in named if typed.lower() in pair[0].lower()]
-    for name, command in sorted(fitting, key=lambda pair: not pair[0].lower().startswith(typed.lower())):
-        hint = f" {clean_line(command.hint)}" if command.hint else ""
+    fitting = [pair for pair in named if pair[0].lower().startswith(typed.lower())]
+    for name, command in fitting or [pair for pair in named if typed.lower() in pair[0].lower()]:
+        hint = f"  {clean_line(command.hint)}" if command.hint else ""
         yield Completion(
             f"/{name} ",
             start_position=-len(typed) - 1,
-            display=f"/{name}{hint}",
-            display_meta=clean_line(command.description),
+            display=f"/{name}",
+            display_meta=f"{clean_line(command.description)}{hint}",
         )

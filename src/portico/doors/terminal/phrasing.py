@@ -176,7 +176,9 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
     chosen = _option(request, resolved.option_id)
     outcome = {"allowed": "Allowed", "denied": "Denied", "canceled": "Canceled"}[resolved.outcome]
     who = {"person": "", "policy": "by a rule", "nobody": "nobody could be asked"}[resolved.by]
-    if resolved.rule:
+    if resolved.outcome == "canceled":
+        who = ""
+    elif resolved.rule:
         who = f"by the rule {clean_line(resolved.rule)}"
     title = title_text(request.title) if request else ""
     return ": ".join(filter(None, (f"{outcome} ({chosen})" if chosen else outcome, title))) + (

@@ -207,7 +207,8 @@ class Transcript:
 
     def _permission(self, resolved: PermissionResolved) -> Iterator[Finished]:
         request = self._requests.pop(resolved.request_id, None)
-        if resolved.by != "person" or resolved.request_id not in self._asked:
+        answered_here = resolved.by == "person" or resolved.outcome == "canceled"
+        if not answered_here or resolved.request_id not in self._asked:
             yield Finished("activity", (cards.permission_result(resolved, request, self._signs),))
 
     def _turn(

@@ -1,0 +1,142 @@
+"""Whatever is killed, at whatever moment: what was shown is in the log, nothing survives, and it goes on.
+
+The moments are random, from seeds that are printed, so that a failure can be had again.
+"""
+
+import random
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from portico.domain.ids import SessionId
+from portico.doors.ndjson import NdjsonStream
+from tests.support.killing import Moment, choose, measure, watch_until
+from tests.support.processes import agents, survivors
+from tests.support.program import Portico, Ran, Running, agent_command
+from tests.support.stream import Stream
+from tests.support.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX"),
+    pytest.mark.timeout(300),
+]
+
+PHASES = ("starting", "beginning", "streaming", "ending")
+PROMPT = "stream 60 40 2"
+ENDLESS = "stream 60 40 2\nhang"
+KILLS = 20
+
+
+class Scene:
+    """A folder of its own and one turn in it. The scenes of a test share a store."""
+
+    def __init__(self, portico: Portico, folder: Path, prompt: str, *, remembers: bool) -> None:
+        folder.mkdir()
+        agent = agent_command(state=folder.parent / "agent") if remembers else agent_command()
+        self._portico = portico
+        self._folder = folder
+        *self._words, self._prompt = portico.turn(prompt, "--agent-command", agent)
+
+    def start(self) -> Running:
+        return self._portico.start(*self._words, self._prompt, cwd=self._folder)
+
+    async def check_aftermath(self, ended: Ran) -> None:
+        """Nothing runs any more, the log is whole, and what was shown is in it, word for word."""
+        assert survivors(self._portico.mark) == []
+        stream = Stream(ended.out)
+        async with self._portico.store() as store:
+            assert await store.verify() == []
+            if stream.lines:
+                events = await store.read(SessionId(stream.session_id), after_seq=0, limit=100_000)
+                door = NdjsonStream()
+                recorded = [door.line(event) for event in events]
+                shown = ended.out.splitlines(keepends=True)[: len(stream.lines)]
+                assert recorded[: len(shown)] == shown
+
+    async def go_on(self) -> None:
+        """`--continue` takes the session up again, if there was one."""
+        async with self._portico.store() as store:
+            found = await store.summaries(workspace=str(self._folder.resolve()), limit=2)
+        ran = self._portico.run(*self._words, "--continue", "say on", cwd=self._folder)
+        if not found:
+            assert ran.code == 5
+            return
+        assert (ran.code, ran.stream.session_id) == (0, found[0].session_id)
+        assert ran.stream.answer.endswith("on")
+
+
+def kill_agent(portico: Portico) -> None:
+    """Kill the agent, as soon as there is one."""
+    wait_until(lambda: bool(agents(portico.mark)), "the agent's start")
+    for agent in agents(portico.mark):
+        kill(agent)
+
+
+def kill(process: psutil.Process) -> None:
+    try:
+        process.kill()
+    except psutil.NoSuchProcess:
+        return
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_a_host_that_is_killed_loses_nothing(portico: Portico, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(f"host {seed}")
+    pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
+    killed = tried = 0
+    while killed < KILLS:
+        moment = choose(chance, PHASES[killed % len(PHASES)], pace)
+        print(f"seed {seed}, kill {killed}, {moment}")
+        scene = Scene(portico, tmp_path / str(tried), PROMPT, remembers=tried % 2 == 0)
+        running = scene.start()
+        killed += watch_until(running, moment)
+        running.process.kill()
+        await scene.check_aftermath(running.end())
+        await scene.go_on()
+        tried += 1
+        assert tried < 3 * KILLS, "the turn is too short to be hit"
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_an_agent_that_is_killed_interrupts_the_turn(
+    portico: Portico, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(f"agent {seed}")
+    pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
+    for number in range(KILLS):
+        moment = choose(chance, PHASES[1 + number % 2], pace)
+        print(f"seed {seed}, kill {number}, {moment}")
+        scene = Scene(portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
+        running = scene.start()
+        watch_until(running, moment)
+        kill_agent(portico)
+        ended = running.end()
+        assert (ended.code, ended.stream.error["code"]) == (2, "AGENT_CRASHED")
+        assert "SIGKILL" in ended.stream.error["message"]
+        assert ended.stream.result["state"] == "interrupted"
+        await scene.check_aftermath(ended)
+        await scene.go_on()
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_a_host_and_an_agent_that_are_killed_together_lose_nothing(
+    portico: Portico, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(f"both {seed}")
+    pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
+    for number in range(KILLS):
+        moment = choose(chance, PHASES[1 + number % 2], pace)
+        agent_first = chance.random() < 0.5
+        print(f"seed {seed}, kill {number}, {moment}, agent first: {agent_first}")
+        scene = Scene(portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
+        running = scene.start()
+        watch_until(running, moment)
+        if agent_first:
+            kill_agent(portico)
+        running.process.kill()
+        for agent in agents(portico.mark):
+            kill(agent)
+        await scene.check_aftermath(running.end())
+        await scene.go_on()

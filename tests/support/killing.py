@@ -1,0 +1,81 @@
+"""Kills a program at a chosen moment: so many bytes after its first word, so long after its start."""
+
+import os
+import random
+import select
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from tests.support.program import Running
+
+
+class Moment(msgspec.Struct, frozen=True):
+    """After so many bytes of output, or once its output says so, and then after some more seconds."""
+
+    phase: str
+    bytes_read: int = 0
+    words: bytes = b""
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        when = f"after {self.words.decode()}" if self.words else f"after {self.bytes_read} bytes"
+        return f"{self.phase}: {when} and {self.seconds * 1e6:.0f} µs"
+
+
+class Pace(msgspec.Struct, frozen=True):
+    """How long a whole turn takes on this machine, and how much it prints."""
+
+    first_byte: float
+    last_byte: float
+    size: int
+
+
+def choose(chance: random.Random, phase: str, pace: Pace) -> Moment:
+    """A moment of a phase. They overlap: nobody knows how fast the machine is just then."""
+    match phase:
+        case "starting":
+            return Moment(phase, seconds=chance.uniform(0, 1.1 * pace.first_byte))
+        case "beginning":
+            return Moment(phase, bytes_read=1, seconds=chance.uniform(0, 0.5 * pace.last_byte))
+        case "streaming":
+            count = chance.randint(1, max(1, int(0.6 * pace.size)))
+            return Moment(phase, bytes_read=count, seconds=chance.uniform(0, 0.02))
+        case _:
+            words = chance.choice([b'"type":"result"', b'"type":"done"', b"00055:"])
+            return Moment(phase, words=words, seconds=chance.choice([0.0, chance.uniform(0, 0.004)]))
+
+
+def watch_until(running: Running, moment: Moment) -> bool:
+    """Read its output until the moment has come. False if it ended before."""
+    assert running.process.stdout is not None
+    descriptor = running.process.stdout.fileno()
+    ended = False
+    while not ended and (len(running.seen) < moment.bytes_read or moment.words not in running.seen):
+        ended = not _read(running, descriptor, None)
+    until = time.monotonic() + moment.seconds
+    while not ended and (left := until - time.monotonic()) > 0:
+        ended = not _read(running, descriptor, left)
+    return not ended and running.process.poll() is None
+
+
+def measure(start: Callable[[], Running]) -> Pace:
+    """Let a turn run to its end."""
+    begun = time.monotonic()
+    running = start()
+    watch_until(running, Moment("first", bytes_read=1))
+    first = time.monotonic() - begun
+    watch_until(running, Moment("last", words=b'"type":"done"'))
+    last = time.monotonic() - begun
+    assert running.end().code == 0
+    return Pace(first, last - first, len(running.seen))
+
+
+def _read(running: Running, descriptor: int, seconds: float | None) -> bool:
+    """Take what is there, or wait for it. False at the end of the output."""
+    if not select.select([descriptor], [], [], seconds)[0]:
+        return True
+    chunk = os.read(descriptor, 65536)
+    running.seen += chunk
+    return bool(chunk)
