@@ -5,6 +5,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ def measure() -> Section:
 def _parts(commands: list[dict[str, float]]) -> Iterator[Line]:
     before = Samples((0.0,) * len(commands))
     for step, what in STEPS.items():
-        now = sample(commands, lambda reached, step=step: reached[step])
+        now = sample(commands, itemgetter(step))
         yield Line(what=f"  {what}", samples=now.since(before), unit="seconds")
         before = now
 

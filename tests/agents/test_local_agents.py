@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from portico.agents.processes import STDERR_TAIL_BYTES, LocalAgent, LocalAgents
+from portico.agents.processes import STDERR_TAIL_BYTES, LocalAgents
 from portico.agents.registry import AgentRegistry
 from portico.domain.errors import AgentNotFound, ErrorCode
-from portico.sessions.ports import Agents, AgentSpec
+from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 from tests.rpc.process_tree import marked, members, new_mark, script, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the agents here are shell scripts")
 
 DEADLINE = 20
-Launch = Callable[..., Awaitable[LocalAgent]]
+Launch = Callable[..., Awaitable[AgentProcess]]
 
 
 @pytest.fixture
@@ -27,10 +27,10 @@ def mark() -> str:
 
 @pytest.fixture
 async def launch(tmp_path: Path, mark: str) -> AsyncIterator[Launch]:
-    agents = LocalAgents(marked(os.environ, mark))
-    launched: list[LocalAgent] = []
+    agents: Agents = LocalAgents(marked(os.environ, mark))
+    launched: list[AgentProcess] = []
 
-    async def start(*command: str, **fields: object) -> LocalAgent:
+    async def start(*command: str, **fields: object) -> AgentProcess:
         spec = AgentSpec(name="tester", command=command, **fields)  # type: ignore[arg-type]
         agent = await agents.launch(spec, tmp_path)
         launched.append(agent)
@@ -42,12 +42,7 @@ async def launch(tmp_path: Path, mark: str) -> AsyncIterator[Launch]:
         await agent.stop(grace=0)
 
 
-def test_local_agents_are_what_the_session_service_asks_for() -> None:
-    agents: Agents = LocalAgents({})
-    assert agents
-
-
-async def read_all(agent: LocalAgent) -> bytes:
+async def read_all(agent: AgentProcess) -> bytes:
     data = b""
     while chunk := await agent.stream.read():
         data += chunk
@@ -144,12 +139,12 @@ async def test_an_agent_that_is_not_executable_comes_with_the_remedy(launch: Lau
 @pytest.mark.parametrize(
     ("make", "reason"),
     [
-        (lambda path: path.mkdir(), "is a folder"),
+        (Path.mkdir, "is a folder"),
         (
             lambda path: script(path.parent, path.name, "#!/nowhere/node\n"),
             "asks for the interpreter /nowhere/node",
         ),
-        (lambda path: None, "does not exist"),
+        (Path.exists, "does not exist"),
     ],
     ids=["a folder", "a bad interpreter", "nothing"],
 )

@@ -46,6 +46,7 @@ class Scene:
         """Nothing runs any more, the log is whole, and what was shown is in it, word for word."""
         assert survivors(self._portico.mark) == []
         stream = Stream(ended.out)
+        print("    last shown:", " ".join(stream.types[-1:]) or "nothing")
         async with self._portico.store() as store:
             assert await store.verify() == []
             if stream.lines:

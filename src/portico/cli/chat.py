@@ -10,16 +10,16 @@ from portico import __version__
 from portico.cli.answering import Answerer, person_is_there
 from portico.cli.arguments import Arguments
 from portico.cli.choosing import Chosen, add_session_flags, choose_session
-from portico.cli.exec import asker
 from portico.cli.following import follow_turn
 from portico.cli.host import Host, open_host
+from portico.cli.showing import shown_to_person
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import Event
 from portico.doors.terminal.banner import Welcome, print_welcome
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.prompting import ChatInput, open_chat_input
-from portico.doors.terminal.renderers import keep_ticking, make_renderer
+from portico.doors.terminal.renderers import PromptEcho
 from portico.sessions.deadlines import put_down
 from portico.sessions.turn import Prompt
 
@@ -121,30 +121,20 @@ class Chat:
 
     async def _turn(self, words: str) -> None:
         self.empty = False
-        renderer = make_renderer(
-            sys.stdout,
-            sys.stderr,
-            term=self._environ.get("TERM", ""),
-            workspace=str(self._chosen.workspace),
-            prompts="typed" if person_is_there() else "shown",
-        )
+        workspace = str(self._chosen.workspace)
+        prompts: PromptEcho = "typed" if person_is_there() else "shown"
+        async with shown_to_person(self._environ, workspace, prompts=prompts) as (renderer, ask):
 
-        async def show(event: Event) -> None:
-            self._status = self._status.after(event)
-            renderer.render(event)
+            async def show(event: Event) -> None:
+                self._status = self._status.after(event)
+                renderer.render(event)
 
-        ask = asker(renderer) if person_is_there() else None
-        ticking = asyncio.create_task(keep_ticking(renderer), name="ticking")
-        try:
             self._seen = await follow_turn(
                 self._host.service,
                 self._chosen.session_id,
                 Prompt(text=words, model=self._model),
                 after_seq=self._seen,
                 show=show,
-                answer=Answerer(self._chosen.policy, str(self._chosen.workspace), ask),
+                answer=Answerer(self._chosen.policy, workspace, ask),
                 wait_for_tree=self._wait,
             )
-        finally:
-            await put_down(ticking)
-            renderer.finish()

@@ -8,18 +8,17 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from portico.cli.answering import Answerer, Ask, person_is_there
+from portico.cli.answering import Answerer, Ask
 from portico.cli.arguments import Arguments, seconds
 from portico.cli.choosing import Chosen, add_session_flags, choose_session
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
+from portico.cli.showing import shown_to_person
 from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
-from portico.domain.events import Event, PermissionRequested
+from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
 from portico.doors.outcome import Outcome
-from portico.doors.terminal.renderers import Renderer, keep_ticking, make_renderer
-from portico.sessions.deadlines import put_down
 from portico.sessions.service import SessionService
 from portico.sessions.turn import Prompt
 
@@ -115,21 +114,13 @@ async def _show(
     environ: Mapping[str, str],
 ) -> int:
     outcome = Outcome()
-    renderer = make_renderer(
-        sys.stdout, sys.stderr, term=environ.get("TERM", ""), workspace=str(chosen.workspace)
-    )
+    async with shown_to_person(environ, str(chosen.workspace), prompts="hidden") as (renderer, ask):
 
-    async def show(event: Event) -> None:
-        outcome.take(event.payload)
-        renderer.render(event)
+        async def show(event: Event) -> None:
+            outcome.take(event.payload)
+            renderer.render(event)
 
-    ask = asker(renderer) if person_is_there() else None
-    ticking = asyncio.create_task(keep_ticking(renderer), name="ticking")
-    try:
         await _follow(service, chosen, prompt, flags, show, ask)
-    finally:
-        await put_down(ticking)
-        renderer.finish()
     if outcome.unanswered:
         _explain_unanswered(outcome)
     return int(outcome.exit_code)
@@ -152,20 +143,6 @@ async def _follow(
         answer=Answerer(chosen.policy, str(chosen.workspace), ask),
         wait_for_tree=flags.wait,
     )
-
-
-def asker(renderer: Renderer) -> Ask:
-    """Asks the person at the terminal, one question at a time."""
-    from portico.doors.terminal.asking import ask_person
-
-    turn_to_ask = asyncio.Lock()
-
-    async def ask(request: PermissionRequested) -> str | None:
-        async with turn_to_ask:
-            with renderer.question(request):
-                return await ask_person(request)
-
-    return ask
 
 
 def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:

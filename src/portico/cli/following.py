@@ -5,12 +5,13 @@ The first Ctrl-C stops the turn, the second ends the agent at once.
 
 import asyncio
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from types import TracebackType
+from typing import Self
 
 from portico.domain.errors import InvalidInput
-from portico.domain.events import Event, PermissionRequested, PromptSubmitted
+from portico.domain.events import Event, PermissionRequested, PermissionResolved, PromptSubmitted
 from portico.domain.ids import SessionId
 from portico.sessions.deadlines import put_down
 from portico.sessions.permissions import Decision
@@ -65,7 +66,7 @@ async def _show_turn(
     service: SessionService, session_id: SessionId, *, after_seq: int, show: Show, answer: Answer
 ) -> int:
     held: list[Event] | None = []
-    async with _questions() as ask:
+    async with _Questions(service, session_id, answer) as questions:
         async for event in service.watch(session_id, after_seq=after_seq):
             if held is not None:
                 held.append(event)
@@ -74,24 +75,49 @@ async def _show_turn(
             for one in held or [event]:
                 await show(one)
             held = None
-            if isinstance(event.payload, PermissionRequested):
-                ask(_answered(service, session_id, event.payload, answer))
+            match event.payload:
+                case PermissionRequested():
+                    questions.ask(event.payload)
+                case PermissionResolved(request_id=request_id):
+                    questions.take_back(request_id)
+                case _:
+                    pass
             if ends_turn(event):
                 return event.seq
     return after_seq
 
 
-@asynccontextmanager
-async def _questions() -> AsyncIterator[Callable[[Coroutine[Any, Any, None]], None]]:
-    """Asks questions side by side. At the end, those that nobody has answered are taken back."""
-    asked: list[asyncio.Task[None]] = []
-    try:
-        async with asyncio.TaskGroup() as group:
-            yield lambda question: asked.append(group.create_task(question, name="a question"))
-            for question in asked:
-                question.cancel()
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from None
+class _Questions:
+    """Asks questions side by side. One that is settled elsewhere, or left at the end, is taken back."""
+
+    def __init__(self, service: SessionService, session_id: SessionId, answer: Answer) -> None:
+        self._service = service
+        self._session_id = session_id
+        self._answer = answer
+        self._asked: dict[str, asyncio.Task[None]] = {}
+        self._group = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for question in self._asked.values():
+            question.cancel()
+        try:
+            await self._group.__aexit__(kind, error, trace)
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    def ask(self, request: PermissionRequested) -> None:
+        question = _answered(self._service, self._session_id, request, self._answer)
+        self._asked[request.request_id] = self._group.create_task(question, name="a question")
+
+    def take_back(self, request_id: str) -> None:
+        if (question := self._asked.pop(request_id, None)) is not None:
+            question.cancel()
 
 
 async def _answered(

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 
 from portico import __version__
@@ -62,10 +63,12 @@ def client_tap(environ: Mapping[str, str]) -> Callable[[str], Tap] | None:
     if not folder:
         return None
 
+    numbers = count(1)
+
     def tap(agent: str) -> Tap:
-        name = "".join(letter if letter.isalnum() else "-" for letter in agent)
+        name = "".join(letter if letter.isalnum() else "-" for letter in agent) + f"-{next(numbers)}"
         path = Path(folder) / f"{os.getpid()}-client-{name}.ndjson"
-        return FileTap(path, connection=agent, role="client", environ=environ)
+        return FileTap(path, connection=name, role="client", environ=environ)
 
     return tap
 
