@@ -56,6 +56,12 @@ async def test_arguments_go_to_the_runner(client: Client, pytest_project: Path) 
     assert client.calls[0].title == ".venv/bin/pytest -k 'good or better' tests/test_it.py"
 
 
+async def test_no_matching_test_is_neither_passed_nor_failed(client: Client, pytest_project: Path) -> None:
+    session = await client.open(pytest_project)
+    await client.prompt(session, "/test -k nothing")
+    assert client.text == "**No tests ran**: `.venv/bin/pytest -k nothing` found none (exit code 5)."
+
+
 async def test_refused_tests_do_not_run(client: Client, pytest_project: Path) -> None:
     client.answer = reject
     session = await client.open(pytest_project)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from tests.porter.client import Client, allow_for_session, reject
+from portico.rpc.messages import ConnectionLost
+from tests.porter.client import Client, allow_for_session, connected, reject
 
 
 async def test_a_command_runs_in_a_terminal_inside_the_tool_call(client: Client, folder: Path) -> None:
@@ -54,6 +55,16 @@ async def test_allowing_for_the_session_covers_that_very_command_only(client: Cl
     assert len(client.questions) == 1
     assert client.questions[0].options[1].name == "Allow `true` for this session"
     await client.prompt(session, "/run true; true")
+    assert len(client.questions) == 2
+
+
+async def test_what_was_allowed_does_not_cover_a_command_that_only_looks_like_it(
+    client: Client, folder: Path
+) -> None:
+    client.answer = allow_for_session
+    session = await client.open(folder)
+    await client.prompt(session, "/run echo a touch made")
+    assert await client.prompt(session, "/run echo a\ntouch made") == "end_turn"
     assert len(client.questions) == 2
 
 
@@ -111,14 +122,12 @@ async def test_a_prompt_request_that_is_cancelled_stops_the_command(client: Clie
 
 
 async def test_the_end_of_the_connection_is_the_end_of_the_turn(state: Path, folder: Path) -> None:
-    from tests.porter.client import connected
-
     async with connected(state) as client:
         session = await client.open(folder)
         client.hold_questions.clear()
         prompting = asyncio.ensure_future(client.prompt(session, "/run true"))
         await client.until(lambda: bool(client.questions))
-    with pytest.raises(Exception, match="gone"):
+    with pytest.raises(ConnectionLost):
         await prompting
 
 

@@ -12,6 +12,7 @@ from msgspec import Raw
 from portico.rpc.connection import Connection, Reply
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
 from portico.rpc.streams import MemoryStream, memory_pair
+from tests.support.waiting import until
 
 
 class Recorder:
@@ -153,8 +154,7 @@ async def test_a_handler_that_is_not_ready_holds_the_peer_back() -> None:
     async with wire() as peer:
         gate = peer.handler.gate = asyncio.Event()
         peer.send(note(1))
-        while not peer.handler.seen:
-            await asyncio.sleep(0)
+        await until(lambda: peer.handler.seen)
         peer.send(*(note(number) for number in range(20_000)))
         held = asyncio.create_task(peer.far.drain())
         for _ in range(20):
@@ -217,8 +217,7 @@ async def test_a_second_request_with_an_id_that_is_in_use_is_passed_over() -> No
             '{"jsonrpc":"2.0","id":5,"method":"second","params":{}}',
             note(1),
         )
-        while len(peer.handler.seen) < 2:
-            await asyncio.sleep(0)
+        await until(lambda: len(peer.handler.seen) == 2)
         release.set()
         assert (await peer.receive())["result"] == "first"
     assert peer.handler.seen == ["fault duplicate_id", "note 1"]

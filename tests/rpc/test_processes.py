@@ -10,6 +10,7 @@ from typing import Any
 import psutil
 import pytest
 
+from portico.rpc import processes
 from portico.rpc.descendants import Descendant, group_lives
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
@@ -63,6 +64,23 @@ async def start(tmp_path: Path) -> AsyncIterator[Spawner]:
 async def line(group: ProcessGroup) -> str:
     async with asyncio.timeout(DEADLINE):
         return (await group.stdout.readline()).decode().strip()
+
+
+@pytest.mark.parametrize("attempt", range(20))
+async def test_a_program_started_on_a_lifeline_that_is_cut_already_does_not_live(
+    start: Spawner, monkeypatch: pytest.MonkeyPatch, attempt: int
+) -> None:
+    class CutLifeline(processes._Lifeline):
+        def __init__(self) -> None:
+            super().__init__()
+            self.cut()
+
+    monkeypatch.setattr(processes, "_Lifeline", CutLifeline)
+    groups = [await start.shell("sleep 1000 & (sleep 1000; true) & wait") for _ in range(3)]
+    async with asyncio.timeout(DEADLINE):
+        for group in groups:
+            assert await group.wait() == "signal SIGKILL"
+    assert await start.nobody_is_left()
 
 
 @pytest.mark.parametrize(

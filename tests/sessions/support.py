@@ -59,7 +59,7 @@ class FakeAgent:
                 "session/prompt": self._prompt,
                 "session/set_config_option": self._set_option,
             },
-            on_cancel=lambda session_id: self.canceled.set(),
+            on_cancel=lambda _: self.canceled.set(),
         )
         await self.end.run()
 

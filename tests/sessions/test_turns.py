@@ -25,6 +25,7 @@ from portico.rpc.messages import RpcError
 from portico.sessions.permissions import Decision
 from portico.sessions.turn import Prompt
 from tests.sessions.support import SPEC, FakeAgent, kinds, states, text, world
+from tests.support.waiting import until
 
 
 async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:
@@ -565,8 +566,7 @@ class TestTheLog:
             watching = asyncio.create_task(
                 host.until(lambda payload: isinstance(payload, PromptSubmitted)), name="watching"
             )
-            while not stored:
-                await asyncio.sleep(0)
+            await until(lambda: stored)
             assert not watching.done()
             assert host.agents.launched == []
             release.set()
@@ -683,8 +683,7 @@ class TestOneWriter:
             host.service.stop(host.session_id)
             await first
             await host.clock.advance(1)
-            while not host.service.stop(second):
-                await asyncio.sleep(0)
+            await until(lambda: host.service.stop(second))
             await waiting
 
     async def test_turns_of_a_dead_host_are_interrupted_and_others_left_alone(self, tmp_path: Path) -> None:

@@ -22,6 +22,8 @@ def run(arguments: Sequence[str]) -> int:
     state = _state(arguments)
     if state is None:
         return 0
+    if sys.stdin.isatty():
+        print("Porter speaks ACP here and waits for a client. To talk to it: portico chat", file=sys.stderr)
     try:
         asyncio.run(_serve(state))
     except KeyboardInterrupt:

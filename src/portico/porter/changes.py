@@ -25,7 +25,10 @@ async def change(turn: Turn, path: Path, before: str | None, after: str, *, comm
     )
     async with turn.tool(work) as call:
         await turn.permit(
-            call, covers=f"every `/{command}`", otherwise=f"{code(shown)} was not written; it is as it was."
+            call,
+            command,
+            covers=f"every `/{command}`",
+            otherwise=f"{code(shown)} was not written; it is as it was.",
         )
         if await turn.files.read_if_there(path) != before:
             raise InvalidInput(

@@ -99,8 +99,16 @@ def _commands(query: Query, place: Path) -> Iterator[tuple[str, ...]]:
     )
     git_kind = "--perl-regexp" if query.is_regex else "--fixed-strings"
     yield (
-        *("git", "--literal-pathspecs", "-c", "core.fsmonitor=false", "grep", "--untracked", "--no-color"),
-        *("-n", "-z", "-I", git_kind, *case, *word, "-e", query.text, "--", name),
+        *(
+            "git",
+            "--literal-pathspecs",
+            "-c",
+            "core.fsmonitor=false",
+            "grep",
+            "--untracked",
+            "--no-recurse-submodules",
+        ),
+        *("--no-color", "-n", "-z", "-I", git_kind, *case, *word, "-e", query.text, "--", name),
     )
     # -P: a folder that is only being searched must not be imported from.
     yield (sys.executable, "-P", "-m", "portico.porter.grep", query.as_python(), str(place))

@@ -137,6 +137,7 @@ class LocalTerminals:
         finally:
             following.cancel()
             await group.stop(_GRACE)
+            await asyncio.gather(following, return_exceptions=True)
         return Ended(group.exit_code, group.signal, output.decode(errors="replace"))
 
     async def _follow(self, group: ProcessGroup, output: bytearray, show: Show) -> None:

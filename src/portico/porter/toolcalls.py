@@ -100,7 +100,6 @@ class ToolCall:
         end = schema.ToolCallProgress(
             tool_call_id=self.id, status=self._status, content=self._content or None
         )
-        self._tell(end)
         # A terminal dies with its client; what it showed is kept as text.
         kept: list[schema.ToolCallContent] = [
             part for part in self._content if not isinstance(part, schema.Terminal)
@@ -108,6 +107,7 @@ class ToolCall:
         if self._kept_output is not None and self._kept_output not in kept:
             kept.append(self._kept_output)
         self._keep(msgspec.structs.replace(end, content=kept or None))
+        self._tell(end)
 
     def _both(self, update: schema.SessionUpdate) -> None:
         self._keep(update)

@@ -72,12 +72,13 @@ class Turn:
         """A tool call; use it as an asynchronous context."""
         return ToolCall(self._conversation.next_call_id(), work, self._tell, self._keep)
 
-    async def permit(self, call: ToolCall, *, covers: str, otherwise: str) -> None:
+    async def permit(self, call: ToolCall, scope: str, *, covers: str, otherwise: str) -> None:
         """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
 
-        `covers` names what the person allows by allowing it for the whole session.
+        Allowing it for the whole session allows every later call of the same kind and scope, which is
+        what `covers` says in words.
         """
-        grant = (call.work.kind, covers)
+        grant = (call.work.kind, scope)
         if grant not in self._conversation.granted:
             chosen = await self._ask(call, covers)
             if chosen == _ALLOW_ALWAYS:
@@ -93,7 +94,7 @@ class Turn:
         """
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
-            await self.permit(call, covers=code(line), otherwise=otherwise)
+            await self.permit(call, line, covers=code(line), otherwise=otherwise)
             ended = await self._conversation.terminals.run(command, self.workspace.root, call.show)
             call.ran(ended)
         return ended

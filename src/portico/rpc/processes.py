@@ -25,7 +25,8 @@ _LAST_BYTES_SECONDS = 0.25
 
 # The watcher ignores what the group may be sent, from before the program starts. Its parent ends at
 # once, so the program has no child that it does not know. `/dev/fd` is there because dash redirects
-# single digits only. Where the kernel lists children, those that left the group are killed as well.
+# single digits only. Where the kernel lists children, those that left the group are killed as well,
+# while the program stands still and cannot start others.
 _GUARDED = r"""
 (
   trap '' HUP INT QUIT ALRM TERM USR1 USR2 TSTP TTIN TTOU
@@ -36,9 +37,16 @@ _GUARDED = r"""
         for file in /proc/"$1"/task/*/children; do
           children=
           read -r children <"$file"
-          for child in $children; do strays="$strays $child"; collect "$child"; done
+          for child in $children; do
+            facts=
+            read -r facts </proc/"$child"/stat
+            set -- ${facts##*) }
+            [ "${3:-$$}" = $$ ] || strays="$strays $child"
+            collect "$child"
+          done
         done
       }
+      kill -STOP $$
       collect $$
       kill -KILL $strays
       kill -KILL 0
@@ -203,7 +211,7 @@ class ProcessGroup:
         pause = 0.001
         while loop.time() < deadline:
             alive = group_exists(self.pid)
-            if alive and pause > 0.01:
+            if alive and pause > 0.003:
                 alive = await asyncio.to_thread(group_lives, self.pid)
             if not alive and not any(stray.is_alive() for stray in strays):
                 return

@@ -15,6 +15,7 @@ from portico.porter.terminals import Ended
 from portico.porter.turn import Turn
 
 _MAX_NAMED = 10
+_PYTEST_FOUND_NONE = 5
 
 
 async def run(turn: Turn, argument: str) -> None:
@@ -52,6 +53,8 @@ def _chosen(runners: Runners, words: list[str]) -> Tool:
 
 def _summary(runner: Tool, ended: Ended) -> str:
     result = read_result(ended.plain_output())
+    if runner.name == "pytest" and ended.exit_code == _PYTEST_FOUND_NONE:
+        return f"**No tests ran**: {code(str(runner))} found none (exit code {ended.exit_code})."
     verdict = "**Tests passed**" if ended.succeeded else "**Tests failed**"
     if not result.is_known:
         return f"{verdict}: {code(str(runner))} ended with {ended}."
