@@ -10,9 +10,10 @@ import pytest
 from msgspec import Raw
 
 from portico.rpc.connection import Connection, Reply
+from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
 from portico.rpc.streams import MemoryStream, memory_pair
-from tests.support.waiting import until
+from tests.support.looping import until
 
 
 class Recorder:
@@ -67,10 +68,10 @@ class Wire:
 
 
 @asynccontextmanager
-async def wire(**options: int) -> AsyncIterator[Wire]:
+async def wire(max_line: int = 1_000_000) -> AsyncIterator[Wire]:
     near, far = memory_pair()
     handler = Recorder()
-    connection = Connection(near, handler, name="peer", **options)
+    connection = Connection(near, handler, name="peer", max_line=max_line)
     running = asyncio.create_task(connection.run())
     try:
         yield Wire(connection, handler, far)
@@ -114,7 +115,7 @@ async def test_a_handler_that_waits_for_the_peer_does_not_block_the_reader() -> 
         peer.send('{"jsonrpc":"2.0","id":"a","method":"there","params":{}}')
         back = await peer.receive()
         assert back["method"] == "back"
-        peer.send(note(1), '{"jsonrpc":"2.0","id":%d,"result":7}' % back["id"])
+        peer.send(note(1), f'{{"jsonrpc":"2.0","id":{back["id"]},"result":7}}')
         assert await peer.receive() == {"jsonrpc": "2.0", "id": "a", "result": 7}
     assert peer.handler.seen == ["note 1"]
 
@@ -193,7 +194,7 @@ async def test_what_is_malformed_is_passed_over_and_the_connection_goes_on(
 
 
 async def test_a_line_of_fifty_megabytes_is_passed_over_without_being_kept() -> None:
-    async with wire() as peer:
+    async with wire(max_line=MAX_LINE) as peer:
         piece = b"x" * 1_000_000
         for _ in range(50):
             peer.far.write(piece)

@@ -25,7 +25,7 @@ from portico.rpc.messages import RpcError
 from portico.sessions.permissions import Decision
 from portico.sessions.turn import Prompt
 from tests.sessions.support import SPEC, FakeAgent, kinds, states, text, world
-from tests.support.waiting import until
+from tests.support.looping import until
 
 
 async def echo(agent: FakeAgent, request: acp.PromptRequest) -> None:

@@ -1,13 +1,19 @@
-"""Waiting in a test for something that has no event of its own, with a deadline."""
+"""Waiting for what another process does, with an end."""
 
-import asyncio
+import time
 from collections.abc import Callable
+from pathlib import Path
 
-DEADLINE = 10.0
+LOOK_AGAIN = 0.005
 
 
-async def until(condition: Callable[[], object]) -> None:
-    """Let the loop go round until the condition holds."""
-    async with asyncio.timeout(DEADLINE):
-        while not condition():  # noqa: ASYNC110 - nothing here could set an event
-            await asyncio.sleep(0)
+def wait_until(happened: Callable[[], bool], what: str, *, seconds: float = 30) -> None:
+    """Look until something has happened. Processes of others give no other sign."""
+    deadline = time.monotonic() + seconds
+    while not happened():
+        assert time.monotonic() < deadline, f"{what} did not happen within {seconds:g} s"
+        time.sleep(LOOK_AGAIN)
+
+
+def wait_for_file(path: Path) -> None:
+    wait_until(path.exists, f"{path.name}")

@@ -46,12 +46,13 @@ class FileTap:
 
 def hide_secrets(environ: Mapping[str, str]) -> Callable[[bytes], bytes]:
     """A function that replaces every secret value of an environment."""
-    values = {
-        re.escape(value.encode())
+    secrets = {
+        value.encode()
         for name, value in environ.items()
         if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
     }
-    if not values:
+    if not secrets:
         return lambda data: data
-    pattern = re.compile(b"|".join(sorted(values, key=len, reverse=True)))
+    longest_first = sorted(secrets, key=lambda secret: (-len(secret), secret))
+    pattern = re.compile(b"|".join(re.escape(secret) for secret in longest_first))
     return lambda data: pattern.sub(_HIDDEN, data)
