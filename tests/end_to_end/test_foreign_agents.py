@@ -15,7 +15,7 @@ PEERS = Path(__file__).parents[1] / "peers"
 NOTES = "hello world\r\nsecond line ✓\nthird"
 ANSWER = "Hello, Wörld 🏛\r\nline 2: second line ✓\n"
 PERMITTED = f"{ANSWER}exit 3, truncated false: one\ntwo héllo\n"
-REFUSED = f'{ANSWER}permission: {{"outcome":"selected","optionId":"no"}}'
+REFUSED = f"{ANSWER}permission: selected no"
 
 
 @pytest.fixture(params=["typescript", "python"])
@@ -120,16 +120,12 @@ def test_a_session_that_the_agent_forgot_is_told_again(
     assert any("summary" in notice for notice in stream.notices)
 
 
-def test_what_only_the_typescript_agent_sends_is_in_the_stream(
-    portico: Portico, request: pytest.FixtureRequest, peer: str
-) -> None:
-    if "agent.mjs" not in peer:
-        pytest.skip("the Python agent sends none of these")
+def test_commands_titles_usage_and_links_are_in_the_stream(portico: Portico, peer: str) -> None:
     stream = portico.exec("everything", "--agent-command", peer).stream
     assert stream.only("commands_updated")["commands"] == [
         {"name": "review", "description": "Reviews", "hint": "what"}
     ]
     assert stream.only("title_updated")["title"] == "A title of its own"
     assert stream.only("usage_updated") == {"used": 10, "size": 100}
-    linked = [delta["block"] for delta in stream.all("text_delta") if "block" in delta]
-    assert linked == [{"type": "resource_link", "name": "notes", "uri": "file:///notes.txt"}]
+    (link,) = [delta["block"] for delta in stream.all("text_delta") if "block" in delta]
+    assert (link["type"], link["name"], link["uri"]) == ("resource_link", "notes", "file:///notes.txt")

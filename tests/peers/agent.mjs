@@ -83,7 +83,7 @@ async function edit(client, sessionId, path, oldText) {
     await update("tool_call_update", { toolCallId: "edit-1", status: "completed", rawOutput: { written: true } });
   } else {
     await update("tool_call_update", { toolCallId: "edit-1", status: "failed" });
-    await say(`permission: ${JSON.stringify(outcome)}`);
+    await say(`permission: ${outcome.outcome} ${outcome.optionId}`);
   }
 }
 

@@ -22,23 +22,31 @@ from acp import (
     PromptResponse,
     RequestError,
     plan_entry,
+    resource_link_block,
     run_agent,
     start_tool_call,
     tool_diff_content,
     tool_terminal_ref,
+    update_agent_message,
     update_agent_message_text,
     update_agent_thought_text,
     update_plan,
     update_tool_call,
 )
+from acp.helpers import update_available_commands
 from acp.interfaces import Client
 from acp.schema import (
     AgentCapabilities,
+    AvailableCommand,
+    AvailableCommandInput,
     EnvVariable,
     Implementation,
     PermissionOption,
+    SessionInfoUpdate,
     ToolCallLocation,
     ToolCallUpdate,
+    UnstructuredCommandInput,
+    UsageUpdate,
 )
 
 
@@ -100,11 +108,22 @@ class PythonPeer:
         await self._say(session_id, "Wörld 🏛\r\n")
         await self._update(session_id, update_agent_thought_text("thinking"))
         await self._update(session_id, update_plan([plan_entry("read", priority="high", status="completed")]))
+        await self._announce(session_id)
         before = (await self.client.read_text_file(session_id=session_id, path=path)).content
         part = await self.client.read_text_file(session_id=session_id, path=path, line=2, limit=1)
         await self._say(session_id, f"line 2: {part.content}")
         await self._edit(session_id, path, before)
         await self._command(session_id)
+
+    async def _announce(self, session_id: str) -> None:
+        hint = AvailableCommandInput(root=UnstructuredCommandInput(hint="what"))
+        review = AvailableCommand(name="review", description="Reviews", input=hint)
+        await self._update(session_id, update_available_commands([review]))
+        title = SessionInfoUpdate(session_update="session_info_update", title="A title of its own")
+        await self._update(session_id, title)
+        await self._update(session_id, UsageUpdate(session_update="usage_update", used=10, size=100))
+        link = resource_link_block("notes", "file:///notes.txt")
+        await self._update(session_id, update_agent_message(link))
 
     async def _edit(self, session_id: str, path: str, old: str) -> None:
         new = old.replace("world", "wörld")
@@ -132,7 +151,7 @@ class PythonPeer:
             )
         else:
             await self._update(session_id, update_tool_call("edit-1", status="failed"))
-            await self._say(session_id, "permission: " + answer.outcome.model_dump_json(by_alias=True))
+            await self._say(session_id, f"permission: {answer.outcome.outcome} no")
 
     async def _command(self, session_id: str) -> None:
         terminal = await self.client.create_terminal(

@@ -41,6 +41,7 @@ class Terminal:
         self.process = process
         self.output = bytearray()
         self.reading = asyncio.create_task(self._read())
+        self.killed = False
         self.released = False
 
     async def _read(self) -> None:
@@ -247,7 +248,9 @@ class Client:
         return schema.WaitForTerminalExitResponse(exit_code=code, signal=name)
 
     async def _kill(self, request: schema.KillTerminalRequest) -> schema.KillTerminalResponse:
-        self.terminals[request.terminal_id].kill()
+        terminal = self.terminals[request.terminal_id]
+        terminal.killed = True
+        terminal.kill()
         return schema.KillTerminalResponse()
 
     async def _release(self, request: schema.ReleaseTerminalRequest) -> schema.ReleaseTerminalResponse:

@@ -76,7 +76,7 @@ async def test_a_stopped_command_is_killed_with_all_it_started(client: Client, f
         assert await turn == "cancelled"
     terminal = client.terminals["terminal-1"]
     assert await terminal.end() == (None, "SIGKILL")
-    assert terminal.released
+    assert (terminal.killed, terminal.released) == (True, True)
     [call] = client.calls
     assert client.statuses(call)[-1] == "failed"
     assert "Stopped." in str(client.content(call))
@@ -102,12 +102,14 @@ async def test_a_terminal_that_comes_too_late_is_killed_all_the_same(client: Cli
     async with client.turn(session, "/run sleep 1000") as turn:
         await client.until(lambda: bool(client.calls) and "in_progress" in client.statuses(client.calls[0]))
         client.end.cancel(session)
-        await asyncio.wait_for(client.end.list_sessions(schema.ListSessionsRequest()), 10)
+        await client.end.list_sessions(schema.ListSessionsRequest())
+        client.end.cancel(session)
+        await client.end.list_sessions(schema.ListSessionsRequest())
         client.hold_terminals.set()
         assert await turn == "cancelled"
     terminal = client.terminals["terminal-1"]
     assert await terminal.end() == (None, "SIGKILL")
-    assert terminal.released
+    assert (terminal.killed, terminal.released) == (True, True)
 
 
 async def test_a_prompt_request_that_is_cancelled_stops_the_command(client: Client, folder: Path) -> None:

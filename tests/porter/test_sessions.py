@@ -195,6 +195,8 @@ async def test_a_line_torn_by_a_kill_loses_only_itself(state: Path, folder: Path
         await middle.prompt(session, "/todo add second")
     async with connected(state) as after:
         await load(after, session, folder)
+        prompts = [chunk.content.text for chunk in after.updates(schema.UserMessageChunk)]
+        assert prompts == ["/todo add first", "/todo add second"]
         after.forget()
         await after.prompt(session, "/todo")
         assert "1. [ ] first\n2. [ ] second" in after.text

@@ -83,6 +83,17 @@ async def test_a_program_started_on_a_lifeline_that_is_cut_already_does_not_live
     assert await start.nobody_is_left()
 
 
+@pytest.mark.parametrize("steps", range(8))
+async def test_a_start_that_is_given_up_leaves_nothing_behind(start: Spawner, steps: int) -> None:
+    starting = asyncio.create_task(start.shell("sleep 1000 & sleep 1000"))
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    if starting.cancel():
+        with pytest.raises(asyncio.CancelledError):
+            await starting
+        assert await start.nobody_is_left()
+
+
 @pytest.mark.parametrize(
     ("text", "ending"),
     [("exit 0", "exit code 0"), ("exit 3", "exit code 3"), ("kill -KILL $$", "signal SIGKILL")],

@@ -38,6 +38,8 @@ class FakeAgent:
         self.prompts: list[acp.PromptRequest] = []
         self.methods: list[str] = []
         self.canceled = asyncio.Event()
+        self.talking_in = "a1"
+        self._sessions = 0
         self.on_new: Callable[[], Awaitable[None]] | None = None
         self.on_reopen: Callable[[str, str], Awaitable[None]] | None = None
         self.config_options: list[acp.SessionConfigOption] = []
@@ -47,7 +49,7 @@ class FakeAgent:
 
     async def __call__(self, stream: ByteStream) -> None:
         self.stream = stream
-        self.canceled = asyncio.Event()
+        self._sessions = 0
         self.end = AgentEnd(
             stream,
             name="host",
@@ -68,7 +70,7 @@ class FakeAgent:
 
     def update(self, update: acp.SessionUpdate) -> None:
         assert self.end is not None
-        self.end.update("a1", update)
+        self.end.update(self.talking_in, update)
 
     def write_raw(self, line: bytes) -> None:
         assert self.stream is not None
@@ -84,7 +86,8 @@ class FakeAgent:
         self.methods.append("session/new")
         if self.on_new is not None:
             await self.on_new()
-        return acp.NewSessionResponse(session_id="a1", config_options=self.config_options)
+        self._sessions += 1
+        return acp.NewSessionResponse(session_id=f"a{self._sessions}", config_options=self.config_options)
 
     async def _load(self, request: acp.LoadSessionRequest) -> acp.LoadSessionResponse:
         self.methods.append("session/load")
@@ -101,6 +104,8 @@ class FakeAgent:
     async def _prompt(self, request: acp.PromptRequest) -> acp.PromptResponse:
         self.methods.append("session/prompt")
         self.prompts.append(request)
+        self.talking_in = request.session_id
+        self.canceled = asyncio.Event()
         return await self.answer(self, request) or acp.PromptResponse(stop_reason="end_turn")
 
     async def _set_option(

@@ -197,7 +197,7 @@ def ran(code: int, out: bytes, err: bytes) -> Ran:
     """No command, whatever happened to it, shows its insides."""
     text = err.decode()
     for word in (b"Traceback", b"never retrieved", b"ResourceWarning"):
-        assert word not in out + err, text
+        assert word not in out + err, (out + err).decode()
     return Ran(code, out, text)
 
 

@@ -4,7 +4,7 @@ Updates of a session that is still being created are held until `session/new` is
 order; agents do send them early.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import msgspec
@@ -62,11 +62,15 @@ class ClientEnd(End):
     async def initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
         return await self.call("initialize", request, schema.InitializeResponse)
 
-    async def new_session(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
+    async def new_session(
+        self, request: schema.NewSessionRequest, opened: Callable[[str], None]
+    ) -> schema.NewSessionResponse:
+        """Open a session. `opened` hears its id before the first of its updates is passed on."""
         self._opening += 1
         try:
             response = await self.call("session/new", request, schema.NewSessionResponse)
             self._open.add(response.session_id)
+            opened(response.session_id)
         finally:
             self._opening -= 1
             self._release_held()
@@ -83,6 +87,7 @@ class ClientEnd(End):
 
     async def close_session(self, request: schema.CloseSessionRequest) -> None:
         await self.call("session/close", request, schema.CloseSessionResponse)
+        self._open.discard(request.session_id)
 
     async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
         return await self.call("session/prompt", request, schema.PromptResponse)

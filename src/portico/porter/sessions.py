@@ -99,7 +99,6 @@ class Sessions:
 
     async def delete(self, request: schema.DeleteSessionRequest) -> schema.DeleteSessionResponse:
         if (conversation := self._open.pop(request.session_id, None)) is not None:
-            conversation.transcript.abandon()
             await conversation.stop()
         await asyncio.to_thread(self._transcripts.delete, request.session_id)
         return schema.DeleteSessionResponse()

@@ -96,18 +96,12 @@ class Transcript:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._mended = False
-        self._abandoned = False
 
     def create(self, opened: Opened) -> None:
         self._append((opened,), os.O_CREAT | os.O_EXCL)
 
     def append(self, *entries: AnyEntry) -> None:
-        if not self._abandoned:
-            self._append(entries, 0)
-
-    def abandon(self) -> None:
-        """Nobody wants it any more: what still comes is not kept."""
-        self._abandoned = True
+        self._append(entries, 0)
 
     def read(self) -> list[AnyEntry]:
         """Every whole entry, in order."""

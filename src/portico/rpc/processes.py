@@ -226,7 +226,7 @@ async def spawn(
 
     It gets three pipes; when `merged`, no input, and both outputs as one.
     """
-    words = await asyncio.to_thread(_resolve, tuple(command), cwd, environ)
+    words = _resolve(tuple(command), cwd, environ)
     loop = asyncio.get_running_loop()
     lifeline = _Lifeline()
     options: dict[str, Any] = {"cwd": cwd, "env": dict(environ), "stdout": subprocess.PIPE}

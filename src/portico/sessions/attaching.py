@@ -10,7 +10,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.domain.events import AgentSession, AttachedBy
 from portico.rpc.messages import RpcError
-from portico.sessions.link import AgentLink
+from portico.sessions.link import AgentLink, Tenant
 
 
 class Attached(msgspec.Struct, frozen=True, kw_only=True):
@@ -27,9 +27,9 @@ class Attached(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, session=session)
 
 
-async def attach_new(link: AgentLink, workspace: Path) -> Attached:
+async def attach_new(link: AgentLink, tenant: Tenant, workspace: Path) -> Attached:
     request = acp.NewSessionRequest(cwd=str(workspace), mcp_servers=[])
-    response = await link.end.new_session(request)
+    response = await link.new_session(tenant, request)
     return Attached(
         session=AgentSession(agent_session_id=response.session_id, attached_by="new"),
         config_options=response.config_options or [],
@@ -37,7 +37,7 @@ async def attach_new(link: AgentLink, workspace: Path) -> Attached:
     )
 
 
-async def attach_again(link: AgentLink, workspace: Path, session_id: str) -> Attached | None:
+async def attach_again(link: AgentLink, tenant: Tenant, workspace: Path, session_id: str) -> Attached | None:
     """Continue the agent's own session, or None if it cannot."""
     capabilities = link.info.agent_capabilities
     session = capabilities.session_capabilities
@@ -45,7 +45,7 @@ async def attach_again(link: AgentLink, workspace: Path, session_id: str) -> Att
     if session.resume is not None:
         try:
             resume = acp.ResumeSessionRequest(session_id=session_id, cwd=str(workspace), mcp_servers=[])
-            resumed = await link.end.resume_session(resume)
+            resumed = await link.resume_session(tenant, resume)
             return Attached(
                 session=AgentSession(agent_session_id=session_id, attached_by="resume"),
                 config_options=resumed.config_options or [],
@@ -56,7 +56,7 @@ async def attach_again(link: AgentLink, workspace: Path, session_id: str) -> Att
     if capabilities.load_session:
         try:
             load = acp.LoadSessionRequest(session_id=session_id, cwd=str(workspace), mcp_servers=[])
-            loaded = await link.end.load_session(load)
+            loaded = await link.load_session(tenant, load)
             return Attached(
                 session=AgentSession(agent_session_id=session_id, attached_by="load"),
                 config_options=loaded.config_options or [],

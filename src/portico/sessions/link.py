@@ -1,15 +1,18 @@
-"""A live agent: its process, its end of the protocol, and what it said it can do.
+"""A live agent: its process, its end of the protocol, what it said it can do, and whose sessions it has.
 
-A link knows nothing of turns or logs. It tells its owner what the agent says, and says plainly
-how the agent was lost.
+A link knows nothing of turns or logs. It tells each session what the agent says about it, and
+says plainly how the agent was lost.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any, Protocol
+
+from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.acp.client import ClientEnd, Listener
+from portico.acp.client import ClientEnd
 from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
 from portico.domain.errors import (
     AgentCrashed,
@@ -20,28 +23,44 @@ from portico.domain.errors import (
     ErrorDetails,
     PorticoError,
 )
-from portico.rpc.messages import ConnectionLost, RpcError
+from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
 
 LAST_WORDS_SECONDS = 2.0
 
 
+class Tenant(Protocol):
+    """A session as its agent's link sees it."""
+
+    @property
+    def serve(self) -> Mapping[str, Serve]:
+        """What the agent may call in this session's name."""
+        ...
+
+    def update(self, update: acp.SessionUpdate) -> None: ...
+
+    def unknown_update(self, raw: Raw) -> None: ...
+
+    def notified(self, method: str, params: Raw) -> None: ...
+
+    def fault(self, fault: Fault) -> None: ...
+
+    async def ready(self) -> None: ...
+
+
 class AgentLink:
-    def __init__(
-        self,
-        ports: Ports,
-        spec: AgentSpec,
-        process: AgentProcess,
-        listener: Listener,
-        serve: Mapping[str, Serve],
-    ) -> None:
+    """Passes what the agent says on to the session it is about, by the agent's own session ids."""
+
+    def __init__(self, ports: Ports, spec: AgentSpec, process: AgentProcess, methods: Iterable[str]) -> None:
         self.spec = spec
         self.info = acp.InitializeResponse(protocol_version=PROTOCOL_VERSION)
         self._process = process
         self._clock = ports.clock
+        self._tenants: dict[str, Tenant] = {}
         tap = ports.tap(spec.name) if ports.tap else None
-        self.end = ClientEnd(process.stream, listener, name=spec.name, serve=serve, tap=tap)
+        serve = {method: self._serving(method) for method in methods}
+        self.end = ClientEnd(process.stream, self, name=spec.name, serve=serve, tap=tap)
         self._reading: asyncio.Task[None] | None = None
 
     @classmethod
@@ -50,13 +69,12 @@ class AgentLink:
         ports: Ports,
         spec: AgentSpec,
         workspace: Path,
-        listener: Listener,
-        serve: Mapping[str, Serve],
+        methods: Iterable[str],
         capabilities: acp.ClientCapabilities,
     ) -> "AgentLink":
         """Start the agent and shake hands. A failure says why, with the agent's last words."""
         process = await ports.agents.launch(spec, workspace)
-        link = cls(ports, spec, process, listener, serve)
+        link = cls(ports, spec, process, methods)
         link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
         hello = acp.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
@@ -80,6 +98,47 @@ class AgentLink:
             raise
         return link
 
+    async def new_session(self, tenant: Tenant, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
+        def move_in(session_id: str) -> None:
+            self._tenants[session_id] = tenant
+
+        return await self.end.new_session(request, move_in)
+
+    async def load_session(self, tenant: Tenant, request: acp.LoadSessionRequest) -> acp.LoadSessionResponse:
+        self._tenants[request.session_id] = tenant
+        return await self.end.load_session(request)
+
+    async def resume_session(
+        self, tenant: Tenant, request: acp.ResumeSessionRequest
+    ) -> acp.ResumeSessionResponse:
+        self._tenants[request.session_id] = tenant
+        return await self.end.resume_session(request)
+
+    def move_out(self, tenant: Tenant) -> bool:
+        """Forget a session; whether the agent still has others."""
+        self._tenants = {name: one for name, one in self._tenants.items() if one is not tenant}
+        return bool(self._tenants)
+
+    def update(self, session_id: str, update: acp.SessionUpdate) -> None:
+        if (tenant := self._tenants.get(session_id)) is not None:
+            tenant.update(update)
+
+    def unknown_update(self, session_id: str, raw: Raw) -> None:
+        if (tenant := self._tenants.get(session_id)) is not None:
+            tenant.unknown_update(raw)
+
+    def notified(self, method: str, params: Raw) -> None:
+        for tenant in self._everyone():
+            tenant.notified(method, params)
+
+    def fault(self, fault: Fault) -> None:
+        for tenant in self._everyone():
+            tenant.fault(fault)
+
+    async def ready(self) -> None:
+        for tenant in self._everyone():
+            await tenant.ready()
+
     @property
     def alive(self) -> bool:
         return self._reading is not None and not self._reading.done()
@@ -90,6 +149,20 @@ class AgentLink:
         await self._process.stop(grace=grace)
         if self._reading is not None:
             await put_down(self._reading)
+
+    def _everyone(self) -> list[Tenant]:
+        return list(dict.fromkeys(self._tenants.values()))
+
+    def _serving(self, method: str) -> Serve:
+        """Answers a request of the agent in the name of the session that it is about."""
+
+        async def serve(request: Any) -> Any:
+            tenant = self._tenants.get(request.session_id)
+            if tenant is None:
+                raise RpcError(INVALID_PARAMS, f"{method}: the session {request.session_id!r} is not open")
+            return await tenant.serve[method](request)
+
+        return serve
 
     def timed_out(self, what: str) -> AgentTimedOut:
         return AgentTimedOut(

@@ -4,12 +4,14 @@ The session is the listener of its agent: every update becomes events here, in o
 runs from prompt to end is in `turn.py`.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.acp.ends import Serve
 from portico.domain import events
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
@@ -20,17 +22,20 @@ from portico.sessions import translate
 from portico.sessions.attaching import Attached, attach_again, attach_new
 from portico.sessions.journal import Journal
 from portico.sessions.link import AgentLink
+from portico.sessions.links import AgentLinks
 from portico.sessions.permissions import Decision, PendingPermissions, answer_to_agent
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.replay import EVENTS_LOOKED_AT, summarize
-from portico.sessions.services import capabilities_of, serve_editor
+from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
 MAX_FAULT_NOTICES = 20
 
 
 class LiveSession:
-    def __init__(self, summary: SessionSummary, spec: AgentSpec, lease: Lease, ports: Ports) -> None:
+    def __init__(
+        self, summary: SessionSummary, spec: AgentSpec, lease: Lease, ports: Ports, links: AgentLinks
+    ) -> None:
         self.id = summary.session_id
         self.workspace = Path(summary.workspace)
         self.spec = spec
@@ -40,12 +45,14 @@ class LiveSession:
         self.permissions = PendingPermissions()
         self.tools = ToolLedger(ports.clock)
         self.editor = ports.editors.open(self.workspace)
+        self.serve: Mapping[str, Serve] = serve_editor(self.editor, self._ask, self._heard_terminal)
         self.link: AgentLink | None = None
         self.agent_session_id = summary.agent_session_id
         self.last_heard = 0.0
         self._attached = False
         self._turns = turn_ordinal(summary.last_turn)
         self._lease = lease
+        self._links = links
         self._replayed: int | None = None
         self._faults = 0
         self._unreported_faults: tuple[Fault, int] | None = None
@@ -83,27 +90,22 @@ class LiveSession:
         if self.agent_alive:
             return
         await self.disconnect()
-        self.link = await AgentLink.open(
-            self.ports,
-            self.spec,
-            self.workspace,
-            listener=self,
-            serve=serve_editor(self.editor, self._ask, self._heard_terminal),
-            capabilities=capabilities_of(self.editor),
-        )
+        self.link = await self._links.take(self.spec, self.workspace, self.editor, self)
 
     async def attach(self) -> str | None:
         """Find or make the agent's side of this session; what it must be told first, if anything."""
         if self.link is None:
             raise InvalidInput("The agent is not running.")
         if self._attached:
+            if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
+                self.journal.record(self.move(TurnEvent.AGENT_READY))
             return None
         known, attached = self.agent_session_id, None
         if known is not None:
             attached = await self._attach_again(self.link, known)
         preface = None
         if attached is None:
-            attached = await attach_new(self.link, self.workspace)
+            attached = await attach_new(self.link, self, self.workspace)
             if known is not None:
                 preface = await self._what_was_said()
                 attached = attached.reached("replay")
@@ -116,7 +118,16 @@ class LiveSession:
         if self.editor.terminals is not None:
             await self.editor.terminals.close()
         if link is not None:
-            await link.close(grace=self.ports.limits.stop_grace if grace is None else grace)
+            await self._links.give_back(
+                link, self, grace=self.ports.limits.stop_grace if grace is None else grace
+            )
+
+    async def end_agent(self) -> None:
+        """End an agent that does not obey, at once and for every session it has."""
+        link = self.link
+        await self.disconnect(grace=0)
+        if link is not None:
+            await self._links.end(link, grace=0)
 
     async def close(self) -> None:
         try:
@@ -150,7 +161,7 @@ class LiveSession:
         )
         self._note_config(translate.config_updated(response.config_options, None))
 
-    def update(self, session_id: str, update: acp.SessionUpdate) -> None:
+    def update(self, update: acp.SessionUpdate) -> None:
         self.last_heard = self.ports.clock.monotonic()
         if self._replayed is not None:
             self._replayed += 1
@@ -164,7 +175,7 @@ class LiveSession:
             case _:
                 self._record(translate.other_update(update))
 
-    def unknown_update(self, session_id: str, raw: Raw) -> None:
+    def unknown_update(self, raw: Raw) -> None:
         self.last_heard = self.ports.clock.monotonic()
         if self._replayed is None:
             self.journal.record(translate.unknown_update(Raw(bytes(raw))))
@@ -194,7 +205,7 @@ class LiveSession:
         """Updates that come meanwhile repeat what the log has; they are counted, not recorded."""
         self._replayed = 0
         try:
-            attached = await attach_again(link, self.workspace, known)
+            attached = await attach_again(link, self, self.workspace, known)
             return attached and attached.reached(attached.session.attached_by, replayed=self._replayed)
         finally:
             self._replayed = None

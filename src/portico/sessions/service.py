@@ -15,10 +15,12 @@ from portico.domain.ids import SessionId, make_session_id
 from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
 from portico.sessions.deadlines import put_down
+from portico.sessions.links import AgentLinks
 from portico.sessions.live import LiveSession
 from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.recovery import recover, session_lease
+from portico.sessions.supervision import prepare, revive
 from portico.sessions.turn import Prompt, Turn
 
 PAGE = 500
@@ -32,11 +34,18 @@ class _Open:
         self.session = session
         self.writing = writing
         self.turn: Turn | None = None
+        self.reviving: asyncio.Task[None] | None = None
+
+    async def stop_reviving(self) -> None:
+        if self.reviving is not None:
+            await put_down(self.reviving)
+            self.reviving = None
 
 
 class SessionService:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
+        self._links = AgentLinks(ports)
         self._open: dict[SessionId, _Open] = {}
 
     async def recover(self) -> list[SessionId]:
@@ -55,7 +64,7 @@ class SessionService:
         except BaseException:
             lease.release()
             raise
-        self._admit(LiveSession(fold(None, first), spec, lease, self._ports))
+        self._admit(LiveSession(fold(None, first), spec, lease, self._ports, self._links))
         return session_id
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
@@ -65,7 +74,7 @@ class SessionService:
         lease = self._lease(session_id)
         try:
             summary = await self.show(session_id)
-            session = LiveSession(summary, spec, lease, self._ports)
+            session = LiveSession(summary, spec, lease, self._ports, self._links)
             await session.journal.commit(self._started(summary.workspace, spec, continued=True))
         except BaseException:
             lease.release()
@@ -76,12 +85,8 @@ class SessionService:
     async def connect(self, session_id: SessionId) -> None:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
         opened = self._live(session_id)
-        if opened.turn is None and opened.session.status.state is TurnState.IDLE:
-            opened.turn = Turn(opened.session, None)
-            try:
-                await opened.turn.prepare()
-            finally:
-                opened.turn = None
+        if opened.turn is None:
+            await prepare(opened.session)
 
     async def prompt(
         self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool = False
@@ -193,13 +198,17 @@ class SessionService:
             )
         turn = opened.turn = Turn(opened.session, prompt)
         try:
+            await opened.stop_reviving()
             tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
             try:
-                return await turn.run()
+                ended = await turn.run()
             finally:
                 tree.release()
         finally:
             opened.turn = None
+        if ended.state is TurnState.INTERRUPTED:
+            opened.reviving = asyncio.create_task(revive(opened.session), name=f"reviving {session_id}")
+        return ended
 
     async def _tree_lease(self, session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
         name = f"tree {session.workspace}"
@@ -239,6 +248,7 @@ class SessionService:
     async def _dismiss(self, opened: _Open) -> None:
         if opened.turn is not None:
             opened.turn.stop(force=True)
+        await opened.stop_reviving()
         await put_down(opened.writing)
         await opened.session.close()
 

@@ -78,22 +78,6 @@ class Turn:
         finally:
             session.journal.turn_id = None
 
-    async def prepare(self) -> None:
-        """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
-        session = self._session
-        try:
-            await session.connect()
-            await within(session.ports.clock, session.ports.limits.start, session.attach())
-        except TimeoutError as error:
-            what = f"did not open a session within {session.ports.limits.start:g} s"
-            raise await self._give_up(what) from error
-        except (RpcError, ConnectionLost) as error:
-            failure = (
-                await session.link.explain(error) if session.link else AgentCrashed("The agent is gone.")
-            )
-            await session.disconnect(grace=0)
-            raise failure from error
-
     async def _race(self) -> Ending:
         session = self._session
         work = asyncio.create_task(self._work(), name=f"turn of {session.id}")
@@ -180,7 +164,7 @@ class Turn:
                 await session.editor.terminals.close()
             return
         await put_down(work)
-        await session.disconnect(grace=0)
+        await session.end_agent()
 
     async def _silence(self) -> PorticoError:
         """Returns once the agent has said nothing for too long. A waiting person stops the clock."""
@@ -209,7 +193,7 @@ class Turn:
     async def _give_up(self, what: str) -> PorticoError:
         session = self._session
         failure = session.link.timed_out(what) if session.link else AgentTimedOut(f"The agent {what}.")
-        await session.disconnect(grace=0)
+        await session.end_agent()
         return failure
 
     async def _finish(self, ending: Ending, duration_ms: int) -> TurnEnded:

@@ -1,0 +1,141 @@
+"""What an agent asks leave for, in the terms that rules speak of: a kind, a command line, paths.
+
+Everything here was said by the agent. What it said in a way that cannot be understood counts as
+unknown: no rule with a pattern allows it, and every denial of its kind meets it.
+"""
+
+import os
+import posixpath
+import re
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from portico.acp import _schema as acp
+
+_WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
+_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
+_COMMAND_KEYS = ("command", "cmd")
+
+
+class Deed(msgspec.Struct, frozen=True, kw_only=True):
+    """`paths` has every name of every file: as it was given, and where it leads once links are followed.
+
+    A name inside the workspace is relative to it, and any other is absolute.
+    """
+
+    agent: str
+    workspace: str
+    kind: str
+    title: str
+    command: str | None = None
+    paths: tuple[str, ...] = ()
+
+    @property
+    def on_windows(self) -> bool:
+        return _is_windows(self.workspace)
+
+    def is_rooted(self, name: str) -> bool:
+        """Whether a name, or a pattern for names, does not start from the workspace."""
+        return _is_rooted(name, self.workspace)
+
+    def absolute(self, name: str) -> str:
+        if self.is_rooted(name):
+            return name
+        root = self.workspace.replace("\\", "/") if self.on_windows else self.workspace
+        return f"{root.rstrip('/')}/{name}"
+
+
+def deed_of(request: acp.RequestPermissionRequest, *, agent: str, workspace: str) -> Deed:
+    call = request.tool_call
+    kind, title = call.kind or "other", call.title or call.name or ""
+    return Deed(
+        agent=agent,
+        workspace=workspace,
+        kind=kind,
+        title=title,
+        command=_command_line(call.raw_input, title) if kind == "execute" else None,
+        paths=_names(call, workspace),
+    )
+
+
+def _is_windows(workspace: str) -> bool:
+    return _WINDOWS.match(workspace) is not None
+
+
+def _is_rooted(name: str, workspace: str) -> bool:
+    if name.startswith("/") or _ADDRESS.match(name):
+        return True
+    return _is_windows(workspace) and _WINDOWS.match(name) is not None
+
+
+def _command_line(raw_input: Any, title: str) -> str | None:
+    """The command as the tool gets it, else as the agent shows it; None if it is not to be understood."""
+    if isinstance(raw_input, dict):
+        for key in _COMMAND_KEYS:
+            if raw_input.get(key):
+                return _joined(raw_input[key], raw_input.get("args"))
+    return title.strip().strip("`") or None
+
+
+def _joined(command: Any, args: Any) -> str | None:
+    words = [command] if isinstance(command, str) else command
+    rest = [] if args is None else args
+    if not isinstance(words, list) or not isinstance(rest, list):
+        return None
+    if not all(isinstance(word, str) for word in (*words, *rest)):
+        return None
+    return " ".join((*words, *rest))
+
+
+def _names(call: acp.ToolCallUpdate, workspace: str) -> tuple[str, ...]:
+    given = [location.path for location in call.locations or ()]
+    given += [part.path for part in call.content or () if isinstance(part, acp.Diff)]
+    names: dict[str, None] = {}
+    for path in given:
+        names[_seen_from(workspace, path)] = None
+        if (real := _real(workspace, path)) is not None:
+            names[real] = None
+    return tuple(names)
+
+
+def _seen_from(workspace: str, path: str) -> str:
+    """The path relative to the workspace if it is inside, else absolute. Pure: no link is followed."""
+    path = _without_address(path)
+    if _ADDRESS.match(path):
+        return path
+    windows = _is_windows(workspace)
+    if windows:
+        workspace, path = workspace.replace("\\", "/"), path.replace("\\", "/")
+    root = _normal(workspace)
+    place = _normal(path if _is_rooted(path, workspace) else f"{root}/{path}")
+    shown_root, shown_place = (root.casefold(), place.casefold()) if windows else (root, place)
+    if shown_place == shown_root:
+        return "."
+    beginning = shown_root.rstrip("/") + "/"
+    return place[len(beginning) :] if shown_place.startswith(beginning) else place
+
+
+def _real(workspace: str, path: str) -> str | None:
+    """The same once links are followed; None for paths of another machine."""
+    path = _without_address(path)
+    if _is_windows(workspace) != (os.name == "nt") or "\0" in path or _ADDRESS.match(path):
+        return None
+    root = os.path.realpath(workspace)
+    return _seen_from(root, os.path.realpath(os.path.join(root, path)))  # noqa: PTH118 - text in, text out
+
+
+def _without_address(path: str) -> str:
+    """A file's address as its path."""
+    if not path.lower().startswith("file://"):
+        return path
+    try:
+        return unquote(urlsplit(path).path) or path
+    except ValueError:
+        return path
+
+
+def _normal(path: str) -> str:
+    normal = posixpath.normpath(path)
+    return normal[1:] if normal.startswith("//") else normal

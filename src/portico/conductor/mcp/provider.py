@@ -1,0 +1,131 @@
+"""The left side of a bridge: calls to whoever offered a server, and what comes back from there.
+
+It speaks every dialect of MCP over ACP as its caller. An outer error, which says that the server could not
+be reached, is raised; an error of MCP itself is an outcome.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from msgspec import Raw, UnsetType
+
+from portico.conductor.mcp import dialects
+from portico.conductor.mcp.dialects import Envelope, read_envelope
+from portico.conductor.message import Message, notification, outcome, request
+from portico.conductor.proxy import Place
+from portico.rpc.messages import CANCEL_REQUEST, RpcError
+
+Outcome = Raw | RpcError
+Notified = Callable[[str, Raw | None], None]
+
+
+class AgentSide(Protocol):
+    """What a provider can say to the agent by itself, on a connection."""
+
+    def notify(self, method: str, params: Raw | None) -> None: ...
+
+    def ask(self, method: str, params: Raw | None, reply: Callable[[Outcome], None]) -> None: ...
+
+
+class Provider:
+    def __init__(self, place: Callable[[], Place]) -> None:
+        self._place = place
+        self._calls: dict[tuple[str, str], Notified] = {}
+        self._connections: dict[str, AgentSide] = {}
+
+    async def call(self, server_id: str, method: str, params: Any, notified: Notified) -> Outcome:
+        """Ask without a connection."""
+        request_id = secrets.token_hex(8)
+        self._calls[server_id, request_id] = notified
+        try:
+            envelope = dialects.call(server_id, request_id, method, params)
+            return dialects.read_outcome(await self._ask(dialects.MESSAGE, envelope))
+        finally:
+            del self._calls[server_id, request_id]
+
+    async def connect(self, server_id: str, spelling: str, agent: AgentSide) -> str:
+        def connected(answer: Message) -> None:
+            # At once, so that what the provider says next finds its way.
+            if isinstance(answer.result, Raw) and (connection_id := _connection_id(answer.result)):
+                self._connections[connection_id] = agent
+
+        params = dialects.connect_params(server_id, spelling)
+        connection_id = _connection_id(
+            await self._ask(dialects.spelled(spelling, "connect"), params, connected)
+        )
+        if connection_id is None:
+            raise RpcError(dialects.BACKEND_FAILED, "the answer of mcp/connect names no connection")
+        return connection_id
+
+    async def connected_call(self, connection_id: str, spelling: str, method: str, params: Any) -> Raw:
+        envelope = dialects.connected_call(connection_id, spelling, method, params)
+        return await self._ask(dialects.spelled(spelling, "message"), envelope)
+
+    def connected_tell(self, connection_id: str, spelling: str, method: str, params: Any) -> None:
+        envelope = dialects.connected_call(connection_id, spelling, method, params)
+        self._place().send_left(notification(dialects.spelled(spelling, "message"), envelope))
+
+    def disconnect(self, connection_id: str, spelling: str) -> None:
+        """Say that the connection is over; nothing that comes back matters any more."""
+        self._connections.pop(connection_id, None)
+        place, params = self._place(), dialects.connection_names(connection_id, spelling)
+        method = dialects.spelled(spelling, "disconnect")
+        if spelling.startswith("_"):
+            place.send_left(notification(method, params))
+            return
+        request_id = place.next_id()
+        place.await_left(request_id, lambda _: None)
+        place.send_left(request(request_id, method, params))
+
+    def take(self, message: Message, reply: Callable[[Outcome], None]) -> bool:
+        """Hand what a provider says to the agent it is meant for; False if it is meant for nobody here."""
+        try:
+            envelope = read_envelope(message)
+        except RpcError:
+            return False
+        if envelope.connection_id is not None:
+            return self._take_connected(message, envelope, reply)
+        notified = self._calls.get((envelope.server_id or "", envelope.request_id or ""))
+        if notified is None or message.is_request:
+            return False
+        notified(envelope.method, envelope.params)
+        return True
+
+    def _take_connected(self, message: Message, envelope: Envelope, reply: Callable[[Outcome], None]) -> bool:
+        agent = self._connections.get(envelope.connection_id or "")
+        if agent is None:
+            return False
+        if isinstance(message.id, UnsetType):
+            agent.notify(envelope.method, envelope.params)
+        else:
+            agent.ask(envelope.method, envelope.params, reply)
+        return True
+
+    async def _ask(self, method: str, params: Any, seen: Callable[[Message], None] | None = None) -> Raw:
+        """Call to the left. If nobody waits for the answer any more, the cancellation goes there too."""
+        place = self._place()
+        answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
+        request_id = place.next_id()
+
+        def arrived(message: Message) -> None:
+            if seen is not None:
+                seen(message)
+            if not answer.done():
+                answer.set_result(message)
+
+        place.await_left(request_id, arrived)
+        place.send_left(request(request_id, method, params))
+        try:
+            return outcome(await answer)
+        except asyncio.CancelledError:
+            place.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
+            raise
+
+
+def _connection_id(result: Raw) -> str | None:
+    try:
+        return read_envelope(notification("mcp/connect", result)).connection_id
+    except RpcError:
+        return None

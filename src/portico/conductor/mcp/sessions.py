@@ -1,0 +1,98 @@
+"""Follows the sessions of a chain from opening to closing, for proxies that change what servers they have."""
+
+from collections.abc import Sequence
+
+from msgspec import Raw
+
+from portico.conductor.mcp.entries import Opening, read_opening, read_session_id, takes_mcp_over_acp
+from portico.conductor.message import Message, response
+from portico.conductor.proxy import Proxy
+
+OPENING = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
+CLOSING = frozenset({"session/close", "session/delete"})
+_MAKING = frozenset({"session/new", "session/fork"})
+
+
+class OpenSession:
+    """One opening of a session. One that the agent makes has no id until the agent has answered."""
+
+    def __init__(self, cwd: str, session_id: str | None) -> None:
+        self.cwd = cwd
+        self.session_id = session_id
+
+
+class SessionServersProxy(Proxy):
+    """Override `servers_for` and `forget`; the list of servers of each new session goes through the first."""
+
+    client_methods = OPENING | CLOSING | {"initialize"}
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.agent_takes_acp = False
+        self._sessions: list[OpenSession] = []
+
+    def servers_for(self, session: OpenSession, servers: Sequence[Raw]) -> Sequence[Raw]:
+        """What the session is to be opened with, made from what it comes with."""
+        raise NotImplementedError
+
+    def forget(self, session: OpenSession) -> None:
+        """The session could not be opened, or is closed."""
+        raise NotImplementedError
+
+    def introduced(self, result: Raw) -> Raw:
+        """What the client is told the agent can do."""
+        return result
+
+    def from_client(self, message: Message) -> None:
+        if message.method == "initialize":
+            self.forward_right(message, self._initialized)
+        elif message.method in OPENING and message.is_request:
+            self._open(message)
+        elif message.method in CLOSING and message.is_request:
+            self._close(message)
+        else:
+            super().from_client(message)
+
+    def _initialized(self, answer: Message) -> None:
+        if isinstance(answer.result, Raw):
+            self.agent_takes_acp = takes_mcp_over_acp(answer.result)
+            result = self.introduced(answer.result)
+            if result is not answer.result:
+                answer = response(answer.id, result)  # type: ignore[arg-type]
+        self.place.send_left(answer)
+
+    def _open(self, message: Message) -> None:
+        opening = read_opening(message.params)
+        if opening is None:
+            self.forward_right(message)
+            return
+        session = OpenSession(opening.cwd, None if message.method in _MAKING else opening.session_id)
+        self._sessions.append(session)
+
+        def answered(answer: Message) -> None:
+            if isinstance(answer.result, Raw):
+                session.session_id = session.session_id or read_session_id(answer.result)
+            else:
+                self._end(session)
+            self.place.send_left(answer)
+
+        self.forward_right(self._changed(message, opening, session), answered)
+
+    def _changed(self, message: Message, opening: Opening, session: OpenSession) -> Message:
+        servers = self.servers_for(session, opening.servers)
+        return message if servers is opening.servers else message.with_params(opening.with_servers(servers))
+
+    def _close(self, message: Message) -> None:
+        session_id = read_session_id(message.params)
+
+        def answered(answer: Message) -> None:
+            if isinstance(answer.result, Raw) and session_id is not None:
+                for session in [one for one in self._sessions if one.session_id == session_id]:
+                    self._end(session)
+            self.place.send_left(answer)
+
+        self.forward_right(message, answered)
+
+    def _end(self, session: OpenSession) -> None:
+        self._sessions.remove(session)
+        self.forget(session)

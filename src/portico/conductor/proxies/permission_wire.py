@@ -1,0 +1,133 @@
+"""What the permission broker and a client say to each other besides the protocol's own messages.
+
+A client that announces `clientCapabilities._meta.portico.permissions` is told which scopes it may
+choose and hears of every decision that was made without it. Any other client is shown two options
+more. Either way the agent sees its own options only.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from portico.acp import _schema as acp
+from portico.acp.lenient import decode
+from portico.conductor.message import Message
+from portico.conductor.policy import Rule
+
+VERSION = 1
+DECIDED = "_portico/permission_decided"
+FOR_SESSION = "portico:session"
+FOR_GOOD = "portico:always"
+_LONGEST_NAME = 80
+
+Scope = Literal["once", "session", "always"]
+Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The parameters of `_portico/permission_decided`; the question's parts are as the agent sent them."""
+
+    session_id: str
+    tool_call: Raw
+    options: Raw
+    outcome: Literal["allowed", "denied"]
+    option_id: str | None
+    rule: str | None
+    source: Source
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """`_meta.portico` of a question to a client that knows Portico."""
+
+    scopes: tuple[Scope, ...]
+    rule: str | None
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """`_meta.portico` of such a client's answer."""
+
+    scope: Scope = "once"
+    rule: str | None = None
+
+
+class _PorticoCapabilities(msgspec.Struct, frozen=True):
+    permissions: int = 0
+
+
+class QuestionParts(msgspec.Struct, frozen=True, rename="camel"):
+    tool_call: Raw
+    options: Raw
+
+
+def knows_portico(initialize: Raw) -> bool:
+    """Whether a client announced in `initialize` that it speaks this language."""
+    try:
+        meta = decode(initialize, acp.InitializeRequest).client_capabilities.meta or {}
+        return msgspec.convert(meta.get("portico"), _PorticoCapabilities).permissions >= VERSION
+    except msgspec.DecodeError:
+        return False
+
+
+def with_scopes(params: Raw, rule: Rule | None) -> Raw:
+    """The question with the scopes that a client who knows Portico may choose."""
+    scopes: tuple[Scope, ...] = ("once",) if rule is None else ("once", "session", "always")
+    offered = Offered(scopes, None if rule is None else rule.text)
+    fields = msgspec.json.decode(params, type=dict[str, Raw])
+    return _encoded({**fields, "_meta": {**_meta(fields), "portico": offered}})
+
+
+def with_options(params: Raw, rule: Rule) -> Raw:
+    """The question with two options more, after the agent's own."""
+    fields = msgspec.json.decode(params, type=dict[str, Raw])
+    shown = _shown(rule.text)
+    more = [
+        _option(FOR_SESSION, f"Allow for this session: {shown} (Portico)"),
+        _option(FOR_GOOD, f"Always allow: {shown} (Portico)"),
+    ]
+    return _encoded({**fields, "options": [*msgspec.json.decode(fields["options"], type=list[Raw]), *more]})
+
+
+def read_answer(message: Message) -> tuple[acp.RequestPermissionResponse, Answered] | None:
+    """What a client chose, and for how long; None for an error or what makes no sense."""
+    if not isinstance(message.result, Raw) or not isinstance(message.error, UnsetType):
+        return None
+    try:
+        response = decode(message.result, acp.RequestPermissionResponse)
+    except msgspec.DecodeError:
+        return None
+    try:
+        return response, msgspec.convert((response.meta or {}).get("portico", {}), Answered)
+    except msgspec.ValidationError:
+        return response, Answered()
+
+
+def without_scopes(result: Raw) -> Raw:
+    """The answer as the agent gets it: not a byte different, unless there is something of ours in it."""
+    fields = msgspec.json.decode(result, type=dict[str, Raw])
+    meta = _meta(fields)
+    if meta.pop("portico", None) is None:
+        return result
+    others = {name: value for name, value in fields.items() if name != "_meta"}
+    return _encoded({**others, "_meta": meta} if meta else others)
+
+
+def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(fields.get("_meta", b"{}"), type=dict[str, Raw] | None) or {}
+    except msgspec.DecodeError:
+        return {}
+
+
+def _option(option_id: str, name: str) -> acp.PermissionOption:
+    return acp.PermissionOption(option_id=option_id, name=name, kind="allow_always")
+
+
+def _shown(text: str) -> str:
+    """A rule on one line of a button."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
+
+
+def _encoded(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

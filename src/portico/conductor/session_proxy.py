@@ -1,0 +1,80 @@
+"""The base of proxies that know which sessions are open, and in which folders they work."""
+
+import os
+import re
+from contextlib import suppress
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from portico.conductor.message import Message, outcome
+from portico.conductor.proxy import Proxy
+
+_NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
+_NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
+_ENDING = frozenset({"session/close", "session/delete"})
+_WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
+
+
+class Folders(msgspec.Struct, frozen=True):
+    """Where a session works: its own folder, and those it was given besides."""
+
+    cwd: str
+    additional: tuple[str, ...] = ()
+
+
+class _Opening(msgspec.Struct, frozen=True, rename="camel"):
+    cwd: str
+    additional_directories: tuple[str, ...] | None = None
+
+
+class _Session(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
+
+
+class SessionProxy(Proxy):
+    """`folders` has the open sessions. A session is open once its agent says so, until it is closed."""
+
+    client_methods = _NAMED_BY_AGENT | _NAMED_BY_CLIENT | _ENDING
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.folders: dict[str, Folders] = {}
+
+    def from_client(self, message: Message) -> None:
+        if message.method in _ENDING:
+            self.forward_right(message, lambda answer: self._ended(message, answer))
+        elif message.method in SessionProxy.client_methods:
+            self.forward_right(message, lambda answer: self._opened(message, answer))
+        else:
+            self.place.send_right(message)
+
+    def session_ended(self, session_id: str) -> None:
+        """Called when a session is no longer open."""
+
+    def _opened(self, asked: Message, answer: Message) -> None:
+        with suppress(msgspec.DecodeError):
+            if succeeded(answer):
+                opening = msgspec.json.decode(asked.params, type=_Opening)
+                naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
+                session_id = msgspec.json.decode(naming, type=_Session).session_id
+                folders = Folders(_absolute(opening.cwd), opening.additional_directories or ())
+                self.folders[session_id] = folders
+        self.place.send_left(answer)
+
+    def _ended(self, asked: Message, answer: Message) -> None:
+        with suppress(msgspec.DecodeError):
+            if succeeded(answer):
+                session_id = msgspec.json.decode(asked.params, type=_Session).session_id
+                if self.folders.pop(session_id, None) is not None:
+                    self.session_ended(session_id)
+        self.place.send_left(answer)
+
+
+def succeeded(answer: Message) -> bool:
+    """Whether a response has a result and nothing that contradicts it."""
+    return isinstance(answer.result, Raw) and isinstance(answer.error, UnsetType)
+
+
+def _absolute(folder: str) -> str:
+    return folder if _WINDOWS.match(folder) else os.path.abspath(folder)  # noqa: PTH100 - links stay as given

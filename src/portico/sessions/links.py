@@ -1,0 +1,58 @@
+"""The agents that run now: one process for all sessions of one agent in one folder.
+
+A session takes a link and gives it back. The last one to leave ends the agent.
+"""
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+
+from portico.sessions.link import AgentLink, Tenant
+from portico.sessions.ports import AgentSpec, Editor, Ports
+from portico.sessions.services import capabilities_of
+
+
+class _Key(msgspec.Struct, frozen=True):
+    name: str
+    command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    workspace: str
+
+
+class AgentLinks:
+    def __init__(self, ports: Ports) -> None:
+        self._ports = ports
+        self._running: dict[_Key, AgentLink] = {}
+        self._taken: dict[AgentLink, set[Tenant]] = {}
+        self._starting: dict[_Key, asyncio.Lock] = {}
+
+    async def take(self, spec: AgentSpec, workspace: Path, editor: Editor, tenant: Tenant) -> AgentLink:
+        """The running agent, started if need be."""
+        key = _Key(spec.name, spec.command, tuple(sorted(spec.env.items())), str(workspace))
+        async with self._starting.setdefault(key, asyncio.Lock()):
+            link = self._running.get(key)
+            if link is None or not link.alive:
+                link = await AgentLink.open(
+                    self._ports, spec, workspace, tenant.serve, capabilities_of(editor)
+                )
+                self._running[key] = link
+                self._taken[link] = set()
+            self._taken[link].add(tenant)
+            return link
+
+    async def give_back(self, link: AgentLink, tenant: Tenant, *, grace: float) -> None:
+        """Leave an agent; it ends when nobody is left, or when it is dead anyway."""
+        link.move_out(tenant)
+        left = self._taken.get(link, set())
+        left.discard(tenant)
+        if not left or not link.alive:
+            await self.end(link, grace=grace)
+
+    async def end(self, link: AgentLink, *, grace: float) -> None:
+        """End an agent for everyone. Turns that others have with it are interrupted."""
+        self._taken.pop(link, None)
+        for key in [key for key, running in self._running.items() if running is link]:
+            del self._running[key]
+            self._starting.pop(key, None)
+        await link.close(grace=grace)

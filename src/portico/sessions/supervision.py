@@ -1,0 +1,51 @@
+"""Agents outside of turns: started before the first prompt, and started again after a crash.
+
+A revived agent has found its session again before the next prompt comes; the log says by which
+way. One that keeps dying is left alone after a few tries, until somebody asks for it.
+"""
+
+from portico.domain.errors import AgentCrashed, PorticoError
+from portico.domain.events import Notice
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.deadlines import within
+from portico.sessions.live import LiveSession
+
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+async def prepare(session: LiveSession) -> None:
+    """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
+    limit = session.ports.limits.start
+    try:
+        await session.connect()
+        await within(session.ports.clock, limit, session.attach())
+    except TimeoutError as error:
+        if session.link is None:
+            raise
+        failure: PorticoError = session.link.timed_out(f"did not open a session within {limit:g} s")
+        await session.end_agent()
+        raise failure from error
+    except (RpcError, ConnectionLost) as error:
+        failure = AgentCrashed("The agent is gone.")
+        if session.link is not None:
+            failure = await session.link.explain(error)
+        await session.disconnect(grace=0)
+        raise failure from error
+
+
+async def revive(session: LiveSession) -> None:
+    """Start a lost agent again, each time after a longer pause."""
+    failure = ""
+    for pause in PAUSES:
+        await session.ports.clock.sleep(pause)
+        try:
+            await prepare(session)
+        except PorticoError as error:
+            failure = error.message
+            continue
+        session.journal.record(
+            Notice(level="info", text=f"The agent {session.spec.name} was started again and is ready.")
+        )
+        return
+    text = f"The agent {session.spec.name} could not be started again. {failure}"
+    session.journal.record(Notice(level="warning", text=text))
