@@ -65,6 +65,7 @@ class Client:
     def __init__(self, stream: ByteStream, *, files: bool, terminals: bool) -> None:
         self.answer: Answer = allow
         self.questions: list[schema.RequestPermissionRequest] = []
+        self.opened: list[str] = []
         self.heard: list[tuple[str, schema.SessionUpdate]] = []
         self.faults: list[Fault] = []
         self.strange: list[Raw] = []
@@ -98,7 +99,7 @@ class Client:
         request = schema.NewSessionRequest(
             cwd=str(folder), mcp_servers=[], additional_directories=[str(one) for one in directories]
         )
-        return (await self.end.new_session(request)).session_id
+        return (await self.end.new_session(request, self.opened.append)).session_id
 
     async def prompt(self, session_id: str, text: str, *blocks: schema.ContentBlock) -> schema.StopReason:
         request = schema.PromptRequest(session_id=session_id, prompt=[schema.TextContent(text=text), *blocks])

@@ -12,22 +12,27 @@ from contextlib import suppress
 from typing import Any
 
 import msgspec
-from msgspec import Raw
+from msgspec import Raw, UnsetType
 
 from portico.conductor.message import Message, failure, from_frame
 from portico.conductor.station import Station
 from portico.rpc.framing import LineSplitter, Overlong
-from portico.rpc.messages import INVALID_REQUEST, Fault, RpcError, decode_frame
+from portico.rpc.messages import INVALID_REQUEST, Fault, RequestId, RpcError, decode_frame
 from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
 
 
 class Assembly(msgspec.Struct, frozen=True):
-    """What stands to the right of the client: proxies in order, then the agent's stream."""
+    """What stands to the right of the client: proxies in order, then the agent's stream.
+
+    `farewell` says why the agent is gone; with it, requests of the client that are still open are
+    answered before the chain ends. Without it the client just sees the end.
+    """
 
     stations: Sequence[Station]
     agent: ByteStream
+    farewell: Callable[[], Awaitable[RpcError]] | None = None
 
 
 Assemble = Callable[[Raw], Awaitable[Assembly]]
@@ -48,6 +53,8 @@ class Chain:
         self._places: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._made_ids = 0
+        self._farewell: Callable[[], Awaitable[RpcError]] | None = None
+        self._open_requests: dict[RequestId, None] = {}
 
     async def run(self) -> None:
         """Carry messages until one end is gone; then every task of the chain is over."""
@@ -64,6 +71,8 @@ class Chain:
             done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
+            if reading[1] in done:
+                await self._say_farewell()
         finally:
             await self._end(reading)
 
@@ -102,6 +111,7 @@ class Chain:
     async def _build(self, params: Raw) -> None:
         assembly = await self._assemble(params)
         self._agent = assembly.agent
+        self._farewell = assembly.farewell
         self._stations = assembly.stations
         self._places = {id(station): place for place, station in enumerate(assembly.stations)}
         for station in assembly.stations:
@@ -109,10 +119,10 @@ class Chain:
 
     async def _read_client(self, splitter: LineSplitter, early: list[Message]) -> None:
         for message in early:
-            self._send_right(0, message)
+            self._from_client(message)
         while chunk := await self._client.read():
             for message in self._messages("client", splitter, chunk):
-                self._send_right(0, message)
+                self._from_client(message)
             if self._agent is not None:
                 await self._keep_pace(self._agent)
 
@@ -142,6 +152,25 @@ class Chain:
                     messages.append(from_frame(frame, line))
         return messages
 
+    def _from_client(self, message: Message) -> None:
+        if message.method is not None and not isinstance(message.id, UnsetType):
+            self._open_requests[message.id] = None
+        self._send_right(0, message)
+
+    def _to_client(self, message: Message) -> None:
+        if message.method is None and not isinstance(message.id, UnsetType):
+            self._open_requests.pop(message.id, None)
+        _write(self._client, message)
+
+    async def _say_farewell(self) -> None:
+        if self._farewell is None or not self._open_requests:
+            return
+        error = await self._farewell()
+        for request_id in list(self._open_requests):
+            self._to_client(failure(request_id, error))
+        with suppress(StreamClosed):
+            await self._client.drain()
+
     def _send_right(self, place: int, message: Message) -> None:
         for station in self._stations[place:]:
             if station.wants_right_going(message):
@@ -155,7 +184,7 @@ class Chain:
             if self._stations[index].wants_left_going(message):
                 self._stations[index].left_going(message)
                 return
-        _write(self._client, message)
+        self._to_client(message)
 
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)

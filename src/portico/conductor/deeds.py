@@ -47,8 +47,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         return f"{root.rstrip('/')}/{name}"
 
 
-def deed_of(request: acp.RequestPermissionRequest, *, agent: str, workspace: str) -> Deed:
-    call = request.tool_call
+def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str) -> Deed:
+    """What a permission request is about, once its tool call is completed by what was told before."""
     kind, title = call.kind or "other", call.title or call.name or ""
     return Deed(
         agent=agent,

@@ -58,7 +58,7 @@ class Rule(msgspec.Struct, frozen=True):
         if self.pattern is None:
             return True
         if deed.kind == "execute":
-            return deed.command is None or _matches(self.pattern, deed.command)
+            return deed.command is None or _matches_command(self.pattern, deed.command)
         return not deed.paths or any(self._touches_path(path, deed) for path in deed.paths)
 
     def _speaks_of(self, deed: Deed) -> bool:
@@ -69,7 +69,7 @@ class Rule(msgspec.Struct, frozen=True):
         pattern = self.pattern or ""
         if command in (pattern, _literal(pattern)):
             return True
-        return not _SHELL.search(command) and _matches(pattern, command)
+        return not has_shell_syntax(command) and _matches_command(pattern, command)
 
     def _covers_path(self, path: str, deed: Deed) -> bool:
         """A relative pattern never leaves the workspace. `**` alone is meant for everywhere."""
@@ -135,6 +135,11 @@ def _literal(pattern: str) -> str | None:
 
 def _matches(pattern: str, text: str) -> bool:
     return fnmatchcase(text, pattern.replace("**", "*"))
+
+
+def _matches_command(pattern: str, command: str) -> bool:
+    """`git diff *` is `git diff` with any arguments and with none; it is not `git difftool`."""
+    return _matches(pattern, command) or (pattern.endswith(" *") and _matches(pattern[:-2], command))
 
 
 def _with_folders(path: str) -> Iterator[str]:

@@ -5,21 +5,16 @@ arguments change what they look at more than what they do, is it the beginning o
 """
 
 import posixpath
+import re
 
 from portico.conductor.deeds import Deed
 from portico.conductor.policy import TITLED_KINDS, Rule, escaped, has_shell_syntax
 
 _LONGEST = 500
-_WHOLE_TOOLS = frozenset(
-    "pytest ruff mypy pyright black isort flake8 tox nox eslint prettier tsc jest vitest mocha phpunit rspec "
-    "rubocop ctest".split()
-)
-_TOOLS_WITH_COMMANDS = frozenset(
-    "git npm pnpm yarn cargo go make just uv poetry hatch dotnet mvn gradle mix bundle rake deno bun".split()
-)
-_EVERYDAY_COMMANDS = frozenset(
-    "test tests build check lint fmt format typecheck compile bench doc docs vet clippy status diff log show".split()
-)
+_TOOLS = "pytest|ruff|mypy|pyright|tox|nox|eslint|prettier|tsc|jest|vitest|phpunit|rspec|rubocop|ctest"
+_TOOLS_WITH_COMMANDS = "git|npm|pnpm|yarn|cargo|go|make|just|uv|poetry|hatch|dotnet|mvn|gradle|mix|deno|bun"
+_COMMANDS = "test|build|check|lint|fmt|format|typecheck|compile|bench|vet|clippy|status|diff|log|show"
+_EVERYDAY = re.compile(rf"(?:(?:{_TOOLS})|(?:{_TOOLS_WITH_COMMANDS}) (?:{_COMMANDS}))(?= |$)")
 
 
 def suggested_rule(deed: Deed) -> Rule | None:
@@ -40,14 +35,8 @@ def _pattern(deed: Deed) -> str | None:
 
 
 def _for_command(command: str) -> str:
-    words = command.split()
-    if not words or has_shell_syntax(command):
-        return escaped(command)
-    beginning = words[0] if words[0] in _WHOLE_TOOLS else " ".join(words[:2])
-    everyday = words[0] in _WHOLE_TOOLS or (
-        words[0] in _TOOLS_WITH_COMMANDS and len(words) > 1 and words[1] in _EVERYDAY_COMMANDS
-    )
-    return f"{beginning}*" if everyday and command.startswith(beginning) else escaped(command)
+    everyday = None if has_shell_syntax(command) else _EVERYDAY.match(command)
+    return escaped(command) if everyday is None else f"{everyday[0]} *"
 
 
 def _for_paths(deed: Deed) -> str | None:

@@ -1,4 +1,4 @@
-"""Reads and writes text files for a session: through the client where it can, else on disk within the workspace."""
+"""Reads and writes text files for a session: through the client where it can, else on disk in its folders."""
 
 import asyncio
 import contextlib

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.acp import extensions
 from portico.acp.ends import Serve
 from portico.domain import events
 from portico.domain.errors import InvalidInput, PorticoError
@@ -181,6 +182,9 @@ class LiveSession:
             self.journal.record(translate.unknown_update(Raw(bytes(raw))))
 
     def notified(self, method: str, params: Raw) -> None:
+        if method == extensions.FAULT:
+            self.fault(extensions.fault_from(params))
+            return
         text = f"The agent sent the notification {method}."
         self.journal.record(events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params))))
 

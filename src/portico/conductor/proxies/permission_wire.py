@@ -8,20 +8,23 @@ more. Either way the agent sees its own options only.
 from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
 from portico.acp.lenient import decode
 from portico.conductor.message import Message
 from portico.conductor.policy import Rule
+from portico.rpc.messages import RequestId
 
 VERSION = 1
 DECIDED = "_portico/permission_decided"
-FOR_SESSION = "portico:session"
-FOR_GOOD = "portico:always"
 _LONGEST_NAME = 80
 
 Scope = Literal["once", "session", "always"]
+OUR_OPTIONS: dict[str, Literal["session", "always"]] = {
+    "portico:session": "session",
+    "portico:always": "always",
+}
 Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
 
 
@@ -44,7 +47,20 @@ class Offered(msgspec.Struct, frozen=True):
     rule: str | None
 
 
-class Answered(msgspec.Struct, frozen=True):
+class Answer(msgspec.Struct, frozen=True):
+    """What a client answered, and what of it the agent is to see."""
+
+    outcome: acp.RequestPermissionOutcome
+    scope: Scope
+    rule: str | None
+    for_agent: Raw
+
+
+class Cancel(msgspec.Struct, frozen=True, rename="camel"):
+    request_id: RequestId
+
+
+class _Chosen(msgspec.Struct, frozen=True):
     """`_meta.portico` of such a client's answer."""
 
     scope: Scope = "once"
@@ -81,14 +97,15 @@ def with_options(params: Raw, rule: Rule) -> Raw:
     """The question with two options more, after the agent's own."""
     fields = msgspec.json.decode(params, type=dict[str, Raw])
     shown = _shown(rule.text)
+    names = (f"Allow for this session: {shown} (Portico)", f"Always allow: {shown} (Portico)")
     more = [
-        _option(FOR_SESSION, f"Allow for this session: {shown} (Portico)"),
-        _option(FOR_GOOD, f"Always allow: {shown} (Portico)"),
+        acp.PermissionOption(option_id=option_id, name=name, kind="allow_always")
+        for option_id, name in zip(OUR_OPTIONS, names, strict=True)
     ]
     return _encoded({**fields, "options": [*msgspec.json.decode(fields["options"], type=list[Raw]), *more]})
 
 
-def read_answer(message: Message) -> tuple[acp.RequestPermissionResponse, Answered] | None:
+def read_answer(message: Message) -> Answer | None:
     """What a client chose, and for how long; None for an error or what makes no sense."""
     if not isinstance(message.result, Raw) or not isinstance(message.error, UnsetType):
         return None
@@ -97,12 +114,21 @@ def read_answer(message: Message) -> tuple[acp.RequestPermissionResponse, Answer
     except msgspec.DecodeError:
         return None
     try:
-        return response, msgspec.convert((response.meta or {}).get("portico", {}), Answered)
+        chosen = msgspec.convert((response.meta or {}).get("portico", {}), _Chosen)
     except msgspec.ValidationError:
-        return response, Answered()
+        chosen = _Chosen()
+    return Answer(response.outcome, chosen.scope, chosen.rule, _without_scope(message.result))
 
 
-def without_scopes(result: Raw) -> Raw:
+def cancelled_id(params: Raw) -> RequestId | UnsetType:
+    """Which request a `$/cancel_request` is about."""
+    try:
+        return msgspec.json.decode(params, type=Cancel).request_id
+    except msgspec.DecodeError:
+        return UNSET
+
+
+def _without_scope(result: Raw) -> Raw:
     """The answer as the agent gets it: not a byte different, unless there is something of ours in it."""
     fields = msgspec.json.decode(result, type=dict[str, Raw])
     meta = _meta(fields)
@@ -117,10 +143,6 @@ def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
         return msgspec.json.decode(fields.get("_meta", b"{}"), type=dict[str, Raw] | None) or {}
     except msgspec.DecodeError:
         return {}
-
-
-def _option(option_id: str, name: str) -> acp.PermissionOption:
-    return acp.PermissionOption(option_id=option_id, name=name, kind="allow_always")
 
 
 def _shown(text: str) -> str:

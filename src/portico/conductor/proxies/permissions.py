@@ -10,20 +10,19 @@ import logging
 from typing import Literal
 
 import msgspec
-from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
 from portico.conductor.deeds import Deed, deed_of
-from portico.conductor.message import Message, failure, request
-from portico.conductor.policy import Policy, Rule, covering, parse_rule
+from portico.conductor.message import Message, request
+from portico.conductor.policy import Policy, Rule
 from portico.conductor.proxies import permission_wire as wire
+from portico.conductor.remembering import Remembered, wanted_rule
 from portico.conductor.session_proxy import SessionProxy
 from portico.conductor.suggesting import suggested_rule
-from portico.conductor.tool_calls import ToolCalls
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.conductor.tool_calls import ToldCalls
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
@@ -37,7 +36,6 @@ from portico.rpc.messages import (
 log = logging.getLogger(__name__)
 
 _ASK = "session/request_permission"
-_NO_WAY_TO_REJECT = "permission denied; the request offered no option to reject"
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -47,15 +45,15 @@ class _Decision(msgspec.Struct, frozen=True):
     rule: str | None = None
 
 
-class _Question(msgspec.Struct, eq=False):
-    """One request of the agent, from its arrival until the agent has its answer."""
+class _Question(msgspec.Struct, frozen=True, eq=False):
+    """A request of the agent. `root` is the session that the client opened; a child of it may be asking."""
 
     message: Message
     session_id: str
+    root: str
     choices: Choices
     deed: Deed
     suggestion: Rule | None
-    withdrawn: bool = False
 
 
 class PermissionBroker(SessionProxy):
@@ -67,12 +65,11 @@ class PermissionBroker(SessionProxy):
         super().__init__()
         self._agent = agent
         self._policy = policy
-        self._approvals = approvals
+        self._remembered = Remembered(approvals)
+        self._told = ToldCalls()
         self._client_knows_portico = False
         self._asked: dict[RequestId, _Question] = {}
-        self._for_session: dict[str, list[Rule]] = {}
-        self._calls: dict[str, ToolCalls] = {}
-        self._parents: dict[str, str] = {}
+        self._withdrawn: set[RequestId] = set()
 
     def from_client(self, message: Message) -> None:
         if message.method == "initialize":
@@ -84,7 +81,7 @@ class PermissionBroker(SessionProxy):
 
     def from_agent(self, message: Message) -> None:
         if message.method == "session/update":
-            self._hear(message)
+            self._told.hear(message, self.folders)
             self.place.send_left(message)
         elif message.method == CANCEL_REQUEST:
             self._withdraw(message)
@@ -93,13 +90,11 @@ class PermissionBroker(SessionProxy):
 
     def session_ended(self, session_id: str) -> None:
         for shown_id, question in list(self._asked.items()):
-            if self._family(question.session_id) == session_id:
-                del self._asked[shown_id]
-                self._deny(question)
-                self.tell_client(CANCEL_REQUEST, {"requestId": shown_id})
-        self._for_session.pop(session_id, None)
-        self._calls = {known: calls for known, calls in self._calls.items() if self._family(known) != session_id}
-        self._parents = {child: parent for child, parent in self._parents.items() if parent != session_id}
+            if question.root == session_id:
+                self._deny(self._asked.pop(shown_id))
+                self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
+        self._remembered.forget(session_id)
+        self._told.forget(session_id)
 
     def _take(self, message: Message) -> None:
         try:
@@ -107,20 +102,18 @@ class PermissionBroker(SessionProxy):
         except msgspec.DecodeError as error:
             self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{_ASK}: {error}"))
             return
-        session_id, choices = asked.session_id, Choices(asked.options)
-        folders = self.folders.get(self._family(session_id))
-        if folders is None:
+        root, choices = self._told.root_of(asked.session_id), Choices(asked.options)
+        if root not in self.folders:
             log.warning("%s asked for a permission in a session that is not open", self._agent)
             self._reject(message, choices)
             return
-        call = self._calls[session_id].complete(asked.tool_call) if session_id in self._calls else asked.tool_call
-        whole = msgspec.structs.replace(asked, tool_call=call)
-        deed = deed_of(whole, agent=self._agent, workspace=folders.cwd)
-        suggestion = suggested_rule(deed) if choices.allow_once is not None else None
-        question = _Question(message, session_id, choices, deed, suggestion)
+        call = self._told.complete(asked.session_id, asked.tool_call)
+        deed = deed_of(call, agent=self._agent, workspace=self.folders[root].cwd)
+        suggestion = None if choices.allow_once is None else suggested_rule(deed)
+        question = _Question(message, asked.session_id, root, choices, deed, suggestion)
         decision = self._decide(question)
         if decision is None:
-            self._ask(question)
+            self._show(question)
         else:
             self._carry_out(question, decision)
 
@@ -131,11 +124,8 @@ class PermissionBroker(SessionProxy):
             return _Decision("denied", question.choices.reject, "deny_rule", denial.text)
         if once is None:
             return None
-        remembered = covering(self._for_session.get(self._family(question.session_id), ()), deed)
-        if remembered is not None:
-            return _Decision("allowed", once, "approval", remembered.unscoped)
-        if (approval := self._approvals.use(deed)) is not None:
-            return _Decision("allowed", once, "approval", approval.rule)
+        if (approved := self._remembered.covering(question.root, deed)) is not None:
+            return _Decision("allowed", once, "approval", approved)
         if (allowance := self._policy.allowing(deed)) is not None:
             return _Decision("allowed", once, "allow_rule", allowance.text)
         return _Decision("allowed", once, "bypass") if self._policy.bypass else None
@@ -154,97 +144,101 @@ class PermissionBroker(SessionProxy):
                 source=decision.source,
             )
             self.tell_client(wire.DECIDED, told)
-        if decision.option_id is None:
-            self._deny(question)
-        else:
+        if decision.outcome == "allowed" and decision.option_id is not None:
             self._select(question.message, decision.option_id)
+        else:
+            self._deny(question)
 
-    def _ask(self, question: _Question) -> None:
-        """Show the question under an id of our own, so that no second answer to it can reach the agent."""
+    def _show(self, question: _Question) -> None:
+        """Show the question under an id of our own, so that no second answer to it means anything."""
         shown_id, params = self.place.next_id(), question.message.params
         if self._client_knows_portico:
             params = wire.with_scopes(params, question.suggestion)
-        elif question.suggestion is not None and not _has_ours(question.choices):
+        elif question.suggestion is not None and self._shows_our_options(question):
             params = wire.with_options(params, question.suggestion)
         self._asked[shown_id] = question
         self.forward_left(request(shown_id, _ASK, params), lambda answer: self._answered(shown_id, answer))
 
     def _answered(self, shown_id: RequestId, answer: Message) -> None:
+        withdrawn = shown_id in self._withdrawn
+        self._withdrawn.discard(shown_id)
         question = self._asked.pop(shown_id, None)
         if question is None:
-            return  # it was settled meanwhile
-        if question.withdrawn and _is_cancelled(answer):
-            self.refuse_agent(question.message, RpcError(REQUEST_CANCELLED, "the request was cancelled"))
-            return
+            return  # settled meanwhile: the agent has its answer
         read = wire.read_answer(answer)
-        if read is None or not isinstance(answer.result, Raw):
-            self._deny(question)
-            return
-        (response, for_how_long) = read
-        outcome = response.outcome
-        if isinstance(outcome, acp.CancelledPermissionOutcome):
-            self.answer_agent(question.message, wire.without_scopes(answer.result))
-            return
-        scope, chosen = for_how_long.scope, outcome.option_id
-        if chosen in (wire.FOR_SESSION, wire.FOR_GOOD) and chosen not in question.choices:
-            self._take_ours(question, chosen)
-        elif (meaning := question.choices.meaning(chosen)) is None:
-            self._deny(question)
+        if read is not None:
+            if isinstance(read.outcome, acp.SelectedPermissionOutcome):
+                self._take_choice(question, read.outcome.option_id, read)
+            else:
+                self.answer_agent(question.message, read.for_agent)
+        elif withdrawn and isinstance(answer.error, ErrorObject) and answer.error.code == REQUEST_CANCELLED:
+            self.refuse_agent(question.message, RpcError(REQUEST_CANCELLED, "the request was cancelled"))
         else:
-            self.answer_agent(question.message, wire.without_scopes(answer.result))
-            if meaning == "allow" and scope != "once" and self._client_knows_portico:
-                self._remember(question, scope, for_how_long.rule)
-
-    def _take_ours(self, question: _Question, chosen: str) -> None:
-        """One of the two options that the agent does not know of; it gets its own."""
-        once = question.choices.allow_once
-        if self._client_knows_portico or question.suggestion is None or once is None:
             self._deny(question)
-            return
-        self._select(question.message, once)
-        self._remember(question, "always" if chosen == wire.FOR_GOOD else "session", None)
 
-    def _remember(self, question: _Question, scope: wire.Scope, wanted: str | None) -> None:
-        rule = question.suggestion
-        if rule is None:
-            return
-        if wanted is not None:
-            try:
-                rule = parse_rule(wanted)
-            except InvalidInput:
-                log.warning("an answer was allowed once, because %r is not a permission rule", wanted)
-                return
-        if not rule.covers(question.deed):
-            log.warning("an answer was allowed once, because %r does not cover it", rule.text)
-            return
-        rule = msgspec.structs.replace(rule, agent=self._agent)
-        self._for_session.setdefault(self._family(question.session_id), []).append(rule)
-        if scope == "always":
-            try:
-                self._approvals.add(rule, workspace=question.deed.workspace)
-            except PorticoError as error:
-                log.warning("an approval holds for this session only: %s", error.message)
-        self._settle_what_is_covered(self._family(question.session_id), rule)
+    def _take_choice(self, question: _Question, chosen: str, read: wire.Answer) -> None:
+        scope: wire.Scope = "once"
+        ours, once = wire.OUR_OPTIONS.get(chosen), question.choices.allow_once
+        if (meaning := question.choices.meaning(chosen)) is not None:
+            self.answer_agent(question.message, read.for_agent)
+            if meaning == "allow" and self._client_knows_portico:
+                scope = read.scope
+        elif ours is not None and once is not None and self._shows_our_options(question):
+            self._select(question.message, once)
+            scope = ours
+        else:
+            self._deny(question)
+        if scope != "once" and question.suggestion is not None:
+            rule = wanted_rule(read.rule, question.suggestion)
+            if rule is not None:
+                self._remember(question, rule, scope)
 
-    def _settle_what_is_covered(self, session_id: str, rule: Rule) -> None:
-        """Other questions of the session that the same answer answers are taken back from the client."""
-        for shown_id, question in list(self._asked.items()):
-            once = question.choices.allow_once
-            if self._family(question.session_id) == session_id and once is not None and rule.covers(question.deed):
+    def _shows_our_options(self, question: _Question) -> bool:
+        """Not where the client has a better way, nor where another broker nearer to the agent shows its own."""
+        taken = any(option in question.choices for option in wire.OUR_OPTIONS)
+        return not self._client_knows_portico and question.suggestion is not None and not taken
+
+    def _remember(self, question: _Question, rule: Rule, scope: Literal["session", "always"]) -> None:
+        """Keep a rule. Other questions of the session that it answers are taken back from the client."""
+        kept = self._remembered.remember(question.root, question.deed, rule, scope)
+        if kept is None:
+            return
+        for shown_id, other in list(self._asked.items()):
+            once = other.choices.allow_once
+            if other.root == question.root and once is not None and kept.covers(other.deed):
                 del self._asked[shown_id]
-                self._carry_out(question, _Decision("allowed", once, "approval", rule.unscoped))
+                self._carry_out(other, _Decision("allowed", once, "approval", kept.unscoped))
                 if not self._client_knows_portico:
-                    self.tell_client(CANCEL_REQUEST, {"requestId": shown_id})
+                    self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
 
     def _withdraw(self, message: Message) -> None:
-        """The agent takes a request back. The client knows it by our id, if it is one of ours."""
-        try:
-            wanted = msgspec.json.decode(message.params, type=_Cancel).request_id
-        except msgspec.DecodeError:
-            wanted = None
+        """The agent takes a request back; a question of ours is known to the client by another id."""
+        taken_back = wire.cancelled_id(message.params)
         for shown_id, question in self._asked.items():
-            if question.message.id == wanted:
-                question.withdrawn = True
-                self.tell_client(CANCEL_REQUEST, {"requestId": shown_id})
+            if question.message.id == taken_back:
+                self._withdrawn.add(shown_id)
+                self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
                 return
         self.place.send_left(message)
+
+    def _deny(self, question: _Question) -> None:
+        self._reject(question.message, question.choices)
+
+    def _reject(self, message: Message, choices: Choices) -> None:
+        if choices.reject is not None:
+            self._select(message, choices.reject)
+        else:
+            what = "permission denied; the request offered no option to reject"
+            self.refuse_agent(message, RpcError(INTERNAL_ERROR, what))
+
+    def _select(self, message: Message, option_id: str) -> None:
+        outcome = acp.SelectedPermissionOutcome(option_id=option_id)
+        self.answer_agent(message, acp.RequestPermissionResponse(outcome=outcome))
+
+    async def _deny_at_the_end(self) -> None:
+        """Belongs to the chain, which cancels it when an end is gone: nobody can answer any more."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            while self._asked:
+                self._deny(self._asked.popitem()[1])
