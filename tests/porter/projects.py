@@ -6,8 +6,6 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import pytest
-
 TOOLS = Path(sys.executable).parent
 
 
@@ -19,14 +17,19 @@ def bring_along(folder: Path, *names: str) -> None:
         (programs / name).symlink_to(TOOLS / name)
 
 
+def find_tool(name: str) -> str:
+    """A program of our own environment, or of the machine; without it a test cannot say anything."""
+    found = shutil.which(name, path=f"{TOOLS}{os.pathsep}{os.environ['PATH']}")
+    assert found is not None, f"{name} is missing; run make setup"
+    return found
+
+
 def only(tmp_path: Path, *names: str, **scripts: str) -> Mapping[str, str]:
     """An environment in which some real programs are found, some that are shell scripts, and no others."""
     folder = tmp_path / "programs"
     folder.mkdir()
     for name in names:
-        found = shutil.which(name)
-        if found is None:
-            pytest.skip(f"{name} is not installed")
+        found = find_tool(name)
         (folder / name).symlink_to(found)
     for name, text in scripts.items():
         (folder / name).write_text(f"#!/bin/sh\n{text}\n")

@@ -193,6 +193,24 @@ async def test_what_is_malformed_is_passed_over_and_the_connection_goes_on(
     assert peer.handler.seen == ["note 1", f"fault {kind}", "note 2"]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        r'{"jsonrpc":"2.0","id":8,"method":"read","params":{"path":"\ud800"}}',
+        '{"jsonrpc":"2.0","id":8,"method":["not","a","name"]}',
+    ],
+)
+async def test_a_request_that_cannot_be_decoded_is_refused_so_that_its_sender_does_not_wait(
+    line: str,
+) -> None:
+    async with wire() as peer:
+        peer.send(line)
+        answer = await peer.receive()
+        assert answer["id"] == 8
+        assert msgspec.convert(answer["error"], dict)["code"] == -32600
+    assert len(peer.handler.faults) == 1
+
+
 async def test_a_line_of_fifty_megabytes_is_passed_over_without_being_kept() -> None:
     async with wire(max_line=MAX_LINE) as peer:
         piece = b"x" * 1_000_000

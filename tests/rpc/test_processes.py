@@ -90,7 +90,8 @@ async def test_a_start_that_is_given_up_leaves_nothing_behind(start: Spawner, st
         await asyncio.sleep(0)
     if starting.cancel():
         with pytest.raises(asyncio.CancelledError):
-            await starting
+            async with asyncio.timeout(DEADLINE):
+                await starting
         assert await start.nobody_is_left()
 
 

@@ -4,27 +4,12 @@ Paths are judged after every symbolic link in them is followed, and also as they
 """
 
 import os
-import unicodedata
 from enum import StrEnum
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.privacy import is_private, plain_name
 
-_PRIVATE_NAMES = (
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-)
-_PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
-_PRIVATE_FOLDERS = {".ssh"}
 _READ_ONLY_FOLDERS = {".git", "git~1"}
 
 
@@ -67,18 +52,6 @@ class Guard:
 
 
 def _is_denied(parts: tuple[str, ...], access: Access) -> bool:
-    names = [_plain(part) for part in parts]
-    if not names:
-        return False
-    if _PRIVATE_FOLDERS.intersection(names):
+    if is_private(parts):
         return True
-    if access is Access.WRITE and _READ_ONLY_FOLDERS.intersection(names):
-        return True
-    name = names[-1]
-    return name not in _PUBLIC_NAMES and any(fnmatchcase(name, pattern) for pattern in _PRIVATE_NAMES)
-
-
-def _plain(name: str) -> str:
-    """A name as forgiving file systems see it: case, invisible characters, streams, trailing dots."""
-    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
-    return visible.casefold().partition(":")[0].rstrip(". ") or visible
+    return access is Access.WRITE and not _READ_ONLY_FOLDERS.isdisjoint(map(plain_name, parts))

@@ -12,7 +12,8 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.workspace import Workspace, is_private
+from portico.domain.privacy import is_private
+from portico.porter.workspace import Workspace
 from portico.rpc.framing import LineSplitter
 from portico.rpc.processes import spawn
 from portico.rpc.programs import CannotRun
@@ -143,7 +144,9 @@ def _match(line: bytes, folder: Path) -> Match | None:
         return None
     path = Path(os.path.normpath(folder / os.fsdecode(record[1])))
     return (
-        None if is_private(path) else Match(path, int(record[2]), record[3].decode(errors="replace").rstrip())
+        None
+        if is_private(path.parts)
+        else Match(path, int(record[2]), record[3].decode(errors="replace").rstrip())
     )
 
 

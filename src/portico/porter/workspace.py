@@ -1,27 +1,13 @@
 """The folders a session works in: what a name means there, and what lies outside or is private."""
 
 import os
-from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.privacy import is_private
 from portico.porter.markdown import code
-
-_PRIVATE_NAMES = (
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-)
-_PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
 
 
 class Workspace(msgspec.Struct, frozen=True):
@@ -49,7 +35,7 @@ class Workspace(msgspec.Struct, frozen=True):
                 f"{path} is outside the folders of this session.",
                 suggestion=f"This session works in {self.root}.",
             )
-        if is_private(real) or is_private(path):
+        if is_private(real.parts) or is_private(path.parts):
             raise PermissionDenied(f"{self.shown(path)} may hold secrets, so Porter leaves it alone.")
         return real
 
@@ -78,14 +64,6 @@ def exists(path: Path) -> bool:
 
 def is_folder(path: Path) -> bool:
     return exists(path) and path.is_dir()
-
-
-def is_private(path: Path) -> bool:
-    """Whether the name says that a file holds keys or passwords."""
-    name = path.name.casefold()
-    return ".ssh" in path.parts or (
-        name not in _PUBLIC_NAMES and any(fnmatchcase(name, pattern) for pattern in _PRIVATE_NAMES)
-    )
 
 
 def unquoted(name: str) -> str:

@@ -25,6 +25,7 @@ from portico.rpc.framing import MAX_LINE, LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
+    INVALID_REQUEST,
     NO_PARAMS,
     REQUEST_CANCELLED,
     ConnectionLost,
@@ -39,6 +40,7 @@ from portico.rpc.messages import (
     encode_request,
     encode_result,
     fault_of,
+    id_in_ruins,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -165,6 +167,8 @@ class Connection:
         frame = decode_frame(line)
         if isinstance(frame, Fault):
             self._handler.fault(frame)
+            if not isinstance(request_id := id_in_ruins(line), UnsetType):
+                self._answer(encode_error(request_id, RpcError(INVALID_REQUEST, frame.detail)))
         elif isinstance(frame.method, UnsetType):
             self._take_response(frame, line)
         elif isinstance(frame.id, UnsetType):

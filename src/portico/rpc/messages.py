@@ -80,6 +80,24 @@ def decode_frame(line: bytes) -> Frame | Fault:
         return fault_of("not_json", str(error), line)
 
 
+def id_in_ruins(line: bytes) -> RequestId | UnsetType:
+    """The id of a request that cannot be decoded, if it can still be made out.
+
+    Its sender waits for an answer. The standard library reads what msgspec refuses, such as half
+    of a surrogate pair.
+    """
+    import json
+
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return UNSET
+    if isinstance(found, dict) and "method" in found and isinstance(found.get("id"), int | str):
+        request_id: int | str = found["id"]
+        return request_id
+    return UNSET
+
+
 def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:
     """A fault with a short, printable piece of the line that caused it."""
     text = line[:_SAMPLE].decode("utf-8", "replace")

@@ -227,7 +227,6 @@ async def spawn(
     It gets three pipes; when `merged`, no input, and both outputs as one.
     """
     words = _resolve(tuple(command), cwd, environ)
-    loop = asyncio.get_running_loop()
     lifeline = _Lifeline()
     options: dict[str, Any] = {"cwd": cwd, "env": dict(environ), "stdout": subprocess.PIPE}
     if merged:
@@ -239,12 +238,26 @@ async def spawn(
     else:
         options |= {"start_new_session": True, "pass_fds": (lifeline.read_end,)}
         words = ("/bin/sh", "-c", _GUARDED, "sh", str(lifeline.read_end), *_beyond_shell(environ), *words)
+    # A start that is cancelled halfway may never return, so it runs on and is ended as soon as it can be.
+    starting = asyncio.create_task(_start(words, options, lifeline), name=f"start of {command[0]}")
+    try:
+        return await asyncio.shield(starting)
+    except (OSError, ValueError) as error:
+        raise CannotRun(f"“{command[0]}” could not be started: {error}") from error
+    except asyncio.CancelledError:
+        lifeline.cut()
+        await asyncio.wait({starting})
+        if starting.exception() is None:
+            await starting.result().stop(0)
+        raise
+
+
+async def _start(words: Sequence[str], options: dict[str, Any], lifeline: _Lifeline) -> ProcessGroup:
+    loop = asyncio.get_running_loop()
     try:
         transport, pipes = await loop.subprocess_exec(lambda: _Pipes(loop), *words, **options)
-    except BaseException as error:
+    except BaseException:
         lifeline.cut()
-        if isinstance(error, OSError | ValueError):
-            raise CannotRun(f"“{command[0]}” could not be started: {error}") from error
         raise
     finally:
         lifeline.hand_over()

@@ -1,0 +1,178 @@
+"""Tells the agent what the person is looking at: one text block in front of each prompt.
+
+The editor writes its state to a file. What is outside the session's folders stays unsaid, and of a
+file that may hold secrets only the name is said. A prompt that begins with `/` is a command: agents
+join its text blocks or read the first, so one more would become an argument. It goes on untouched.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp import _schema as acp
+from portico.conductor.editor_state import EditorState, Selection, read_editor_state
+from portico.conductor.message import Message
+from portico.conductor.private_files import is_private
+from portico.conductor.session_proxy import Folders, SessionProxy
+
+STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
+MAX_SELECTION = 8_000
+MAX_OPEN_FILES = 20
+MAX_DIAGNOSTICS = 20
+_LONGEST_LINE = 300
+_NOT_IN_A_LANGUAGE = re.compile(r"[^\w+#.-]")
+_CLOSING_TAG = re.compile(r"</(?=\s*editor-context)", re.IGNORECASE)
+_FENCE = re.compile(r"`{3,}")
+
+
+class _Prompt(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
+    prompt: list[Raw]
+
+
+class _Block(msgspec.Struct, frozen=True):
+    type: str
+    text: str = ""
+
+
+class EditorContext(SessionProxy):
+    name = "editor-context"
+    client_methods = SessionProxy.client_methods | {"session/prompt"}
+
+    def __init__(self, state_file: Path, now: Callable[[], float]) -> None:
+        """`now` is the time of the clock on the wall, in seconds since 1970."""
+        super().__init__()
+        self._state_file = state_file
+        self._now = now
+
+    def from_client(self, message: Message) -> None:
+        if message.method == "session/prompt":
+            self.place.send_right(self._with_context(message))
+        else:
+            super().from_client(message)
+
+    def _with_context(self, message: Message) -> Message:
+        try:
+            asked = msgspec.json.decode(message.params, type=_Prompt)
+            if asked.session_id not in self.folders or _is_command(asked.prompt):
+                return message
+        except msgspec.DecodeError:
+            return message
+        state = read_editor_state(self._state_file, self._now())
+        text = None if state is None else describe(state, self.folders[asked.session_id])
+        if text is None:
+            return message
+        block = acp.TextContent(text=text, annotations=acp.Annotations(audience=["assistant"]))
+        fields = msgspec.json.decode(message.params, type=dict[str, Raw])
+        return message.with_params({**fields, "prompt": [block, *asked.prompt]})
+
+
+def describe(state: EditorState, folders: Folders) -> str | None:
+    """The context as the agent reads it; None if the active file is no business of the session."""
+    view = _View(folders)
+    active = view.name(state.active_file)
+    if active is None:
+        return None
+    private = view.is_private(state.active_file)
+    language = _NOT_IN_A_LANGUAGE.sub("", state.language_id or "")[:40]
+    lines = [f"Active file: {active} ({language})" if language else f"Active file: {active}"]
+    if state.selection is not None and state.selection.text.strip() and not private:
+        lines += _selection(state.selection, language)
+    lines += _bounded("Open files:", _open_files(state, view), MAX_OPEN_FILES)
+    lines += _bounded("Diagnostics:", _diagnostics(state, view), MAX_DIAGNOSTICS)
+    return "\n".join(("<editor-context>", *lines, "</editor-context>"))
+
+
+class _View:
+    """Which files a session may be told of, and by which name."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = [os.path.realpath(folder) for folder in (folders.cwd, *folders.additional)]
+
+    def name(self, path: str) -> str | None:
+        """As seen from the session's folder; None outside of all its folders, links followed."""
+        real = self._real(path)
+        for place, folder in enumerate(self._folders):
+            if real is not None and real.is_relative_to(folder):
+                return _line(str(real if place else real.relative_to(folder)))
+        return None
+
+    def is_private(self, path: str) -> bool:
+        real = self._real(path)
+        return real is None or is_private(real) or is_private(Path(path))
+
+    def _real(self, path: str) -> Path | None:
+        try:
+            return Path(os.path.realpath(Path(self._folders[0]) / path))
+        except (OSError, ValueError):
+            return None
+
+
+def _is_command(blocks: list[Raw]) -> bool:
+    for raw in blocks:
+        block = msgspec.json.decode(raw, type=_Block)
+        if block.type == "text":
+            return block.text.lstrip().startswith("/")
+    return False
+
+
+def _selection(selection: Selection, language: str) -> Iterator[str]:
+    """The text in a fence that is longer than any inside it."""
+    text = selection.text[:MAX_SELECTION]
+    longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    yield f"Selected text{_lines_of(selection)}:"
+    yield fence + language
+    yield _harmless(text)
+    yield fence
+    if len(selection.text) > MAX_SELECTION:
+        yield f"(cut: the first {MAX_SELECTION} of {len(selection.text)} characters)"
+
+
+def _lines_of(selection: Selection) -> str:
+    first, last = selection.start_line, selection.end_line
+    if first is None:
+        return ""
+    return f" (line {first})" if last in (None, first) else f" (lines {first}-{last})"
+
+
+def _open_files(state: EditorState, view: _View) -> Iterator[str]:
+    active = view.name(state.active_file)
+    for path in dict.fromkeys(state.open_files):
+        name = view.name(path)
+        if name is not None and name != active:
+            yield f"- {name}"
+
+
+def _diagnostics(state: EditorState, view: _View) -> Iterator[str]:
+    for one in state.diagnostics:
+        path = one.path or state.active_file
+        name = view.name(path)
+        if name is not None and not view.is_private(path):
+            place = name if one.line is None else f"{name}:{one.line}"
+            severity = f" {_line(one.severity)}:" if one.severity else ""
+            yield f"- {place}{severity} {_line(one.message)}"
+
+
+def _bounded(heading: str, entries: Iterator[str], most: int) -> Iterator[str]:
+    shown = list(entries)
+    if shown:
+        yield heading
+        yield from shown[:most]
+    if len(shown) > most:
+        yield f"- and {len(shown) - most} more"
+
+
+def _line(text: str) -> str:
+    """A text from outside on one line of bounded length."""
+    one = _harmless("".join(letter if letter.isprintable() else " " for letter in text))
+    return one if len(one) <= _LONGEST_LINE else f"{one[: _LONGEST_LINE - 1]}…"
+
+
+def _harmless(text: str) -> str:
+    """Nothing that is quoted can end the block."""
+    return _CLOSING_TAG.sub(r"<\\/", text)

@@ -1,0 +1,35 @@
+"""Which files hold secrets, by their names: no agent reads or writes them."""
+
+import unicodedata
+from collections.abc import Iterable
+from fnmatch import fnmatchcase
+
+_PRIVATE_NAMES = (
+    ".env",
+    ".env.*",
+    "*.pem",
+    "*.key",
+    "*.p12",
+    "*.pfx",
+    "id_rsa*",
+    "id_dsa*",
+    "id_ecdsa*",
+    "id_ed25519*",
+)
+_PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
+_PRIVATE_FOLDERS = {".ssh"}
+
+
+def is_private(parts: Iterable[str]) -> bool:
+    """Whether the parts of a path name a file of secrets, or lead through a folder of them."""
+    names = [plain_name(part) for part in parts]
+    if not names or _PRIVATE_FOLDERS.intersection(names):
+        return bool(names)
+    name = names[-1]
+    return name not in _PUBLIC_NAMES and any(fnmatchcase(name, pattern) for pattern in _PRIVATE_NAMES)
+
+
+def plain_name(name: str) -> str:
+    """A name as forgiving file systems see it: case, invisible characters, streams, trailing dots."""
+    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    return visible.casefold().partition(":")[0].rstrip(". ") or visible
