@@ -48,7 +48,10 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
         "Passed over",
     ),
     "an answer to no request": ([{"respond": {"id": 4711, "result": {}}}], "nobody asked"),
-    "an error to no request": ([{"respond": {"id": "x", "error": {"code": 1, "message": "no"}}}], "nobody asked"),
+    "an error to no request": (
+        [{"respond": {"id": "x", "error": {"code": 1, "message": "no"}}}],
+        "nobody asked",
+    ),
     "one id for two requests": (
         [{"duplicate_id": {"requests": [permission("a"), permission("b")], "answers": 1}}],
         "still being served",
@@ -57,9 +60,15 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
         [{"update": {"sessionUpdate": "weather_update", "sky": "clear"}}],
         "weather_update",
     ),
-    "an update of the wrong shape": ([{"update": {"sessionUpdate": "agent_message_chunk", "content": 7}}], "agent_message_chunk"),
+    "an update of the wrong shape": (
+        [{"update": {"sessionUpdate": "agent_message_chunk", "content": 7}}],
+        "agent_message_chunk",
+    ),
     "an update without a kind": ([{"update": {"content": []}}], "update"),
-    "an update for nobody": ([{"notify": {"method": "session/update", "params": {"update": {}}}}], "does not fit"),
+    "an update for nobody": (
+        [{"notify": {"method": "session/update", "params": {"update": {}}}}],
+        "does not fit",
+    ),
     "an update for another session": (
         [
             {
@@ -77,7 +86,10 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
         ],
         "not open",
     ),
-    "a notification nobody knows": ([{"notify": {"method": "_weather", "params": {"sky": "clear"}}}], "_weather"),
+    "a notification nobody knows": (
+        [{"notify": {"method": "_weather", "params": {"sky": "clear"}}}],
+        "_weather",
+    ),
 }
 
 
@@ -162,4 +174,6 @@ def test_what_an_agent_says_on_standard_error_stays_out_of_the_stream(portico: P
     agent = agent_command({"on_prompt": [[{"stderr": "a word to the side\n"}, {"say": "hello"}]]})
     ran = portico.exec("x", "--agent-command", agent)
     assert (ran.stream.answer, ran.err) == ("hello", "")
-    assert not any(line["type"] != "session_started" and "to the side" in str(line) for line in ran.stream.lines)
+    assert not any(
+        line["type"] != "session_started" and "to the side" in str(line) for line in ran.stream.lines
+    )

@@ -65,9 +65,7 @@ def test_a_running_session_can_be_listed_shown_and_exported(portico: Portico, fi
     finish(portico, first)
 
 
-def test_sessions_in_other_folders_run_side_by_side(
-    portico: Portico, first: Running, tmp_path: Path
-) -> None:
+def test_sessions_in_other_folders_run_side_by_side(portico: Portico, first: Running, tmp_path: Path) -> None:
     other = tmp_path / "other"
     other.mkdir()
     assert portico.exec("say beside", "--cwd", str(other)).stream.answer == "beside"

@@ -48,9 +48,7 @@ def test_output_that_cannot_be_written_is_told_in_a_line(portico: Portico, form:
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_turn_goes_through_with_streams_closed(portico: Portico, closed: str, form: str) -> None:
-    done = through_shell(
-        portico, closed, "exec", *FORMS[form], "--agent-command", portico.agent, "say hello"
-    )
+    done = through_shell(portico, closed, "exec", *FORMS[form], "--agent-command", portico.agent, "say hello")
     assert done.code == 0
     assert portico.run("sessions", "list", "--api").api["sessions"][0]["state"] == "completed"
 

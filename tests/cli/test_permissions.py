@@ -102,7 +102,10 @@ def test_a_rule_for_paths_covers_those_of_the_workspace(
 
 def test_a_question_is_about_the_tool_call_that_was_shown_before_it(portico: Portico) -> None:
     shown = {"id": "c1", "title": "rm -rf x", "kind": "execute", "raw_input": {"command": "rm -rf x"}}
-    steps = [{"tool": {**shown, "statuses": ["pending"]}}, {"permission": {"tool": "c1", "title": "Clean up"}}]
+    steps = [
+        {"tool": {**shown, "statuses": ["pending"]}},
+        {"permission": {"tool": "c1", "title": "Clean up"}},
+    ]
     ran = portico.exec(steps, "--allow", "all", "--deny", "execute:rm*")
     assert resolution(ran) == ("denied", "policy", "execute:rm*")
     asked = ran.stream.only("permission_requested")

@@ -12,7 +12,14 @@ from tests.support.program import Portico
 TURN = [
     {"think": "let me see\nit is short"},
     {"tool": {"id": "c1", "title": "Look", "kind": "read", "text": "two\nlines"}},
-    {"tool": {"id": "c2", "title": "Change", "kind": "edit", "diff": {"path": "a.txt", "old": "one", "new": "two"}}},
+    {
+        "tool": {
+            "id": "c2",
+            "title": "Change",
+            "kind": "edit",
+            "diff": {"path": "a.txt", "old": "one", "new": "two"},
+        }
+    },
     {"plan": ["first", "second"]},
     {"say": "Here is **the answer**."},
 ]

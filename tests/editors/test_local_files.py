@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied
 from portico.editors import files as files_module
 from portico.editors.files import LocalFiles
 from portico.sessions.ports import Files
@@ -194,7 +194,7 @@ async def test_a_link_gives_no_other_name_to_a_secret(files: Files, workspace: P
 
 
 async def test_a_missing_file_is_said_to_be_missing(files: Files) -> None:
-    with pytest.raises(InvalidInput, match=r"gone\.txt does not exist"):
+    with pytest.raises(FileMissing, match=r"gone\.txt does not exist"):
         await files.read_text("gone.txt")
 
 

@@ -110,9 +110,7 @@ def test_a_session_is_taken_up_again_in_the_agents_own_way(portico: Portico, pee
         assert attached["attachedBy"] == "resume"
 
 
-def test_a_session_that_the_agent_forgot_is_told_again(
-    portico: Portico, peer: str, tmp_path: Path
-) -> None:
+def test_a_session_that_the_agent_forgot_is_told_again(portico: Portico, peer: str, tmp_path: Path) -> None:
     portico.exec("the word is swordfish", "--agent-command", peer)
     shutil.rmtree(tmp_path / "peer")
     stream = portico.exec("what was it?", "--agent-command", peer, "--continue").stream

@@ -12,7 +12,7 @@ import pytest
 
 from portico.domain.ids import SessionId
 from portico.doors.ndjson import NdjsonStream
-from tests.support.killing import Moment, choose, measure, watch_until
+from tests.support.killing import choose, measure, watch_until
 from tests.support.processes import agents, survivors
 from tests.support.program import Portico, Ran, Running, agent_command
 from tests.support.stream import Stream

@@ -63,14 +63,15 @@ class ClientEnd(End):
         return await self.call("initialize", request, schema.InitializeResponse)
 
     async def new_session(
-        self, request: schema.NewSessionRequest, opened: Callable[[str], None]
+        self, request: schema.NewSessionRequest, opened: Callable[[str], None] | None = None
     ) -> schema.NewSessionResponse:
         """Open a session. `opened` hears its id before the first of its updates is passed on."""
         self._opening += 1
         try:
             response = await self.call("session/new", request, schema.NewSessionResponse)
             self._open.add(response.session_id)
-            opened(response.session_id)
+            if opened is not None:
+                opened(response.session_id)
         finally:
             self._opening -= 1
             self._release_held()

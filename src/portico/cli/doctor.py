@@ -14,6 +14,7 @@ import msgspec
 
 from portico import __version__
 from portico.agents.registry import AgentRegistry
+from portico.cli.agents import listed_agent
 from portico.cli.arguments import Arguments
 from portico.cli.host import python_program
 from portico.config.paths import config_folder, state_folder
@@ -110,10 +111,8 @@ def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield Finding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     for name in registry.names():
-        spec, program = registry.resolve(name), registry.find(name)
-        if program is None:
-            yield Finding(f"agent {name}", "note", "not installed", spec.install_hint)
-        elif Path(program).stem == "npx":
-            yield Finding(f"agent {name}", "note", "not installed; npx fetches it when first used")
+        agent = listed_agent(registry, name, settings.agent)
+        if agent.installed:
+            yield Finding(f"agent {name}", "ok", " ".join(agent.command))
         else:
-            yield Finding(f"agent {name}", "ok", " ".join(spec.command))
+            yield Finding(f"agent {name}", "note", agent.hint or "not installed")

@@ -15,7 +15,7 @@ from portico.config.paths import state_folder
 from portico.editors.local import LocalEditors
 from portico.rpc.connection import Tap
 from portico.rpc.tap import FileTap
-from portico.sessions.ports import Ports
+from portico.sessions.ports import Clock, Ports, Store
 from portico.sessions.service import SessionService
 from portico.store.sqlite import SqliteStore
 
@@ -23,12 +23,19 @@ TAP_VARIABLE = "PORTICO_TAP"
 
 
 class Host:
-    """A session service with the store and the clock it stands on."""
+    """A session service with the ports it stands on."""
 
-    def __init__(self, service: SessionService, store: SqliteStore, clock: SystemClock) -> None:
+    def __init__(self, service: SessionService, ports: Ports) -> None:
         self.service = service
-        self.store = store
-        self.clock = clock
+        self.ports = ports
+
+    @property
+    def store(self) -> Store:
+        return self.ports.store
+
+    @property
+    def clock(self) -> Clock:
+        return self.ports.clock
 
 
 @asynccontextmanager
@@ -50,7 +57,7 @@ async def open_host(environ: Mapping[str, str]) -> AsyncIterator[Host]:
         service = SessionService(ports)
         await service.recover()
         try:
-            yield Host(service, store, clock)
+            yield Host(service, ports)
         finally:
             await service.close()
     finally:

@@ -11,6 +11,8 @@ COMMANDS = {
     "exec": "send one prompt to an agent and stream what happens",
     "chat": "talk to an agent in the terminal",
     "sessions": "list, show, export and delete conversations",
+    "acp": "any agent behind Portico's proxies, for any ACP editor",
+    "agents": "list the agents, or check one",
     "agent": "Porter, the built-in agent, on standard input and output (ACP)",
     "doctor": "check this installation and say what is missing",
     "schema": "print the JSON Schema of the event stream",

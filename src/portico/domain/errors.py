@@ -3,6 +3,7 @@
     PorticoError
     ├── PersonMustAct                the person at the keyboard can put it right
     │   ├── InvalidInput             INVALID_INPUT       a flag, an argument, an empty prompt
+    │   │   └── FileMissing          INVALID_INPUT       a file that is not there
     │   ├── SessionNotFound          SESSION_NOT_FOUND
     │   ├── SessionBusy              SESSION_BUSY        another writer holds the session or the tree
     │   ├── PermissionDenied         PERMISSION_DENIED
@@ -106,6 +107,10 @@ class PersonMustAct(PorticoError):
 
 class InvalidInput(PersonMustAct):
     code = ErrorCode.INVALID_INPUT
+
+
+class FileMissing(InvalidInput):
+    """A file that was asked for is not there."""
 
 
 class SessionNotFound(PersonMustAct):

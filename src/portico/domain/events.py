@@ -55,13 +55,17 @@ class Location(Value, frozen=True):
 
 
 class TerminalOutput(Value, frozen=True):
-    """What a command printed since the last such event, and how it ended if it has."""
+    """What a command printed since the last such event, and how it ended if it has.
+
+    `left_out` counts the characters that a command printed beyond what is kept of it.
+    """
 
     terminal_id: str
     text: str = ""
     exit_code: int | None = None
     signal: str | None = None
     ended: bool = False
+    left_out: int = 0
 
 
 class PlanEntry(Value, frozen=True):

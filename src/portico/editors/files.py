@@ -11,7 +11,7 @@ import stat
 import sys
 from pathlib import Path
 
-from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied
 from portico.editors.guard import Access, Guard
 
 READ_LIMIT_BYTES = 50 * 1024 * 1024
@@ -137,7 +137,7 @@ def _lines(text: str, line: int | None, limit: int | None) -> str:
 
 def _translated(path: str, done: str, error: OSError) -> InvalidInput | PermissionDenied:
     if isinstance(error, FileNotFoundError):
-        return InvalidInput(f"{path} does not exist.")
+        return FileMissing(f"{path} does not exist.")
     if isinstance(error, PermissionError):
         return PermissionDenied(f"{path} cannot be {done}: the system refused it ({error.strerror}).")
     if isinstance(error, NotADirectoryError | FileExistsError):

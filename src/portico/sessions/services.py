@@ -8,7 +8,7 @@ from typing import Any
 
 from portico.acp import _schema as acp
 from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
-from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError
+from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied, PorticoError
 from portico.domain.events import TerminalOutput
 from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from portico.sessions.ports import Editor, Files, TerminalRequest, Terminals, TerminalSnapshot
@@ -101,8 +101,8 @@ def _answering(serve: Serve) -> Serve:
     async def answer(request: Any) -> Any:
         try:
             return await serve(request)
-        except FileNotFoundError as error:
-            raise RpcError(RESOURCE_NOT_FOUND, str(error)) from error
+        except FileMissing as error:
+            raise RpcError(RESOURCE_NOT_FOUND, error.message) from error
         except (InvalidInput, PermissionDenied) as error:
             raise RpcError(INVALID_PARAMS, error.message) from error
         except PorticoError as error:

@@ -13,6 +13,7 @@ from portico.sessions import translate
 from portico.sessions.ports import Clock
 
 MAX_UNCLAIMED_CHARACTERS = 64 * 1024
+MAX_TERMINAL_CHARACTERS = 1_000_000
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
 
 
@@ -22,6 +23,7 @@ class ToolLedger:
         self._started: dict[str, float] = {}
         self._open: dict[str, acp.ToolCall | acp.ToolCallUpdate] = {}
         self._tool_of: dict[str, str] = {}
+        self._heard: dict[str, int] = {}
         self._unclaimed: dict[str, list[TerminalOutput]] = {}
         self.count = 0
 
@@ -57,6 +59,21 @@ class ToolLedger:
 
     def hear(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
         """The event that a terminal's output makes, now or once a tool call shows the terminal."""
+        bounded = self._bounded(output)
+        if bounded is not None:
+            yield from self._show(bounded)
+
+    def _bounded(self, output: TerminalOutput) -> TerminalOutput | None:
+        """The output as far as it is kept; a command that floods ends with how much was left out."""
+        heard = self._heard.get(output.terminal_id, 0)
+        self._heard[output.terminal_id] = heard + len(output.text)
+        room = max(MAX_TERMINAL_CHARACTERS - heard, 0)
+        if output.ended:
+            beyond = max(heard + len(output.text) - MAX_TERMINAL_CHARACTERS, 0)
+            return msgspec.structs.replace(output, text=output.text[:room], left_out=beyond)
+        return msgspec.structs.replace(output, text=output.text[:room]) if room else None
+
+    def _show(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
         tool_id = self._tool_of.get(output.terminal_id)
         if tool_id is not None:
             yield ToolUpdated(tool_id=tool_id, terminal=output)

@@ -8,6 +8,7 @@ join its text blocks or read the first, so one more would become an argument. It
 import os
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import msgspec
@@ -23,6 +24,7 @@ STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 MAX_SELECTION = 8_000
 MAX_OPEN_FILES = 20
 MAX_DIAGNOSTICS = 20
+_MOST_LOOKED_AT = 200
 _LONGEST_LINE = 300
 _NOT_IN_A_LANGUAGE = re.compile(r"[^\w+#.-]")
 _CLOSING_TAG = re.compile(r"</(?=\s*editor-context)", re.IGNORECASE)
@@ -142,14 +144,14 @@ def _lines_of(selection: Selection) -> str:
 
 def _open_files(state: EditorState, view: _View) -> Iterator[str]:
     active = view.name(state.active_file)
-    for path in dict.fromkeys(state.open_files):
+    for path in dict.fromkeys(state.open_files[:_MOST_LOOKED_AT]):
         name = view.name(path)
         if name is not None and name != active:
             yield f"- {name}"
 
 
 def _diagnostics(state: EditorState, view: _View) -> Iterator[str]:
-    for one in state.diagnostics:
+    for one in state.diagnostics[:_MOST_LOOKED_AT]:
         path = one.path or state.active_file
         name = view.name(path)
         if name is not None and not view.is_private(path):
@@ -159,12 +161,12 @@ def _diagnostics(state: EditorState, view: _View) -> Iterator[str]:
 
 
 def _bounded(heading: str, entries: Iterator[str], most: int) -> Iterator[str]:
-    shown = list(entries)
+    shown = list(islice(entries, most))
     if shown:
         yield heading
-        yield from shown[:most]
-    if len(shown) > most:
-        yield f"- and {len(shown) - most} more"
+        yield from shown
+    if next(entries, None) is not None:
+        yield "- and more"
 
 
 def _line(text: str) -> str:
