@@ -14,7 +14,7 @@ FORMS = {"a stream": ["--json-stream"], "an object": ["--api"], "words": []}
 
 
 def through_shell(portico: Portico, redirection: str, *arguments: str) -> Ran:
-    words = ["/bin/sh", "-c", f'exec portico "$@" {redirection}', "sh", *arguments]
+    words = ["/bin/sh", "-c", f'portico "$@" {redirection}', "sh", *arguments]
     path = f"{os.path.dirname(sys.executable)}{os.pathsep}{os.environ['PATH']}"  # noqa: PTH120
     done = subprocess.run(
         words, capture_output=True, cwd=portico.workspace, env=portico.environ({"PATH": path}), check=False
@@ -43,6 +43,14 @@ def test_output_that_cannot_be_written_is_told_in_a_line(portico: Portico, form:
     )
     assert done.code == 2
     assert done.complaint[-1] == "portico: the output cannot be written: No space left on device."
+
+
+@pytest.mark.parametrize("words", [["schema", "stream"], ["version"], ["doctor", "--api"], ["--help"], ["exec", "--help"]])
+def test_no_command_minds_a_reader_that_leaves(portico: Portico, words: list[str]) -> None:
+    done = through_shell(portico, "| true", *words)
+    assert (done.code, done.err) == (0, "")
+    full = through_shell(portico, ">/dev/full", *words)
+    assert (full.code, full.err) == (2, "portico: the output cannot be written: No space left on device.\n")
 
 
 @pytest.mark.parametrize("form", FORMS)

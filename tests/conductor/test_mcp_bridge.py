@@ -9,13 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import Raw
 
 from portico.conductor.mcp.bridge import McpBridge
+from portico.conductor.mcp.conversation import Conversation
+from portico.conductor.mcp.link import Link
 from portico.conductor.mcp.listener import Listener
+from portico.conductor.mcp.provider import AgentSide
 from portico.conductor.mcp.proxy import McpProxy
 from portico.conductor.mcp.stand_in import TOKEN_VARIABLE
 from portico.rpc.framing import MAX_LINE
-from portico.rpc.streams import ByteStream
+from portico.rpc.messages import RequestId
+from portico.rpc.streams import ByteStream, memory_pair
 from tests.conductor.mcp_support import (
     HANDSHAKE,
     MODERN,
@@ -28,7 +33,7 @@ from tests.conductor.mcp_support import (
     open_session,
     started,
 )
-from tests.conductor.support import Ends, chain
+from tests.conductor.support import Ends, Wire, chain
 
 OWN = {"name": "mine", "command": "/bin/x", "args": ["1"], "env": [{"name": "A", "value": "b"}]}
 OFFERED = {"type": "acp", "name": "editor", "serverId": "of-the-editor", "_meta": {"kept": True}}
@@ -303,6 +308,25 @@ class TestTheClientsServers:
                 assert (goodbye["method"], goodbye["params"]) == ("mcp/disconnect", {"connectionId": "c"})
                 ends.client.send(frame(id=goodbye["id"], result={}))
 
+    async def test_a_connection_that_nobody_waits_for_any_more_is_ended(self) -> None:
+        async with chain(McpBridge()) as ends:
+            await introduce(ends, acp=False)
+            (entry,) = await open_session(ends, servers=[OFFERED])
+            async with started(entry) as client:
+                client.send(frame(id=0, method="initialize", params=HANDSHAKE))
+                probe = await provider_of(ends)
+                ends.client.send(frame(id=probe["id"], error={"code": -32601, "message": "what?"}))
+                connect = await provider_of(ends)
+                client.hang_up()
+                cancel = await provider_of(ends)
+                assert (cancel["method"], cancel["params"]) == (
+                    "$/cancel_request",
+                    {"requestId": connect["id"]},
+                )
+                ends.client.send(frame(id=connect["id"], result={"connectionId": "c"}))
+                goodbye = await provider_of(ends)
+                assert (goodbye["method"], goodbye["params"]) == ("mcp/disconnect", {"connectionId": "c"})
+
     async def test_one_of_the_oldest_kind_is_spoken_to_in_its_own_spelling(self) -> None:
         early = {"type": "http", "name": "early", "url": "acp:1234", "headers": []}
         async with chain(McpBridge()) as ends:
@@ -396,6 +420,42 @@ class TestTheClientsServers:
                 for client, server_id in ((two, "b"), (one, "a")):
                     assert (await client.receive())["params"] == {"for": server_id}
                     assert (await client.receive())["result"] == {"tools": [server_id]}
+
+
+async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Patient:
+        async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
+            return Raw(b'"answer"')
+
+        def notification(self, method: str, params: Raw | None) -> None:
+            return
+
+        def close(self) -> None:
+            return
+
+    async def begin(agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+        return Patient()
+
+    near, far = memory_pair()
+    link = Link(near, begin)
+    running = asyncio.create_task(link.run())
+    client = Wire(far)
+    for number in range(10_000):
+        link.notify("notifications/message", Raw(b"%d" % number))
+    client.send(frame(id=1, method="ping"))
+    received = [await client.receive()]
+    while "id" not in received[-1]:
+        received.append(await client.receive())
+    kept = [one["params"] for one in received[:-1]]
+    assert kept == list(range(len(kept)))
+    assert 0 < len(kept) < 1000
+    assert received[-1]["result"] == "answer"
+    assert "does not read" in caplog.text
+    await far.close()
+    async with asyncio.timeout(5):
+        await running
 
 
 class TestSafety:

@@ -143,6 +143,21 @@ class TestAsking:
             ends.client.send(answered)
             assert await ends.agent.line() == answered
 
+    async def test_a_server_that_the_client_offered_twice_lives_as_long_as_one_of_the_sessions(self) -> None:
+        asked = frame(id=9, method="mcp/message", params=message("of-the-editor", "r", "tools/list"))
+        async with chain(McpProxy([Desk().server])) as ends:
+            await introduce(ends, acp=True)
+            for session_id in ("one", "two"):
+                await open_session(ends, session_id, servers=[OFFERED])
+            for session_id in ("two", "one"):
+                ends.agent.send(asked)
+                assert await ends.client.line() == asked
+                ends.client.send(frame(id=5, method="session/close", params={"sessionId": session_id}))
+                ends.agent.send(frame(id=(await ends.agent.receive())["id"], result={}))
+                await ends.client.receive()
+            ends.agent.send(asked)
+            assert (await ends.agent.receive())["error"]["code"] == -33001
+
     async def test_two_sessions_know_their_tools_under_different_ids(self) -> None:
         async with chain(McpProxy([Desk().server])) as ends:
             await introduce(ends, acp=True)

@@ -127,7 +127,7 @@ async def _ask_about(link: AgentLink) -> Checkup:
         ready=True,
     )
     try:
-        await link.end.new_session(acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[]), lambda _: None)
+        await link.end.new_session(acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[]))
     except (RpcError, ConnectionLost) as error:
         failure = await link.explain(error)
         return msgspec.structs.replace(

@@ -4,6 +4,7 @@ What has no name of its own is a fault of ours: its traceback goes to the log, a
 a trace id to find it by.
 """
 
+import errno
 import logging
 import os
 import sys
@@ -15,6 +16,9 @@ from portico.config.paths import state_folder
 from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, PorticoError
 
 log = logging.getLogger("portico")
+
+# What a write to standard output can meet; foreign errors of every other kind have been translated.
+_OUTPUT_ERRORS = (errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class Diagnostics(msgspec.Struct, frozen=True):
@@ -33,7 +37,7 @@ class Failed(msgspec.Struct, frozen=True):
 def report(error: Exception, *, api: bool) -> int:
     """Tell what went wrong and return the exit code."""
     trace_id = os.urandom(8).hex()
-    if isinstance(error, OSError) and _output_is_lost():
+    if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS:
         return _unheard(error)
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
@@ -57,15 +61,6 @@ def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
         print(f"  {error.suggestion}", file=sys.stderr)
     if error.details.stderr:
         print(f"  Its last words:\n{_indented(error.details.stderr)}", file=sys.stderr)
-
-
-def _output_is_lost() -> bool:
-    """Whether standard output still holds what nobody takes."""
-    try:
-        sys.stdout.flush()
-    except OSError:
-        return True
-    return False
 
 
 def _unheard(failure: OSError) -> int:

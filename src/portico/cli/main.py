@@ -26,17 +26,8 @@ def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     _have_standard_streams()
     words = list(sys.argv[1:] if arguments is None else arguments)
-    leading = [word for word in words[:1] if word == "--api"]
-    rest = words[len(leading) :]
-    if not rest or rest[0] in _HELP:
-        print(overview())
-        return 0
-    name = _ALIASES.get(rest[0], rest[0])
     try:
-        if name not in COMMANDS:
-            raise _unknown(name)
-        command = import_module(f"portico.cli.{name}")
-        code: int = command.run([*rest[1:], *leading])
+        code = _run(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 1
@@ -45,6 +36,22 @@ def main(arguments: list[str] | None = None) -> int:
 
         return report(error, api="--api" in words)
     return code
+
+
+def _run(words: list[str]) -> int:
+    leading = [word for word in words[:1] if word == "--api"]
+    rest = words[len(leading) :]
+    if not rest or rest[0] in _HELP:
+        print(overview())
+        return 0
+    name = _ALIASES.get(rest[0], rest[0])
+    if name not in COMMANDS:
+        raise _unknown(name)
+    command = import_module(f"portico.cli.{name}")
+    try:
+        return int(command.run([*rest[1:], *leading]))
+    except SystemExit:  # argparse has printed the help that was asked for
+        return 0
 
 
 def _have_standard_streams() -> None:

@@ -4,6 +4,7 @@ Everything here was said by the agent. What it said in a way that cannot be unde
 unknown: no rule with a pattern allows it, and every denial of its kind meets it.
 """
 
+import ntpath
 import os
 import posixpath
 import re
@@ -14,6 +15,8 @@ import msgspec
 
 from portico.acp import _schema as acp
 
+# Following links takes time; what is about more files than this is about nobody knows what.
+MAX_PATHS = 1_000
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _COMMAND_KEYS = ("command", "cmd")
@@ -93,6 +96,8 @@ def _names(call: acp.ToolCallUpdate, workspace: str) -> tuple[str, ...]:
     given = [location.path for location in call.locations or ()]
     given += [part.path for part in call.content or () if isinstance(part, acp.Diff)]
     names: dict[str, None] = {}
+    if len(given) > MAX_PATHS:
+        return ()
     for path in given:
         names[_seen_from(workspace, path)] = None
         if (real := _real(workspace, path)) is not None:
@@ -105,16 +110,14 @@ def _seen_from(workspace: str, path: str) -> str:
     path = _without_address(path)
     if _ADDRESS.match(path):
         return path
-    windows = _is_windows(workspace)
-    if windows:
-        workspace, path = workspace.replace("\\", "/"), path.replace("\\", "/")
-    root = _normal(workspace)
-    place = _normal(path if _is_rooted(path, workspace) else f"{root}/{path}")
-    shown_root, shown_place = (root.casefold(), place.casefold()) if windows else (root, place)
+    root, place = _normal(workspace, workspace), _normal(workspace, path)
+    shown_root, shown_place = root, place
+    if _is_windows(workspace):
+        shown_root, shown_place = root.casefold(), place.casefold()
     if shown_place == shown_root:
         return "."
-    beginning = shown_root.rstrip("/") + "/"
-    return place[len(beginning) :] if shown_place.startswith(beginning) else place
+    inside = shown_place.startswith(shown_root.rstrip("/") + "/")
+    return place[len(root.rstrip("/")) + 1 :] if inside else place
 
 
 def _real(workspace: str, path: str) -> str | None:
@@ -136,6 +139,9 @@ def _without_address(path: str) -> str:
         return path
 
 
-def _normal(path: str) -> str:
-    normal = posixpath.normpath(path)
+def _normal(workspace: str, path: str) -> str:
+    """The absolute path, without detours and with plain slashes."""
+    if _is_windows(workspace):
+        return ntpath.normpath(ntpath.join(workspace, path)).replace("\\", "/")
+    normal = posixpath.normpath(posixpath.join(workspace, path))
     return normal[1:] if normal.startswith("//") else normal

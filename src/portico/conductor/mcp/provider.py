@@ -5,7 +5,6 @@ be reached, is raised; an error of MCP itself is an outcome.
 """
 
 import asyncio
-import secrets
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -30,14 +29,14 @@ class AgentSide(Protocol):
 
 
 class Provider:
-    def __init__(self, place: Callable[[], Place]) -> None:
+    def __init__(self, place: Place) -> None:
         self._place = place
         self._calls: dict[tuple[str, str], Notified] = {}
         self._connections: dict[str, AgentSide] = {}
 
     async def call(self, server_id: str, method: str, params: Any, notified: Notified) -> Outcome:
         """Ask without a connection."""
-        request_id = secrets.token_hex(8)
+        request_id = self._place.next_id()
         self._calls[server_id, request_id] = notified
         try:
             envelope = dialects.call(server_id, request_id, method, params)
@@ -46,15 +45,24 @@ class Provider:
             del self._calls[server_id, request_id]
 
     async def connect(self, server_id: str, spelling: str, agent: AgentSide) -> str:
+        wanted = True
+
         def connected(answer: Message) -> None:
             # At once, so that what the provider says next finds its way.
-            if isinstance(answer.result, Raw) and (connection_id := _connection_id(answer.result)):
-                self._connections[connection_id] = agent
+            connection_id = _connection_id(answer.result) if isinstance(answer.result, Raw) else None
+            if connection_id is None:
+                return
+            self._connections[connection_id] = agent
+            if not wanted:
+                self.disconnect(connection_id, spelling)
 
         params = dialects.connect_params(server_id, spelling)
-        connection_id = _connection_id(
-            await self._ask(dialects.spelled(spelling, "connect"), params, connected)
-        )
+        try:
+            answer = await self._ask(dialects.spelled(spelling, "connect"), params, connected)
+        except asyncio.CancelledError:
+            wanted = False
+            raise
+        connection_id = _connection_id(answer)
         if connection_id is None:
             raise RpcError(dialects.BACKEND_FAILED, "the answer of mcp/connect names no connection")
         return connection_id
@@ -65,19 +73,19 @@ class Provider:
 
     def connected_tell(self, connection_id: str, spelling: str, method: str, params: Any) -> None:
         envelope = dialects.connected_call(connection_id, spelling, method, params)
-        self._place().send_left(notification(dialects.spelled(spelling, "message"), envelope))
+        self._place.send_left(notification(dialects.spelled(spelling, "message"), envelope))
 
     def disconnect(self, connection_id: str, spelling: str) -> None:
         """Say that the connection is over; nothing that comes back matters any more."""
         self._connections.pop(connection_id, None)
-        place, params = self._place(), dialects.connection_names(connection_id, spelling)
+        params = dialects.connection_names(connection_id, spelling)
         method = dialects.spelled(spelling, "disconnect")
         if spelling.startswith("_"):
-            place.send_left(notification(method, params))
+            self._place.send_left(notification(method, params))
             return
-        request_id = place.next_id()
-        place.await_left(request_id, lambda _: None)
-        place.send_left(request(request_id, method, params))
+        request_id = self._place.next_id()
+        self._place.await_left(request_id, lambda _: None)
+        self._place.send_left(request(request_id, method, params))
 
     def take(self, message: Message, reply: Callable[[Outcome], None]) -> bool:
         """Hand what a provider says to the agent it is meant for; False if it is meant for nobody here."""
@@ -105,9 +113,8 @@ class Provider:
 
     async def _ask(self, method: str, params: Any, seen: Callable[[Message], None] | None = None) -> Raw:
         """Call to the left. If nobody waits for the answer any more, the cancellation goes there too."""
-        place = self._place()
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        request_id = place.next_id()
+        request_id = self._place.next_id()
 
         def arrived(message: Message) -> None:
             if seen is not None:
@@ -115,12 +122,12 @@ class Provider:
             if not answer.done():
                 answer.set_result(message)
 
-        place.await_left(request_id, arrived)
-        place.send_left(request(request_id, method, params))
+        self._place.await_left(request_id, arrived)
+        self._place.send_left(request(request_id, method, params))
         try:
             return outcome(await answer)
         except asyncio.CancelledError:
-            place.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
+            self._place.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
             raise
 
 

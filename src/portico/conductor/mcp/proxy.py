@@ -5,7 +5,7 @@ session. What the agent asks of these ids is answered here; everything else goes
 """
 
 import logging
-import secrets
+import os
 from collections.abc import Sequence
 from typing import Any
 
@@ -56,7 +56,7 @@ class McpProxy(SessionServersProxy):
         super().__init__()
         self._servers = servers
         self._offers: dict[str, _Offer] = {}
-        self._offered_by_others: dict[str, OpenSession] = {}
+        self._offered_by_others: dict[OpenSession, frozenset[str]] = {}
         self._connections: dict[str, _Offer] = {}
         self._running: dict[RequestId, _Running] = {}
 
@@ -66,16 +66,16 @@ class McpProxy(SessionServersProxy):
 
     def servers_for(self, session: OpenSession, servers: Sequence[Raw]) -> Sequence[Raw]:
         others = [read_entry(entry) for entry in servers]
-        for entry in others:
-            if entry.server_id is not None:
-                self._offered_by_others[entry.server_id] = session
+        theirs = frozenset(entry.server_id for entry in others if entry.server_id is not None)
+        if theirs:
+            self._offered_by_others[session] = theirs
         ours = self.servers(session) if self.agent_takes_acp else ()
         if not ours:
             return servers
         taken = {entry.name for entry in others}
         added = []
         for server in ours:
-            name, server_id = free_name(server.name, taken), f"portico-{secrets.token_urlsafe(24)}"
+            name, server_id = free_name(server.name, taken), f"portico-{_unguessable()}"
             taken.add(name)
             self._offers[server_id] = _Offer(server, session)
             added.append(acp_entry(name, server_id))
@@ -86,9 +86,7 @@ class McpProxy(SessionServersProxy):
             running.operation.cancel()
         self._offers = {key: one for key, one in self._offers.items() if one.session is not session}
         self._connections = {key: one for key, one in self._connections.items() if one.session is not session}
-        self._offered_by_others = {
-            key: one for key, one in self._offered_by_others.items() if one is not session
-        }
+        self._offered_by_others.pop(session, None)
 
     def from_agent(self, message: Message) -> None:
         try:
@@ -125,7 +123,7 @@ class McpProxy(SessionServersProxy):
         if offer is None:
             self._pass_on(message, envelope)
             return
-        connection_id = secrets.token_urlsafe(24)
+        connection_id = _unguessable()
         self._connections[connection_id] = offer
         self.answer_agent(message, dialects.connection_names(connection_id, message.method or ""))
 
@@ -153,7 +151,7 @@ class McpProxy(SessionServersProxy):
     def _pass_on(self, message: Message, envelope: Envelope) -> None:
         """Somebody further left may have offered it; if nobody has, it is refused here."""
         if envelope.server_id is not None:
-            known = envelope.server_id in self._offered_by_others
+            known = any(envelope.server_id in theirs for theirs in self._offered_by_others.values())
         else:
             known = bool(self._offered_by_others)
         if not known:
@@ -214,3 +212,7 @@ class McpProxy(SessionServersProxy):
             spelling = message.method or ""
             carried = dialects.connected_call(envelope.connection_id, spelling, method, params)
         self.tell_agent(spelled(message.method, "message"), carried)
+
+
+def _unguessable() -> str:
+    return os.urandom(24).hex()

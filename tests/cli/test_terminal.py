@@ -1,0 +1,209 @@
+"""`exec` and `chat` with a person at a terminal, who is asked, answers, and interrupts."""
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from portico.domain.events import Event, PermissionResolved, PromptSubmitted
+from tests.support.program import PROGRAM, Portico
+from tests.support.stream import Json
+from tests.support.terminal import Terminal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
+
+CTRL_C, CTRL_D = "\x03", "\x04"
+KEYS = "y/a/n ?"
+ASKING: list[Json] = [
+    {
+        "permission": {
+            "title": "rm -r build",
+            "kind": "execute",
+            "allowed": [{"say": "gone it is"}],
+            "rejected": [{"say": "here it stays"}],
+        }
+    }
+]
+
+Sit = Callable[..., Terminal]
+
+
+@pytest.fixture
+def sit(portico: Portico) -> Iterator[Sit]:
+    """Sit down at a terminal and type a command."""
+    terminals: list[Terminal] = []
+
+    def type_command(*words: str, term: str = "xterm-256color") -> Terminal:
+        command = (PROGRAM, *words, "--agent-command", portico.agent)
+        environ = portico.environ({"TERM": term})
+        terminals.append(Terminal(command, cwd=portico.workspace, environ=environ))
+        return terminals[-1]
+
+    yield type_command
+    for terminal in terminals:
+        terminal.close()
+
+
+async def log(portico: Portico) -> list[Event]:
+    (session,) = portico.run("sessions", "list", "--api").api["sessions"]
+    return await portico.log(session["sessionId"])
+
+
+async def resolution(portico: Portico) -> PermissionResolved:
+    (found,) = [event.payload for event in await log(portico) if isinstance(event.payload, PermissionResolved)]
+    return found
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+@pytest.mark.parametrize(
+    ("answer", "option", "words"),
+    [("y", "allow_once", "gone it is"), ("2", "allow_always", "gone it is"), ("no", "reject_once", "here it stays")],
+)
+async def test_a_person_is_asked_and_answers(
+    portico: Portico, sit: Sit, answer: str, option: str, words: str, term: str
+) -> None:
+    terminal = sit("exec", json.dumps(ASKING), term=term)
+    terminal.until("rm -r build")
+    terminal.until(KEYS)
+    terminal.press(f"{answer}\r")
+    terminal.until(words)
+    assert terminal.end() == 0
+    assert terminal.is_as_before()
+    resolved = await resolution(portico)
+    assert (resolved.by, resolved.option_id) == ("person", option)
+
+
+def test_nothing_but_an_answer_counts(sit: Sit) -> None:
+    terminal = sit("exec", json.dumps(ASKING))
+    terminal.until(KEYS)
+    for nonsense in ("", "maybe", "yy"):
+        terminal.press(f"{nonsense}\r")
+        terminal.until("Please answer")
+        terminal.until(KEYS)
+    terminal.press("n\r")
+    terminal.until("here it stays")
+    assert terminal.end() == 0
+
+
+def test_what_was_typed_before_the_question_is_no_answer(portico: Portico, sit: Sit) -> None:
+    go = portico.workspace / "go"
+    terminal = sit("exec", json.dumps([{"say": "thinking\n"}, {"wait_file": str(go)}, *ASKING]))
+    terminal.until("thinking")
+    terminal.press("y\ry\r")
+    go.touch()
+    terminal.until(KEYS)
+    terminal.press("n\r")
+    terminal.until("here it stays")
+    assert terminal.end() == 0
+
+
+async def test_the_end_of_input_is_a_no(portico: Portico, sit: Sit) -> None:
+    terminal = sit("exec", json.dumps(ASKING))
+    terminal.until(KEYS)
+    terminal.press(CTRL_D)
+    terminal.until("here it stays")
+    assert terminal.end() in (0, 1)
+    assert (await resolution(portico)).outcome == "denied"
+    assert terminal.is_as_before()
+
+
+async def test_an_interrupt_at_the_question_stops_the_turn(portico: Portico, sit: Sit) -> None:
+    terminal = sit("exec", json.dumps(ASKING))
+    terminal.until(KEYS)
+    terminal.press(CTRL_C)
+    assert terminal.end() == 1
+    assert (await resolution(portico)).outcome == "canceled"
+    assert "here it stays" not in terminal.text
+    assert terminal.is_as_before()
+
+
+@pytest.mark.parametrize("term", ["xterm-256color", "dumb"])
+def test_an_interrupt_stops_a_turn_and_leaves_the_terminal_as_it_was(sit: Sit, term: str) -> None:
+    terminal = sit("exec", json.dumps([{"say": "working\n\n"}, {"hang": {}}]), term=term)
+    terminal.until("working")
+    terminal.press(CTRL_C)
+    assert terminal.end() == 1
+    assert terminal.is_as_before()
+
+
+def test_a_second_interrupt_ends_an_agent_that_does_not_listen(sit: Sit) -> None:
+    deaf = {"ignore": ["cancel", "requests", "sigterm", "stdin_close"]}
+    terminal = sit("exec", json.dumps([deaf, {"say": "working\n\n"}, {"hang": {}}]))
+    terminal.until("working")
+    terminal.press(CTRL_C)
+    terminal.press(CTRL_C)
+    assert terminal.end() == 1
+    assert terminal.is_as_before()
+
+
+def test_what_rules_decide_is_not_asked(sit: Sit) -> None:
+    terminal = sit("exec", json.dumps(ASKING), "--deny", "execute")
+    terminal.until("here it stays")
+    assert terminal.end() == 0
+    assert KEYS not in terminal.text
+
+
+async def test_a_chat_is_one_session_of_many_turns(portico: Portico, sit: Sit) -> None:
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press("say one and\r")
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press("say two\r")
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert terminal.is_as_before()
+    prompts = [event.payload.text for event in await log(portico) if isinstance(event.payload, PromptSubmitted)]
+    assert prompts == ["say one and", "say two"]
+
+
+async def test_a_chat_asks_and_goes_on(portico: Portico, sit: Sit) -> None:
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press("permission\r")
+    terminal.until(KEYS)
+    terminal.press("n\r")
+    terminal.until("rejected")
+    terminal.until("❯")
+    terminal.press("hang\r")
+    terminal.until("Ctrl-C stops")
+    terminal.press(CTRL_C)
+    terminal.until("❯")
+    terminal.press("say still here\r")
+    terminal.until("still here\n")
+    terminal.until("❯")
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0
+    assert (await resolution(portico)).by == "person"
+
+
+def test_a_chat_in_which_nothing_was_said_leaves_nothing_behind(portico: Portico, sit: Sit) -> None:
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press(CTRL_D)
+    assert terminal.end() == 0
+    assert portico.run("sessions", "list", "--api").api["count"] == 0
+
+
+def test_a_chat_is_taken_up_again(portico: Portico, sit: Sit) -> None:
+    first = portico.exec("say one").stream
+    terminal = sit("chat", "--continue")
+    terminal.until(first.session_id)
+    terminal.until("❯")
+    terminal.press("say two\r")
+    terminal.until("✓")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert portico.run("sessions", "list", "--api").api["count"] == 1
+
+
+def test_a_chat_takes_its_prompts_from_a_pipe(portico: Portico) -> None:
+    words = ("chat", "--agent-command", portico.agent)
+    ran = portico.run(*words, stdin=b"say one\n\nsay two \\\nlines\n/exit\nsay three\n")
+    assert ran.code == 0
+    assert "one" in ran.text
+    assert "two \nlines" in ran.text or "lines" in ran.text
+    assert "three" not in ran.text
