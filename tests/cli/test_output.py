@@ -45,7 +45,9 @@ def test_output_that_cannot_be_written_is_told_in_a_line(portico: Portico, form:
     assert done.complaint[-1] == "portico: the output cannot be written: No space left on device."
 
 
-@pytest.mark.parametrize("words", [["schema", "stream"], ["version"], ["doctor", "--api"], ["--help"], ["exec", "--help"]])
+@pytest.mark.parametrize(
+    "words", [["schema", "stream"], ["version"], ["doctor", "--api"], ["--help"], ["exec", "--help"]]
+)
 def test_no_command_minds_a_reader_that_leaves(portico: Portico, words: list[str]) -> None:
     done = through_shell(portico, "| true", *words)
     assert (done.code, done.err) == (0, "")

@@ -8,6 +8,7 @@ import pytest
 from portico.acp import _schema as acp
 from portico.acp.agent import AgentEnd
 from portico.acp.client import ClientEnd
+from portico.acp.ends import Serve
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import memory_pair
 from portico.testing import InvalidFrames
@@ -39,7 +40,7 @@ async def bad_prompt(_: acp.PromptRequest) -> acp.Wire:
 
 def ends() -> tuple[ClientEnd, AgentEnd]:
     near, far = memory_pair()
-    serve = {"session/new": new_session, "session/prompt": bad_prompt}
+    serve: dict[str, Serve] = {"session/new": new_session, "session/prompt": bad_prompt}
     agent = AgentEnd(far, name="client", serve=serve, on_cancel=lambda _: None)
     return ClientEnd(near, Deaf(), name="agent", serve={}), agent
 

@@ -130,14 +130,14 @@ class Portico:
         self._running.append(Running(process))
         return self._running[-1]
 
-    def exec(self, prompt: str | list[Json], *flags: str, **options: Any) -> Ran:
+    def exec(self, prompt: str | list[Any], *flags: str, **options: Any) -> Ran:
         """One turn with the scripted agent, as a stream."""
         return self.run(*self.turn(prompt, *flags), **options)
 
-    def start_exec(self, prompt: str | list[Json], *flags: str, **options: Any) -> Running:
+    def start_exec(self, prompt: str | list[Any], *flags: str, **options: Any) -> Running:
         return self.start(*self.turn(prompt, *flags), **options)
 
-    def turn(self, prompt: str | list[Json], *flags: str) -> tuple[str, ...]:
+    def turn(self, prompt: str | list[Any], *flags: str) -> tuple[str, ...]:
         """The words of a streamed turn. Steps of the scripted agent may stand for a prompt."""
         text = prompt if isinstance(prompt, str) else json.dumps(prompt)
         chosen = {"--agent", "--agent-command"} & set(flags)

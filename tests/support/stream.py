@@ -71,4 +71,4 @@ class Stream:
 
     def only(self, kind: str) -> Json:
         (payload,) = self.all(kind)
-        return payload  # type: ignore[no-any-return]
+        return payload

@@ -10,8 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[ -/]*[0-~]|[\x00-\x09\x0b-\x1f]")
-
+# Movements, colours, titles; also those at the very end that have not come whole yet.
+_CONTROL = re.compile(
+    r"\x1b\[[0-?]*[ -/]*(?:[@-~]|$)"
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\|\x1b?$)"
+    r"|\x1b[ -/]*(?:[0-~]|$)"
+    r"|[\x00-\x09\x0b-\x1f]"
+)
 _WHERE_IS_THE_CURSOR = b"\x1b[6n"
 
 
@@ -26,7 +31,10 @@ class Terminal:
         self._seen = b""
         self._read_up_to = 0
         self.process = subprocess.Popen(
-            command, cwd=cwd, env=environ, preexec_fn=lambda: os.login_tty(terminal)
+            command,
+            cwd=cwd,
+            env=environ,
+            preexec_fn=lambda: os.login_tty(terminal),  # noqa: PLW1509 - makes it the controlling one
         )
         os.close(terminal)
 

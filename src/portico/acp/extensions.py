@@ -4,13 +4,52 @@ A client that is Portico announces it in `initialize`, under `_meta.portico` of 
 nobody else is sent any of these.
 """
 
+from typing import Any, Literal, TypeVar
+
 import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.rpc.messages import Fault, FaultKind
 
+VERSION = 1
 FAULT = "_portico/fault"
+DECIDED = "_portico/permission_decided"
+
+Scope = Literal["once", "session", "always"]
+Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
+
+
+class PorticoCapabilities(msgspec.Struct, frozen=True):
+    """`clientCapabilities._meta.portico`: that the client is Portico, and how it takes permissions."""
+
+    permissions: int = 0
+
+
+class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """The parameters of `_portico/permission_decided`; the question's parts are as the agent sent them."""
+
+    session_id: str
+    tool_call: Raw
+    options: Raw
+    outcome: Literal["allowed", "denied"]
+    option_id: str | None
+    rule: str | None
+    source: Source
+
+
+class Offered(msgspec.Struct, frozen=True):
+    """`_meta.portico` of a question to a client that knows Portico."""
+
+    scopes: tuple[Scope, ...] = ("once",)
+    rule: str | None = None
+
+
+class Chosen(msgspec.Struct, frozen=True):
+    """`_meta.portico` of such a client's answer."""
+
+    scope: Scope = "once"
+    rule: str | None = None
 
 
 class FaultNotification(schema.Wire, frozen=True, kw_only=True):
@@ -29,3 +68,18 @@ def fault_from(params: Raw) -> Fault:
 
 def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
+
+
+Mark = TypeVar("Mark", Offered, Chosen, PorticoCapabilities)
+
+
+def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
+    """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
+    try:
+        return msgspec.convert((meta or {}).get("portico", {}), kind)
+    except msgspec.ValidationError:
+        return kind()
+
+
+def to_meta(value: Offered | Chosen | PorticoCapabilities) -> dict[str, Any]:
+    return {"portico": msgspec.to_builtins(value)}

@@ -69,18 +69,26 @@ class _Door:
         self._started: list[AgentProcess] = []
 
     async def assemble(self, hello: Raw) -> Assembly:
-        # Only now: nothing that `initialize` does not need may slow an editor's start.
+        # Only now: nothing that reading `initialize` does not need may slow an editor's start.
         from portico.agents.processes import LocalAgents
-        from portico.cli.chains import ChainPlan
+        from portico.agents.registry import AgentRegistry
+        from portico.cli.chains import ChainPlan, Wishes, choose_agent
+        from portico.config.paths import config_folder
+        from portico.config.settings import load_settings
 
-        workspace = Path.cwd()
-        agents = LocalAgents(self._environ)
+        workspace, agents = Path.cwd(), LocalAgents(self._environ)
         try:
-            plan = ChainPlan(self._environ, workspace, agents=agents, on_start=self._started.append)
-            spec = plan.agent(self._flags.agent, self._flags.agent_command)
+            settings = load_settings(config_folder(self._environ), workspace)
+            registry = AgentRegistry(python=sys.executable, environ=self._environ, custom=settings.agents)
+            spec = choose_agent(
+                registry, name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
+            )
             process = await agents.launch(spec, workspace)
             self._started.append(process)
-            stations = [] if self._flags.no_proxies else await plan.stations(spec, hello, self._flags.proxy)
+            plan = ChainPlan(
+                self._environ, Wishes(proxies=tuple(self._flags.proxy)), agents, self._started.append
+            )
+            stations = [] if self._flags.no_proxies else await plan.stations(spec, workspace)
         except PorticoError as error:
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise RpcError(INTERNAL_ERROR, error.message + hint) from error

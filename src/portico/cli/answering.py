@@ -1,11 +1,13 @@
-"""Who answers a permission request of a command: the rules, else the person at the terminal, else nobody."""
+"""Who answers what no rule has answered: the person at the terminal, else nobody.
+
+Rules are the business of the permission broker in the chain; only what it leaves open comes here.
+"""
 
 import sys
 from collections.abc import Awaitable, Callable
 
 from portico.domain.events import PermissionRequested
 from portico.sessions.permissions import Decision
-from portico.sessions.policy import Policy
 
 Ask = Callable[[PermissionRequested], Awaitable[str | None]]
 
@@ -13,17 +15,12 @@ NOBODY = Decision(option_id=None, by="nobody")
 
 
 class Answerer:
-    """Fails closed: what no rule allows and nobody can be asked about is denied."""
+    """Fails closed: what nobody can be asked about is denied."""
 
-    def __init__(self, policy: Policy, workspace: str, ask: Ask | None) -> None:
-        self._policy = policy
-        self._workspace = workspace
+    def __init__(self, ask: Ask | None) -> None:
         self._ask = ask
 
     async def __call__(self, request: PermissionRequested) -> Decision:
-        decision = self._policy.decide(request, self._workspace)
-        if decision is not None:
-            return decision
         if self._ask is None:
             return NOBODY
         return Decision(option_id=await self._ask(request), by="person")

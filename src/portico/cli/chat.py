@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from portico import __version__
 from portico.cli.answering import Answerer, person_is_there
 from portico.cli.arguments import Arguments
-from portico.cli.choosing import Chosen, add_session_flags, choose_session
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, wishes_of
 from portico.cli.following import follow_turn
 from portico.cli.host import Host, open_host
 from portico.cli.showing import shown_to_person
@@ -47,7 +47,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    async with open_host(environ) as host:
+    async with open_host(environ, wishes_of(flags)) as host:
         chosen = await choose_session(host.service, flags, environ)
         chat = Chat(host, chosen, environ, model=flags.model, wait=flags.wait)
         try:
@@ -135,6 +135,6 @@ class Chat:
                 Prompt(text=words, model=self._model),
                 after_seq=self._seen,
                 show=show,
-                answer=Answerer(self._chosen.policy, workspace, ask),
+                answer=Answerer(ask),
                 wait_for_tree=self._wait,
             )

@@ -8,13 +8,14 @@ import msgspec
 
 from portico.agents.registry import AgentRegistry
 from portico.cli.arguments import Arguments
+from portico.cli.chains import Wishes
 from portico.cli.host import python_program
+from portico.conductor.policy import parse_rule
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
-from portico.sessions.policy import Policy, parse_rule
 from portico.sessions.ports import AgentSpec
 from portico.sessions.service import SessionService
 
@@ -29,7 +30,6 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     new: bool
     workspace: Path
     agent: str
-    policy: Policy
 
 
 def add_session_flags(parser: Arguments) -> None:
@@ -56,6 +56,13 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument("--wait", action="store_true", help="wait while another session works in this folder")
 
 
+def wishes_of(flags: argparse.Namespace) -> Wishes:
+    """What the flags add to the settings. InvalidInput for a rule that makes no sense."""
+    for rule in (*flags.allow, *flags.deny):
+        parse_rule(rule)
+    return Wishes(allow=tuple(flags.allow), deny=tuple(flags.deny))
+
+
 async def choose_session(
     service: SessionService, flags: argparse.Namespace, environ: Mapping[str, str]
 ) -> Chosen:
@@ -65,10 +72,6 @@ async def choose_session(
     if earlier is not None:
         workspace = Path(earlier.workspace)
     settings = load_settings(config_folder(environ), workspace)
-    policy = Policy(
-        allow=tuple(map(parse_rule, (*settings.permissions.allow, *flags.allow))),
-        deny=tuple(map(parse_rule, (*settings.permissions.deny, *flags.deny))),
-    )
     spec = _agent(flags, settings, earlier, environ)
     if earlier is None:
         session_id, after_seq = await service.start(workspace, spec), 0
@@ -81,7 +84,6 @@ async def choose_session(
         new=earlier is None,
         workspace=workspace,
         agent=spec.name,
-        policy=policy,
     )
 
 

@@ -1,36 +1,41 @@
 """Agents behind a chain of proxies: what the host talks to instead of a bare process."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from msgspec import Raw
 
 from portico.acp import extensions
+from portico.cli.chains import ChainPlan, Wishes
 from portico.conductor.chain import Assembly, Chain
-from portico.conductor.station import Station
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
 from portico.sessions.deadlines import put_down
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
-Plan = Callable[[AgentSpec, Path, Raw], Awaitable[Sequence[Station]]]
-"""The proxies for an agent in a folder, given what its client says in `initialize`."""
-
 
 class ConductedAgents:
     """Launches each agent with a chain of its own in front of it."""
 
-    def __init__(self, agents: Agents, plan: Plan) -> None:
+    def __init__(self, environ: Mapping[str, str], wishes: Wishes, agents: Agents) -> None:
+        self._environ = environ
+        self._wishes = wishes
         self._agents = agents
-        self._plan = plan
 
     async def launch(self, spec: AgentSpec, workspace: Path) -> "ConductedAgent":
         process = await self._agents.launch(spec, workspace)
+        programs: list[AgentProcess] = [process]
+        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append)
+        try:
+            stations = await plan.stations(spec, workspace)
+        except BaseException:
+            await _stop(programs, grace=0)
+            raise
         near, far = memory_pair()
 
-        async def assemble(hello: Raw) -> Assembly:
-            return Assembly(await self._plan(spec, workspace, hello), process.stream)
+        async def assemble(_: Raw) -> Assembly:
+            return Assembly(stations, process.stream)
 
         def pass_on(side: str, fault: Fault) -> None:
             if side == "agent":
@@ -38,26 +43,33 @@ class ConductedAgents:
 
         chain = Chain(far, assemble, on_fault=pass_on)
         running = asyncio.create_task(chain.run(), name=f"chain to {spec.name}")
-        return ConductedAgent(process, near, running)
+        return ConductedAgent(programs, near, running)
 
 
 class ConductedAgent:
     """The chain's near end as an agent, with the life of the process at its far end."""
 
-    def __init__(self, process: AgentProcess, stream: MemoryStream, chain: "asyncio.Task[None]") -> None:
+    def __init__(
+        self, programs: list[AgentProcess], stream: MemoryStream, chain: "asyncio.Task[None]"
+    ) -> None:
         self.stream = stream
-        self._process = process
+        self._programs = programs
         self._chain = chain
 
     def stderr_tail(self) -> str:
-        return self._process.stderr_tail()
+        return self._programs[0].stderr_tail()
 
     async def wait(self) -> str:
-        return await self._process.wait()
+        return await self._programs[0].wait()
 
     async def stop(self, *, grace: float) -> None:
-        await self._process.stop(grace=grace)
+        await _stop(self._programs, grace=grace)
         await put_down(self._chain)
+
+
+async def _stop(programs: list[AgentProcess], *, grace: float) -> None:
+    for program in programs:
+        await program.stop(grace=grace)
 
 
 def _tell(client: MemoryStream, fault: Fault) -> None:

@@ -10,7 +10,7 @@ import msgspec
 
 from portico.cli.answering import Answerer, Ask
 from portico.cli.arguments import Arguments, seconds
-from portico.cli.choosing import Chosen, add_session_flags, choose_session
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, wishes_of
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
@@ -70,7 +70,7 @@ async def _exec(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
         raise InvalidInput(
             "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
         )
-    async with open_host(environ) as host:
+    async with open_host(environ, wishes_of(flags)) as host:
         chosen = await choose_session(host.service, flags, environ)
         prompt = Prompt(text=text, model=flags.model, timeout=flags.timeout)
         try:
@@ -140,7 +140,7 @@ async def _follow(
         prompt,
         after_seq=chosen.after_seq,
         show=show,
-        answer=Answerer(chosen.policy, str(chosen.workspace), ask),
+        answer=Answerer(ask),
         wait_for_tree=flags.wait,
     )
 

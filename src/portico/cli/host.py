@@ -9,7 +9,9 @@ from pathlib import Path
 
 from portico import __version__
 from portico.agents.processes import LocalAgents
+from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
+from portico.cli.conducting import ConductedAgents
 from portico.cli.failures import configure_log
 from portico.config.paths import state_folder
 from portico.editors.local import LocalEditors
@@ -39,7 +41,7 @@ class Host:
 
 
 @asynccontextmanager
-async def open_host(environ: Mapping[str, str]) -> AsyncIterator[Host]:
+async def open_host(environ: Mapping[str, str], wishes: Wishes = NO_WISHES) -> AsyncIterator[Host]:
     """A host that has recovered what died, and that ends everything it started."""
     configure_log()
     store = SqliteStore(state_folder(environ))
@@ -48,7 +50,7 @@ async def open_host(environ: Mapping[str, str]) -> AsyncIterator[Host]:
     try:
         ports = Ports(
             store=store,
-            agents=LocalAgents(environ),
+            agents=ConductedAgents(environ, wishes, LocalAgents(environ)),
             editors=LocalEditors(environ),
             clock=clock,
             tap=client_tap(environ),

@@ -7,6 +7,7 @@ the next one of that end, and a side that does not keep up holds the other back.
 
 import asyncio
 import logging
+import os
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
@@ -53,6 +54,7 @@ class Chain:
         self._places: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._made_ids = 0
+        self._mark = os.urandom(4).hex()
         self._farewell: Callable[[], Awaitable[RpcError]] | None = None
         self._open_requests: dict[RequestId, None] = {}
 
@@ -84,7 +86,7 @@ class Chain:
 
     def next_id(self) -> str:
         self._made_ids += 1
-        return f"portico-{self._made_ids}"
+        return f"portico-{self._mark}-{self._made_ids}"
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
         task = asyncio.create_task(work, name=name)

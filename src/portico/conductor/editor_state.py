@@ -71,14 +71,22 @@ def _fresh_bytes(path: Path, now: float) -> bytes | None:
         descriptor = os.open(path, _FLAGS)
     except (OSError, ValueError):
         return None
-    with os.fdopen(descriptor, "rb") as file:
-        status = os.fstat(descriptor)
-        own = os.name == "nt" or status.st_uid == os.getuid()
-        fresh = abs(now - status.st_mtime) <= MAX_AGE_SECONDS
-        if not (own and fresh and stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES):
+    try:
+        if not _is_usable(os.fstat(descriptor), now):
             return None
-        data = file.read(MAX_FILE_BYTES + 1)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            data = file.read(MAX_FILE_BYTES + 1)
+    except OSError:
+        return None
+    finally:
+        os.close(descriptor)
     return data if len(data) <= MAX_FILE_BYTES else None
+
+
+def _is_usable(status: os.stat_result, now: float) -> bool:
+    own = os.name == "nt" or status.st_uid == os.getuid()
+    fresh = abs(now - status.st_mtime) <= MAX_AGE_SECONDS
+    return own and fresh and stat.S_ISREG(status.st_mode) and status.st_size <= MAX_FILE_BYTES
 
 
 def _fitting(value: Any, expected: type[T]) -> T | None:

@@ -15,8 +15,6 @@ from portico.conductor.message import Message
 
 MAX_OPEN_CALLS = 512
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
-# Nearly all updates are text; looking for these words is what such an update costs.
-_MARKS = (b"tool_call", b"subagent_update")
 
 
 class _Kind(msgspec.Struct, frozen=True, rename="camel"):
@@ -43,7 +41,8 @@ class ToldCalls:
 
     def hear(self, message: Message, open_sessions: Container[str]) -> None:
         """Take in a `session/update`. What cannot be read says nothing."""
-        if not any(mark in message.line for mark in _MARKS):
+        # Nearly all updates are text, and looking for these words is all that such an update costs.
+        if b"tool_call" not in message.line and b"subagent_update" not in message.line:
             return
         with suppress(msgspec.DecodeError):
             told = decode(message.params, _Update)

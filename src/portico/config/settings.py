@@ -4,6 +4,7 @@
 |----------------------|---------|----------------------------------------------------------|
 | `agent`              | project | workspace → user → built-in; a name, never a command     |
 | `agents`             | user    | user → workspace, and the workspace's only if trusted    |
+| `proxies`            | user    | user → workspace, and the workspace's only if trusted    |
 | `permissions.allow`  | user    | user, and the workspace's only if trusted                |
 | `permissions.deny`   | both    | all of them: a workspace may always ask for less         |
 | `trustedWorkspaces`  | user    | user only                                                |
@@ -22,12 +23,18 @@ DEFAULT_AGENT = "porter"
 WORKSPACE_FILE = Path(".portico") / "settings.json"
 
 
-class AgentSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A custom agent: the program, its arguments, and what its environment adds."""
+class ProgramSetting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A program of the user's: what to run, its arguments, and what its environment adds."""
 
     command: str
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
+
+
+class AgentSetting(ProgramSetting, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A custom agent. With `bypassPermissions` nobody is asked about what it does."""
+
+    bypass_permissions: bool = False
 
 
 class PermissionSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +47,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
 
     agent: str | None = None
     agents: dict[str, AgentSetting] = {}
+    proxies: dict[str, ProgramSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
@@ -49,6 +57,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     agent: str
     agents: dict[str, AgentSetting]
+    proxies: dict[str, ProgramSetting]
     permissions: PermissionSetting
     trusted: bool
 
@@ -62,6 +71,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
     return Settings(
         agent=project.agent or user.agent or DEFAULT_AGENT,
         agents={**from_project.agents, **user.agents},
+        proxies={**from_project.proxies, **user.proxies},
         permissions=PermissionSetting(
             allow=user.permissions.allow + from_project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,

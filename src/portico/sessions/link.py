@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
+import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
@@ -128,7 +129,8 @@ class AgentLink:
             tenant.unknown_update(raw)
 
     def notified(self, method: str, params: Raw) -> None:
-        for tenant in self._everyone():
+        about = _session_of(params)
+        for tenant in self._everyone() if about is None else filter(None, [self._tenants.get(about)]):
             tenant.notified(method, params)
 
     def fault(self, fault: Fault) -> None:
@@ -215,3 +217,15 @@ class AgentLink:
         return ErrorDetails(
             agent=self.spec.name, stderr=self._process.stderr_tail() or None, exit_status=exit_status
         )
+
+
+class _About(msgspec.Struct, rename="camel"):
+    session_id: str | None = None
+
+
+def _session_of(params: Raw) -> str | None:
+    """The session that a notification is about, if it says so."""
+    try:
+        return msgspec.json.decode(params, type=_About).session_id
+    except msgspec.DecodeError:
+        return None

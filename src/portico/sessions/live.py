@@ -13,6 +13,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import Serve
+from portico.acp.lenient import decode
 from portico.domain import events
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
@@ -185,6 +186,9 @@ class LiveSession:
         if method == extensions.FAULT:
             self.fault(extensions.fault_from(params))
             return
+        if method == extensions.DECIDED:
+            self._note_decision(msgspec.json.decode(params, type=extensions.Decided))
+            return
         text = f"The agent sent the notification {method}."
         self.journal.record(events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params))))
 
@@ -250,6 +254,22 @@ class LiveSession:
         if config is not None and config.options != self._config:
             self._config = config.options
             self.journal.record(config)
+
+    def _note_decision(self, decided: extensions.Decided) -> None:
+        """A rule answered for the person: the log has the question and the answer all the same."""
+        call = self.tools.complete(decode(decided.tool_call, acp.ToolCallUpdate))
+        options = decode(decided.options, list[acp.PermissionOption])
+        question = translate.permission_requested(self.permissions.next_id(), call, options)
+        self.journal.record(question)
+        self.journal.record(
+            events.PermissionResolved(
+                request_id=question.request_id,
+                outcome=decided.outcome,
+                by="policy",
+                option_id=decided.option_id,
+                rule=decided.rule or decided.source,
+            )
+        )
 
     def _note_mode(self, mode: str) -> None:
         options = tuple(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from portico.acp import _schema as acp
+from portico.acp import extensions
 from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied, PorticoError
 from portico.domain.events import TerminalOutput
@@ -21,6 +22,7 @@ def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
     return acp.ClientCapabilities(
         fs=acp.FileSystemCapabilities(read_text_file=has_files, write_text_file=has_files),
         terminal=editor.terminals is not None,
+        meta=extensions.to_meta(extensions.PorticoCapabilities(permissions=extensions.VERSION)),
         session=acp.ClientSessionCapabilities(
             notices=acp.NoticeCapabilities(),
             config_options=acp.SessionConfigOptionsCapabilities(

@@ -1,0 +1,97 @@
+"""Which proxies stand between a client and an agent, from the settings, the flags and the environment.
+
+From the client's side: editor context (where an editor writes its state), permissions, the user's
+own proxies in the order given, and next to the agent the bridge for MCP tools.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.agents.registry import AgentRegistry
+from portico.conductor.approvals import FileApprovals
+from portico.conductor.mcp.bridge import McpBridge
+from portico.conductor.policy import Policy, parse_rule
+from portico.conductor.program import ProgramStation
+from portico.conductor.proxies.editor_context import EditorContext
+from portico.conductor.proxies.permissions import PermissionBroker
+from portico.conductor.station import ProxyStation, Station
+from portico.config.paths import config_folder, state_folder
+from portico.config.settings import Settings, load_settings
+from portico.domain.errors import InvalidInput
+from portico.sessions.ports import AgentProcess, Agents, AgentSpec
+
+EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
+
+
+class Wishes(msgspec.Struct, frozen=True, kw_only=True):
+    """What the flags of one command add to the settings."""
+
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    proxies: tuple[str, ...] = ()
+
+
+NO_WISHES = Wishes()
+
+
+class ChainPlan:
+    """Makes the stations of one chain. Programs it starts are told to `on_start`, which ends them."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        wishes: Wishes,
+        agents: Agents,
+        on_start: Callable[[AgentProcess], None],
+    ) -> None:
+        self._environ = environ
+        self._wishes = wishes
+        self._agents = agents
+        self._on_start = on_start
+
+    async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
+        settings = load_settings(config_folder(self._environ), workspace)
+        stations: list[Station] = []
+        if state_file := self._environ.get(EDITOR_STATE_VARIABLE):
+            stations.append(ProxyStation(EditorContext(Path(state_file), time.time)))
+        approvals = FileApprovals(
+            state_folder(self._environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
+        )
+        broker = PermissionBroker(agent=spec.name, policy=self._policy(spec, settings), approvals=approvals)
+        stations.append(ProxyStation(broker))
+        stations += [await self._program(name, settings, workspace) for name in self._wishes.proxies]
+        stations.append(ProxyStation(McpBridge()))
+        return stations
+
+    def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
+        setting = settings.agents.get(spec.name)
+        return Policy(
+            allow=tuple(map(parse_rule, (*settings.permissions.allow, *self._wishes.allow))),
+            deny=tuple(map(parse_rule, (*settings.permissions.deny, *self._wishes.deny))),
+            bypass=setting is not None and setting.bypass_permissions,
+        )
+
+    async def _program(self, name: str, settings: Settings, workspace: Path) -> Station:
+        setting = settings.proxies.get(name)
+        if setting is None:
+            known = ", ".join(settings.proxies) or "none"
+            raise InvalidInput(
+                f"There is no proxy called {name!r}.",
+                suggestion=f'Name one of the settings under "proxies"; there: {known}.',
+            )
+        spec = AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
+        process = await self._agents.launch(spec, workspace)
+        self._on_start(process)
+        return ProgramStation(name, process.stream)
+
+
+def choose_agent(
+    registry: AgentRegistry, *, name: str | None, command: str | None, default: str
+) -> AgentSpec:
+    """The agent that the flags name, or the default one."""
+    if command:
+        return registry.parse_command(command)
+    return registry.resolve(name or default)
