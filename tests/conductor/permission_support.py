@@ -43,6 +43,15 @@ def selected(option_id: str, **more: Any) -> Json:
 CANCELLED: Json = {"outcome": {"outcome": "cancelled"}}
 
 
+def execute(command: str, call_id: str = "c1") -> Json:
+    return {"toolCallId": call_id, "title": command, "kind": "execute", "rawInput": {"command": command}}
+
+
+def edit(*paths: str) -> Json:
+    locations = [{"path": f"{WORKSPACE}/{path}"} for path in paths]
+    return {"toolCallId": "e1", "title": "Edit", "kind": "edit", "locations": locations}
+
+
 class Scene:
     """Both ends of the chain, and the messages that every test needs."""
 

@@ -16,8 +16,8 @@ from typing import Literal, Protocol
 import msgspec
 
 from portico.conductor.deeds import Deed
-from portico.conductor.locking import locked
 from portico.conductor.policy import Rule, parse_rule
+from portico.config.locking import locked
 from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 
 log = logging.getLogger(__name__)

@@ -50,7 +50,7 @@ class SessionProxy(Proxy):
             self.place.send_right(message)
 
     def session_ended(self, session_id: str) -> None:
-        """Called when a session is no longer open."""
+        """Called when a session is no longer open, or no longer where it was."""
 
     def _opened(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
@@ -59,6 +59,8 @@ class SessionProxy(Proxy):
                 naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
                 session_id = msgspec.json.decode(naming, type=_Session).session_id
                 folders = Folders(_absolute(opening.cwd), opening.additional_directories or ())
+                if self.folders.get(session_id, folders).cwd != folders.cwd:
+                    self.session_ended(session_id)
                 self.folders[session_id] = folders
         self.place.send_left(answer)
 

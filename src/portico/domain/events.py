@@ -19,6 +19,7 @@ ToolKind = Literal[
     "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
 ]
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
+PermissionScope = Literal["once", "session", "always"]
 AttachedBy = Literal["new", "resume", "load", "replay"]
 
 
@@ -201,6 +202,11 @@ class PlanUpdated(Payload, frozen=True):
 
 
 class PermissionRequested(Payload, frozen=True):
+    """A question with the agent's own options.
+
+    `scopes` says for how long an allowance may be remembered, and `rule` what it would cover then.
+    """
+
     kind = "permission_requested"
     request_id: str
     tool_id: str
@@ -210,6 +216,8 @@ class PermissionRequested(Payload, frozen=True):
     content: tuple[ToolPart, ...] = ()
     locations: tuple[Location, ...] = ()
     input: Raw | UnsetType = UNSET
+    scopes: tuple[PermissionScope, ...] = ()
+    rule: str | None = None
 
 
 class PermissionResolved(Payload, frozen=True):
@@ -221,6 +229,7 @@ class PermissionResolved(Payload, frozen=True):
     by: Literal["person", "policy", "nobody"]
     option_id: str | None = None
     rule: str | None = None
+    scope: PermissionScope | None = None
 
 
 class UsageUpdated(Payload, frozen=True):

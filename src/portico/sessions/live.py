@@ -258,6 +258,10 @@ class LiveSession:
     def _note_decision(self, decided: extensions.Decided) -> None:
         """A rule answered for the person: the log has the question and the answer all the same."""
         call = self.tools.complete(decode(decided.tool_call, acp.ToolCallUpdate))
+        if (waiting := self.permissions.about(call.tool_call_id)) is not None:
+            decision = Decision(option_id=decided.option_id, by="policy", rule=decided.rule)
+            self.permissions.answer(waiting, decision)
+            return
         options = decode(decided.options, list[acp.PermissionOption])
         question = translate.permission_requested(self.permissions.next_id(), call, options)
         self.journal.record(question)
@@ -281,7 +285,8 @@ class LiveSession:
     async def _ask(self, request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
         self.last_heard = self.ports.clock.monotonic()
         call = self.tools.complete(request.tool_call)
-        question = translate.permission_requested(self.permissions.next_id(), call, request.options)
+        offered = extensions.from_meta(request.meta, extensions.Offered)
+        question = translate.permission_requested(self.permissions.next_id(), call, request.options, offered)
         waiting = self.permissions.ask(question)
         resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
         try:

@@ -10,8 +10,14 @@ from typing import Literal
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import Chosen, to_meta
 from portico.domain.errors import InvalidInput
-from portico.domain.events import PermissionOption, PermissionRequested, PermissionResolved
+from portico.domain.events import (
+    PermissionOption,
+    PermissionRequested,
+    PermissionResolved,
+    PermissionScope,
+)
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 
 
@@ -21,6 +27,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     option_id: str | None
     by: Literal["person", "policy", "nobody"]
     rule: str | None = None
+    scope: PermissionScope = "once"
 
 
 class PendingPermissions:
@@ -65,8 +72,16 @@ class PendingPermissions:
                 by=decision.by,
                 option_id=chosen.option_id if chosen else None,
                 rule=decision.rule,
+                scope=decision.scope if allowed and decision.scope in request.scopes else None,
             )
         )
+
+    def about(self, tool_id: str) -> str | None:
+        """The question that waits for an answer about a tool call, if one does."""
+        for request_id, (request, answer) in self._waiting.items():
+            if request.tool_id == tool_id and not answer.done():
+                return request_id
+        return None
 
     def cancel_all(self) -> None:
         """The turn is being stopped: every open question ends unanswered."""
@@ -90,4 +105,8 @@ def answer_to_agent(resolved: PermissionResolved) -> acp.RequestPermissionRespon
         return acp.RequestPermissionResponse(outcome=acp.CancelledPermissionOutcome())
     if resolved.option_id is None:
         raise RpcError(INTERNAL_ERROR, "permission denied; the request offered no option to reject")
-    return acp.RequestPermissionResponse(outcome=acp.SelectedPermissionOutcome(option_id=resolved.option_id))
+    meta = None
+    if resolved.scope not in (None, "once"):
+        meta = to_meta(Chosen(resolved.scope, resolved.rule))
+    outcome = acp.SelectedPermissionOutcome(option_id=resolved.option_id)
+    return acp.RequestPermissionResponse(outcome=outcome, meta=meta)

@@ -10,8 +10,11 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import Offered
 from portico.domain import events
 from portico.rpc.messages import Fault
+
+NOTHING_OFFERED = Offered()
 
 
 def tool_parts(content: Iterable[acp.ToolCallContent]) -> tuple[events.ToolPart, ...]:
@@ -88,7 +91,10 @@ def tool_completed(
 
 
 def permission_requested(
-    request_id: str, call: acp.ToolCall | acp.ToolCallUpdate, options: Iterable[acp.PermissionOption]
+    request_id: str,
+    call: acp.ToolCall | acp.ToolCallUpdate,
+    options: Iterable[acp.PermissionOption],
+    offered: Offered = NOTHING_OFFERED,
 ) -> events.PermissionRequested:
     return events.PermissionRequested(
         request_id=request_id,
@@ -102,6 +108,8 @@ def permission_requested(
         content=tool_parts(call.content or ()),
         locations=locations(call.locations or ()),
         input=optional_raw(call.raw_input),
+        scopes=offered.scopes if offered.rule is not None else (),
+        rule=offered.rule,
     )
 
 

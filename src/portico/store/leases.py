@@ -12,46 +12,14 @@ removed predecessor.
 
 import hashlib
 import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from portico.config.locking import lock, unlock
 from portico.store.failures import store_failure
 
 _LONGEST_HOLDER = 4096
-
-if sys.platform == "win32":
-    import msvcrt
-
-    # Locked bytes cannot be read by others there, so the lock stands far behind the text.
-    _LOCKED_BYTE = 1 << 30
-
-    def _lock(descriptor: int, *, wait: bool) -> bool:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        try:
-            msvcrt.locking(descriptor, msvcrt.LK_LOCK if wait else msvcrt.LK_NBLCK, 1)
-        except OSError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        os.lseek(descriptor, _LOCKED_BYTE, os.SEEK_SET)
-        msvcrt.locking(descriptor, msvcrt.LK_UNLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(descriptor: int, *, wait: bool) -> bool:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        return True
-
-    def _unlock(descriptor: int) -> None:
-        # Closing alone would leave the lock with a child that is just between fork and exec.
-        fcntl.flock(descriptor, fcntl.LOCK_UN)
 
 
 class FileLeases:
@@ -64,7 +32,7 @@ class FileLeases:
         try:
             with self._gate():
                 descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-                if not _lock(descriptor, wait=False):
+                if not lock(descriptor, wait=False):
                     os.close(descriptor)
                     return None
                 try:
@@ -88,8 +56,8 @@ class FileLeases:
                 except FileNotFoundError:
                     return None
                 try:
-                    if _lock(descriptor, wait=False):
-                        _unlock(descriptor)
+                    if lock(descriptor, wait=False):
+                        unlock(descriptor)
                         return None
                     os.lseek(descriptor, 0, os.SEEK_SET)
                     return os.read(descriptor, _LONGEST_HOLDER).decode(errors="replace")
@@ -104,7 +72,7 @@ class FileLeases:
             with suppress(OSError), self._gate():
                 path.unlink(missing_ok=True)
         finally:
-            _unlock(descriptor)
+            unlock(descriptor)
             os.close(descriptor)
 
     def _path(self, name: str) -> Path:
@@ -116,12 +84,12 @@ class FileLeases:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         descriptor = os.open(self._folder / "gate.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            if not _lock(descriptor, wait=True):
+            if not lock(descriptor, wait=True):
                 raise TimeoutError("the gate of the leases stayed locked")
             try:
                 yield
             finally:
-                _unlock(descriptor)
+                unlock(descriptor)
         finally:
             os.close(descriptor)
 

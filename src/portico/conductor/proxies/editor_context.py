@@ -17,8 +17,8 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.conductor.editor_state import EditorState, Selection, read_editor_state
 from portico.conductor.message import Message
-from portico.conductor.private_files import is_private
 from portico.conductor.session_proxy import Folders, SessionProxy
+from portico.domain.privacy import is_private
 
 STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 MAX_SELECTION = 8_000
@@ -105,7 +105,7 @@ class _View:
 
     def is_private(self, path: str) -> bool:
         real = self._real(path)
-        return real is None or is_private(real) or is_private(Path(path))
+        return real is None or is_private(real.parts) or is_private(Path(path).parts)
 
     def _real(self, path: str) -> Path | None:
         try:

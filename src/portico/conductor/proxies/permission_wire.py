@@ -11,40 +11,18 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import VERSION, Chosen, Offered, PorticoCapabilities, Scope, from_meta
 from portico.acp.lenient import decode
 from portico.conductor.message import Message
 from portico.conductor.policy import Rule
 from portico.rpc.messages import RequestId
 
-VERSION = 1
-DECIDED = "_portico/permission_decided"
 _LONGEST_NAME = 80
 
-Scope = Literal["once", "session", "always"]
 OUR_OPTIONS: dict[str, Literal["session", "always"]] = {
     "portico:session": "session",
     "portico:always": "always",
 }
-Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
-
-
-class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """The parameters of `_portico/permission_decided`; the question's parts are as the agent sent them."""
-
-    session_id: str
-    tool_call: Raw
-    options: Raw
-    outcome: Literal["allowed", "denied"]
-    option_id: str | None
-    rule: str | None
-    source: Source
-
-
-class Offered(msgspec.Struct, frozen=True):
-    """`_meta.portico` of a question to a client that knows Portico."""
-
-    scopes: tuple[Scope, ...]
-    rule: str | None
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -60,17 +38,6 @@ class Cancel(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RequestId
 
 
-class _Chosen(msgspec.Struct, frozen=True):
-    """`_meta.portico` of such a client's answer."""
-
-    scope: Scope = "once"
-    rule: str | None = None
-
-
-class _PorticoCapabilities(msgspec.Struct, frozen=True):
-    permissions: int = 0
-
-
 class QuestionParts(msgspec.Struct, frozen=True, rename="camel"):
     tool_call: Raw
     options: Raw
@@ -79,10 +46,10 @@ class QuestionParts(msgspec.Struct, frozen=True, rename="camel"):
 def knows_portico(initialize: Raw) -> bool:
     """Whether a client announced in `initialize` that it speaks this language."""
     try:
-        meta = decode(initialize, acp.InitializeRequest).client_capabilities.meta or {}
-        return msgspec.convert(meta.get("portico"), _PorticoCapabilities).permissions >= VERSION
+        meta = decode(initialize, acp.InitializeRequest).client_capabilities.meta
     except msgspec.DecodeError:
         return False
+    return from_meta(meta, PorticoCapabilities).permissions >= VERSION
 
 
 def with_scopes(params: Raw, rule: Rule | None) -> Raw:
@@ -113,10 +80,7 @@ def read_answer(message: Message) -> Answer | None:
         response = decode(message.result, acp.RequestPermissionResponse)
     except msgspec.DecodeError:
         return None
-    try:
-        chosen = msgspec.convert((response.meta or {}).get("portico", {}), _Chosen)
-    except msgspec.ValidationError:
-        chosen = _Chosen()
+    chosen = from_meta(response.meta, Chosen)
     return Answer(response.outcome, chosen.scope, chosen.rule, _without_scope(message.result))
 
 

@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import DECIDED, Decided, Scope, Source
 from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
@@ -41,7 +42,7 @@ _ASK = "session/request_permission"
 class _Decision(msgspec.Struct, frozen=True):
     outcome: Literal["allowed", "denied"]
     option_id: str | None
-    source: wire.Source
+    source: Source
     rule: str | None = None
 
 
@@ -134,7 +135,7 @@ class PermissionBroker(SessionProxy):
         """Tell the client what was decided without it, then the agent."""
         if self._client_knows_portico:
             parts = msgspec.json.decode(question.message.params, type=wire.QuestionParts)
-            told = wire.Decided(
+            told = Decided(
                 session_id=question.session_id,
                 tool_call=parts.tool_call,
                 options=parts.options,
@@ -143,7 +144,7 @@ class PermissionBroker(SessionProxy):
                 rule=decision.rule,
                 source=decision.source,
             )
-            self.tell_client(wire.DECIDED, told)
+            self.tell_client(DECIDED, told)
         if decision.outcome == "allowed" and decision.option_id is not None:
             self._select(question.message, decision.option_id)
         else:
@@ -177,7 +178,7 @@ class PermissionBroker(SessionProxy):
             self._deny(question)
 
     def _take_choice(self, question: _Question, chosen: str, read: wire.Answer) -> None:
-        scope: wire.Scope = "once"
+        scope: Scope = "once"
         ours, once = wire.OUR_OPTIONS.get(chosen), question.choices.allow_once
         if (meaning := question.choices.meaning(chosen)) is not None:
             self.answer_agent(question.message, read.for_agent)

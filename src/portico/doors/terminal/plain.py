@@ -150,7 +150,7 @@ class PlainRenderer:
         facts = [view.exit_words] if view.exit_words else []
         facts += [phrasing.duration(view.duration_ms)] if view.duration_ms >= 100 else []
         self._note(f"{state}: {view.title}" + (f" ({', '.join(facts)})" if facts else ""))
-        for part in view.diffs:
+        for part in view.diffs if view.success else ():
             self._note(f"  changed {phrasing.short_path(part.path, self._workspace)}")
 
     def _permission(self, payload: PermissionRequested | PermissionResolved) -> None:
