@@ -23,6 +23,7 @@ INITIALIZE: Json = {
 THREE = ("--proxy", "one", "--proxy", "two", "--proxy", "three")
 
 Converse = Callable[..., list[Spoken]]
+Keep = Callable[[str, list[Spoken]], None]
 
 
 @pytest.fixture
@@ -58,7 +59,7 @@ def proxies(portico: Portico) -> None:
 
 
 @pytest.fixture
-def keep(portico: Portico) -> Callable[[str, list[Spoken]], None]:
+def keep(portico: Portico) -> Keep:
     """Hold a conversation against the one that was kept."""
 
     def hold(name: str, conversation: list[Spoken]) -> None:
@@ -67,9 +68,6 @@ def keep(portico: Portico) -> Callable[[str, list[Spoken]], None]:
         check_snapshot(name, in_lines(conversation, names))
 
     return hold
-
-
-Keep = Callable[[str, list[Spoken]], None]
 
 
 def agent(portico: Portico) -> tuple[str, str]:
@@ -157,6 +155,15 @@ def test_a_permission_for_the_session_is_not_asked_for_again(
     ]
     assert [text for text in said(spoken) if "selected" in text] == ["selected yes·three·two·one"] * 2
     keep("allowed_for_the_session", spoken)
+
+
+def test_a_permission_for_good_holds_in_the_next_process(converse: Converse, portico: Portico) -> None:
+    flags = (*agent(portico), *THREE)
+    first = converse(flags, new(portico), prompt("edit notes.txt", answer="portico:always"))
+    again = converse(flags, new(portico), prompt("edit notes.txt"))
+    assert len(of_agent(first, "session/request_permission")) == 1
+    assert of_agent(again, "session/request_permission") == []
+    assert said(again) == ["selected yes·three·two·one"]
 
 
 def test_a_refusal_reaches_the_agent_as_its_own_option(

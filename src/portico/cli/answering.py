@@ -9,9 +9,10 @@ from collections.abc import Awaitable, Callable
 from portico.domain.events import PermissionRequested
 from portico.sessions.permissions import Decision
 
-Ask = Callable[[PermissionRequested], Awaitable[str | None]]
+Ask = Callable[[PermissionRequested], Awaitable[Decision | None]]
 
 NOBODY = Decision(option_id=None, by="nobody")
+NO_ANSWER = Decision(option_id=None, by="person")
 
 
 class Answerer:
@@ -23,7 +24,7 @@ class Answerer:
     async def __call__(self, request: PermissionRequested) -> Decision:
         if self._ask is None:
             return NOBODY
-        return Decision(option_id=await self._ask(request), by="person")
+        return await self._ask(request) or NO_ANSWER
 
 
 def person_is_there() -> bool:

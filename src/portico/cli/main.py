@@ -14,6 +14,7 @@ COMMANDS = {
     "acp": "any agent behind Portico's proxies, for any ACP editor",
     "agents": "list the agents, or check one",
     "agent": "Porter, the built-in agent, on standard input and output (ACP)",
+    "approvals": "list what is allowed for good, or take it back",
     "doctor": "check this installation and say what is missing",
     "schema": "print the JSON Schema of the event stream",
     "version": "print the version",

@@ -10,6 +10,7 @@ from portico.domain.events import PermissionRequested
 from portico.doors.terminal.echo import echo
 from portico.doors.terminal.renderers import PromptEcho, Renderer, keep_ticking, make_renderer
 from portico.sessions.deadlines import put_down
+from portico.sessions.permissions import Decision
 
 
 @asynccontextmanager
@@ -36,7 +37,7 @@ def _asker(renderer: Renderer) -> Ask:
 
     turn_to_ask = asyncio.Lock()
 
-    async def ask(request: PermissionRequested) -> str | None:
+    async def ask(request: PermissionRequested) -> Decision | None:
         async with turn_to_ask:
             with renderer.question(request):
                 return await ask_person(request)

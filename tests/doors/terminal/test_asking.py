@@ -5,13 +5,15 @@ import os
 import pty
 from collections.abc import AsyncIterator, Iterator
 
+import msgspec
 import pytest
 
-from portico.domain.events import PermissionOption
+from portico.domain.events import PermissionOption, PermissionRequested
 from portico.doors.terminal.asking import ask_person
 from portico.doors.terminal.echo import echo
 from portico.doors.terminal.lines import LineReader
 from portico.doors.terminal.permission_keys import chosen, keys_in_words
+from portico.sessions.permissions import Decision
 from tests.doors.terminal.support import OPTIONS, permission
 
 DEADLINE = 10
@@ -50,13 +52,41 @@ async def terminal() -> AsyncIterator[Terminal]:
     terminal.close()
 
 
-def asking(terminal: Terminal) -> "asyncio.Task[str | None]":
-    return asyncio.create_task(ask_person(permission(), lines=terminal.lines, write=terminal.write))
+Asked = asyncio.Task[Decision | None]
 
 
-async def outcome(task: "asyncio.Task[str | None]") -> str | None:
+def asking(terminal: Terminal, request: PermissionRequested | None = None) -> Asked:
+    question = request or permission()
+    return asyncio.create_task(ask_person(question, lines=terminal.lines, write=terminal.write))
+
+
+async def decision(task: Asked) -> Decision | None:
     async with asyncio.timeout(DEADLINE):
         return await task
+
+
+async def outcome(task: Asked) -> str | None:
+    decided = await decision(task)
+    return decided.option_id if decided else None
+
+
+@pytest.mark.parametrize(
+    ("typed", "scope"), [("s", "session"), ("5", "always"), ("g", "always"), ("y", "once")]
+)
+async def test_an_allowance_can_be_remembered_for_the_session_or_for_good(
+    terminal: Terminal, typed: str, scope: str
+) -> None:
+    request = msgspec.structs.replace(
+        permission(), scopes=("once", "session", "always"), rule="execute:npm test *"
+    )
+    task = asking(terminal, request)
+    await terminal.asked()
+    assert "y/a/n/s/g" in terminal.shown
+    terminal.type(f"{typed}\n")
+    decided = await decision(task)
+    assert decided is not None
+    assert (decided.option_id, decided.scope) == ("once", scope)
+    assert decided.rule == (None if scope == "once" else "execute:npm test *")
 
 
 @pytest.mark.parametrize(
@@ -116,7 +146,8 @@ async def test_a_question_can_be_withdrawn_and_takes_no_later_line(terminal: Ter
     assert terminal.shown.endswith("\n")
     again = asyncio.create_task(terminal.lines.read_line())
     terminal.type("for the next reader\n")
-    assert await outcome(again) == "for the next reader"
+    async with asyncio.timeout(DEADLINE):
+        assert await again == "for the next reader"
 
 
 async def test_without_options_nobody_is_asked(terminal: Terminal) -> None:
@@ -144,22 +175,20 @@ async def test_what_is_typed_is_seen_during_a_question_only(terminal: Terminal) 
 
 
 def test_two_options_of_one_kind_have_numbers_of_their_own() -> None:
-    options = (
-        *OPTIONS,
-        PermissionOption(option_id="folder", name="Always in this folder", kind="allow_always"),
-    )
-    assert keys_in_words(options) == "y/a/n/4"
-    assert _id(options, "4") == "folder"
-    assert _id(options, "a") == "always"
+    folder = PermissionOption(option_id="folder", name="Always in this folder", kind="allow_always")
+    request = msgspec.structs.replace(permission(), options=(*OPTIONS, folder))
+    assert keys_in_words(request) == "y/a/n/4"
+    assert _id(request, "4") == "folder"
+    assert _id(request, "a") == "always"
 
 
 @pytest.mark.parametrize("typed", ["", " ", "0", "-1", "4", "ok", "yy", "１", "9" * 9999])
 def test_nothing_but_an_exact_answer_counts(typed: str) -> None:
-    assert chosen(OPTIONS, typed) is None
+    assert chosen(permission(), typed) is None
 
 
-def _id(options: tuple[PermissionOption, ...], typed: str) -> str | None:
-    option = chosen(options, typed)
+def _id(request: PermissionRequested, typed: str) -> str | None:
+    option = chosen(request, typed)
     return option.option_id if option else None
 
 

@@ -12,6 +12,7 @@ from portico.doors.terminal.echo import echo
 from portico.doors.terminal.lines import LineReader, terminal_lines
 from portico.doors.terminal.permission_keys import chosen, keys_in_words
 from portico.doors.terminal.renderers import writer
+from portico.sessions.permissions import Decision
 
 
 async def ask_person(
@@ -19,8 +20,8 @@ async def ask_person(
     *,
     lines: LineReader | None = None,
     write: Callable[[str], None] | None = None,
-) -> str | None:
-    """The id of the option the person chose; None when they gave no answer, or there is nobody.
+) -> Decision | None:
+    """What the person decided; None when they gave no answer, or there is nobody.
 
     Cancelling it withdraws the question. What was typed before it was asked does not count.
     """
@@ -37,8 +38,8 @@ async def ask_person(
 
 async def _answer(
     request: PermissionRequested, lines: LineReader, write: Callable[[str], None]
-) -> str | None:
-    keys = keys_in_words(request.options)
+) -> Decision | None:
+    keys = keys_in_words(request)
     lines.drop_typed_ahead()
     fresh_line = False
     try:
@@ -49,9 +50,10 @@ async def _answer(
             if typed is None:
                 return None
             fresh_line = True
-            option = chosen(request.options, typed)
-            if option is not None:
-                return option.option_id
+            keyed = chosen(request, typed)
+            if keyed is not None:
+                rule = request.rule if keyed.scope != "once" else None
+                return Decision(option_id=keyed.option_id, by="person", scope=keyed.scope, rule=rule)
             write(f"  Please answer with {keys.replace('/', ', ')} or a number.\n")
     finally:
         if not fresh_line:

@@ -211,9 +211,9 @@ def permission(request: PermissionRequested, signs: Signs, *, workspace: str) ->
     parts: list[RenderableType] = [Text.assemble((title, STRONG), counts, (kind, DIM))]
     parts += _asked_for(request, signs, workspace)
     parts.append(Text())
-    for keyed in keyed_options(request.options):
-        style = GOOD if keyed.option.kind.startswith("allow") else BAD
-        name = Text.assemble(phrasing.option_name(keyed.option), (f"  {keyed.letter}", DIM))
+    for keyed in keyed_options(request):
+        style = GOOD if keyed.allows else BAD
+        name = Text.assemble(keyed.name, (f"  {keyed.letter}", DIM))
         parts.append(Prefixed(name, f"{keyed.number}  ", style))
     return barred(Group(*parts), signs.bar, CAUTION)
 

@@ -1,42 +1,72 @@
-"""Which key stands for which of the agent's own answers to a request for permission."""
+"""Which key stands for which answer to a request for permission.
 
-from collections.abc import Sequence
+First the agent's own options, then Portico's: to remember an allowance for the session, or for good.
+"""
 
 import msgspec
 
-from portico.domain.events import PermissionOption
+from portico.domain.events import PermissionRequested, PermissionScope
+from portico.doors.terminal import phrasing
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
 _WORDS = {"yes": "y", "always": "a", "no": "n"}
+_SCOPES: tuple[tuple[PermissionScope, str, str], ...] = (
+    ("session", "s", "for this session"),
+    ("always", "g", "for good"),
+)
 
 
-class KeyedOption(msgspec.Struct, frozen=True):
-    """An option with its number, and with a letter if it is the first of its kind."""
+class KeyedOption(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer with its number, and with a letter if it is the first of its kind."""
 
     number: str
     letter: str
-    option: PermissionOption
+    name: str
+    option_id: str
+    allows: bool
+    scope: PermissionScope = "once"
 
 
-def keyed_options(options: Sequence[PermissionOption]) -> list[KeyedOption]:
+def keyed_options(request: PermissionRequested) -> list[KeyedOption]:
     keyed: list[KeyedOption] = []
     free = dict(_LETTERS)
-    for position, option in enumerate(options, start=1):
-        keyed.append(KeyedOption(str(position), free.pop(option.kind, ""), option))
+    for option in request.options:
+        keyed.append(
+            KeyedOption(
+                number=str(len(keyed) + 1),
+                letter=free.pop(option.kind, ""),
+                name=phrasing.option_name(option),
+                option_id=option.option_id,
+                allows=option.kind.startswith("allow"),
+            )
+        )
+    once = next((option for option in request.options if option.kind == "allow_once"), None)
+    for scope, letter, words in _SCOPES if once is not None and request.rule is not None else ():
+        if scope in request.scopes and once is not None:
+            keyed.append(
+                KeyedOption(
+                    number=str(len(keyed) + 1),
+                    letter=letter,
+                    name=f"Allow {phrasing.title_text(request.rule or '')} {words}",
+                    option_id=once.option_id,
+                    allows=True,
+                    scope=scope,
+                )
+            )
     return keyed
 
 
-def chosen(options: Sequence[PermissionOption], answer: str) -> PermissionOption | None:
-    """The option a person means by a number, a letter or a word; None when it is none of them.
+def chosen(request: PermissionRequested, answer: str) -> KeyedOption | None:
+    """What a person means by a number, a letter or a word; None when it is none of them.
 
     Nothing but an exact answer counts: an empty line is not a yes.
     """
     typed = answer.strip().lower()
     typed = _WORDS.get(typed, typed)
-    matching = (keyed for keyed in keyed_options(options) if typed in (keyed.number, keyed.letter))
-    return next((keyed.option for keyed in matching), None) if typed else None
+    matching = (keyed for keyed in keyed_options(request) if typed in (keyed.number, keyed.letter))
+    return next(matching, None) if typed else None
 
 
-def keys_in_words(options: Sequence[PermissionOption]) -> str:
+def keys_in_words(request: PermissionRequested) -> str:
     """The keys as a hint behind a question."""
-    return "/".join(keyed.letter or keyed.number for keyed in keyed_options(options))
+    return "/".join(keyed.letter or keyed.number for keyed in keyed_options(request))

@@ -98,9 +98,9 @@ class PlainRenderer:
     def question(self, request: PermissionRequested) -> Iterator[None]:
         for line in phrasing.input_facts(request.input):
             self._note(f"  {line}")
-        for keyed in keyed_options(request.options):
+        for keyed in keyed_options(request):
             letter = f" ({keyed.letter})" if keyed.letter else ""
-            self._note(f"  {keyed.number}  {phrasing.option_name(keyed.option)}{letter}")
+            self._note(f"  {keyed.number}  {keyed.name}{letter}")
         yield
 
     def finish(self) -> None:
