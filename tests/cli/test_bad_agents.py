@@ -1,6 +1,7 @@
 """Agents that break the protocol: what they did wrong is a notice in the stream, and the turn goes on."""
 
 import base64
+import json
 
 import pytest
 
@@ -16,13 +17,11 @@ def raw(data: bytes) -> Json:
     return {"raw": {"base64": base64.b64encode(data).decode()}}
 
 
-def permission(request_id: str) -> Json:
-    options = [{"optionId": "yes", "name": "Yes", "kind": "allow_once"}]
-    call = {"toolCallId": request_id, "title": "x"}
-    return {
-        "method": "session/request_permission",
-        "params": {"sessionId": "$session", "toolCall": call, "options": options},
-    }
+def same_id_twice() -> Json:
+    """Both requests in one write, so that the second comes while the first is being served."""
+    params = {"sessionId": "scripted-1", "path": "/nowhere"}
+    request = {"jsonrpc": "2.0", "id": "same", "method": "fs/read_text_file", "params": params}
+    return raw(2 * (json.dumps(request).encode() + b"\n"))
 
 
 MISDEEDS: dict[str, tuple[list[Json], str]] = {
@@ -52,10 +51,7 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
         [{"respond": {"id": "x", "error": {"code": 1, "message": "no"}}}],
         "nobody asked",
     ),
-    "one id for two requests": (
-        [{"duplicate_id": {"requests": [permission("a"), permission("b")], "answers": 1}}],
-        "still being served",
-    ),
+    "one id for two requests": ([same_id_twice()], "still being served"),
     "an update of an unknown kind": (
         [{"update": {"sessionUpdate": "weather_update", "sky": "clear"}}],
         "weather_update",

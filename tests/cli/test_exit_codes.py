@@ -37,7 +37,7 @@ ENDINGS: dict[str, tuple[Json | str, str, str, int, str]] = {
         "SIGSEGV",
     ),
     "closes its output and lives on": (
-        {"on_prompt": [[{"close_stdout": {}}, {"hang": {}}]]},
+        {"on_prompt": [[{"ignore": ["stdin_close"]}, {"close_stdout": {}}, {"hang": {}}]]},
         "AGENT_CRASHED",
         "interrupted",
         2,

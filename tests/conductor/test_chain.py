@@ -149,6 +149,21 @@ async def test_what_is_malformed_stops_at_the_chain_and_is_told() -> None:
     assert [(side, fault.kind) for side, fault in ends.faults] == [("agent", "not_json")]
 
 
+async def test_a_second_request_under_an_id_in_use_stops_at_the_chain_and_is_told() -> None:
+    async with chain(Quiet()) as ends:
+        await ends.initialize()
+        ends.agent.send(
+            '{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"n":1}}',
+            '{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"n":2}}',
+        )
+        assert (await ends.client.receive())["params"] == {"n": 1}
+        ends.client.send('{"jsonrpc":"2.0","id":1,"result":{}}')
+        await ends.agent.line()
+        ends.agent.send('{"jsonrpc":"2.0","id":1,"method":"fs/read_text_file","params":{"n":3}}')
+        assert (await ends.client.receive())["params"] == {"n": 3}
+    assert [(side, fault.kind) for side, fault in ends.faults] == [("agent", "duplicate_id")]
+
+
 async def test_the_client_sees_the_end_when_the_agent_goes_away() -> None:
     async with chain(Quiet()) as ends:
         await ends.initialize()

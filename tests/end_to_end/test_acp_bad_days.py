@@ -23,8 +23,17 @@ def permission_question(editor: Editor) -> Json:
     """Receive up to the agent's question, with its files answered."""
     while (message := editor.receive()).get("method") != "session/request_permission":
         if message.get("method") == "fs/read_text_file":
-            editor.send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": "before\n"}})
+            reply(editor, message, {"content": "before\n"})
     return message
+
+
+def reply(editor: Editor, question: Json, result: Json) -> None:
+    editor.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
+
+
+def peers(portico: Portico) -> int:
+    """How many of the agent and the proxies are alive."""
+    return sum(process.name() == "node" for process in members(portico.mark))
 
 
 class TestTheAgent:
@@ -86,8 +95,7 @@ class TestAProxy:
         portico.settings({"proxies": {"broken": {"command": "no-such-proxy"}}})
         editor = start("--proxy", "broken")
         error = editor.initialize()["error"]
-        assert "proxy broken" in error["message"]
-        assert "no-such-proxy" in error["message"]
+        assert "The proxy broken cannot be started by “no-such-proxy”." in error["message"]
         assert [process.pid for process in members(portico.mark)] == [editor.running.pid]
         editor.hang_up()
 
@@ -98,6 +106,7 @@ class TestAProxy:
         for _ in range(2):
             error = editor.answer_to(editor.prompt(session_id, "hello"))["error"]
             assert "fragile" in error["message"]
+        assert peers(portico) == 2, "the agent and the other proxy live on"
         assert editor.hang_up().code == 0
 
     def test_that_answers_twice_and_then_once_more_is_heard_once(
@@ -141,7 +150,7 @@ class TestTheEditor:
         editor = start("--proxy", "one", "--proxy", "two")
         editor.prompt(editor.open_session(), "hang")
         editor.until_said("waiting")
-        assert len(members(portico.mark)) == 4
+        assert peers(portico) == 3
         assert editor.hang_up().code == 0
         assert survivors(portico.mark) == []
 
@@ -184,7 +193,7 @@ class TestTheEditor:
         editor = start()
         editor.open_session()
         editor.send(b'{"jsonrpc":"2.0","id":99,"method":"session/prompt","params":{"text":"\\ud800"}}')
-        assert editor.answer_to(99)["error"]["code"] in (-32600, -32700)
+        assert editor.answer_to(99)["error"]["code"] == -32600
         editor.hang_up()
 
     def test_that_speaks_before_initialize_is_told_so(self, start: Start) -> None:
@@ -199,8 +208,7 @@ class TestTheEditor:
         prompt = editor.prompt(editor.open_session(), "edit notes.txt")
         question = permission_question(editor)
         for option in ("no", "yes"):
-            result = {"outcome": {"outcome": "selected", "optionId": option}}
-            editor.send({"jsonrpc": "2.0", "id": question["id"], "result": result})
+            reply(editor, question, {"outcome": {"outcome": "selected", "optionId": option}})
         assert "result" in editor.answer_to(prompt)
         assert said(editor.heard) == "selected no"
         editor.hang_up()
@@ -221,28 +229,29 @@ class TestRules:
         self, portico: Portico, start: Start, permissions: Json, outcome: str
     ) -> None:
         portico.settings({"permissions": permissions})
-        assert self.edit(start()) == outcome
+        assert self.edit(start()) == (outcome, 0)
 
     def test_of_the_workspace_may_deny(self, portico: Portico, start: Start) -> None:
         portico.workspace_settings({"permissions": {"deny": ["edit"]}})
-        assert self.edit(start()) == "selected no"
+        assert self.edit(start()) == ("selected no", 0)
 
     def test_of_a_workspace_nobody_trusts_allow_nothing(self, portico: Portico, start: Start) -> None:
         portico.workspace_settings({"permissions": {"allow": ["edit"]}})
-        with pytest.raises(AssertionError, match="it was asked"):
-            self.edit(start())
+        assert self.edit(start()) == ("selected no", 1)
 
     def test_are_not_needed_for_an_agent_that_may_do_everything(self, portico: Portico) -> None:
         command, *args = typescript_agent(portico).split()
         portico.settings({"agents": {"mine": {"command": command, "args": args, "bypassPermissions": True}}})
-        assert self.edit(Editor(portico, "--agent", "mine")) == "selected yes"
+        assert self.edit(Editor(portico, "--agent", "mine")) == ("selected yes", 0)
 
-    def edit(self, editor: Editor) -> str:
-        """Let the agent edit a file, with nobody there to be asked."""
-        prompt = editor.prompt(editor.open_session(), "edit notes.txt")
-        while (message := editor.receive()).get("id") != prompt or "method" in message:
-            if "id" in message:
-                assert message["method"] != "session/request_permission", "it was asked"
-                editor.send({"jsonrpc": "2.0", "id": message["id"], "result": {"content": ""}})
+    def edit(self, editor: Editor) -> tuple[str, int]:
+        """Let the agent edit a file for a person who refuses; what it heard, and how often they were asked."""
+        prompt, questions = editor.prompt(editor.open_session(), "edit notes.txt"), 0
+        while "result" not in (message := editor.receive()) or message["id"] != prompt:
+            if message.get("method") == "session/request_permission":
+                questions += 1
+                reply(editor, message, {"outcome": {"outcome": "selected", "optionId": "no"}})
+            elif "id" in message:
+                reply(editor, message, {"content": ""})
         editor.hang_up()
-        return said(editor.heard)
+        return said(editor.heard), questions

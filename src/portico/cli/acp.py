@@ -90,13 +90,14 @@ class _Door:
             )
             stations = [] if self._flags.no_proxies else await plan.stations(spec, workspace)
         except PorticoError as error:
+            await self.close()
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise RpcError(INTERNAL_ERROR, error.message + hint) from error
         return Assembly(stations, process.stream, lambda: _farewell(spec, process))
 
     async def close(self) -> None:
-        for process in self._started:
-            await process.stop(grace=_STOP_GRACE)
+        while self._started:
+            await self._started.pop().stop(grace=_STOP_GRACE)
 
 
 async def _farewell(spec: AgentSpec, process: AgentProcess) -> RpcError:

@@ -20,7 +20,7 @@ from portico.conductor.proxies.permissions import PermissionBroker
 from portico.conductor.station import ProxyStation, Station
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import Settings, load_settings
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import AgentNotFound, InvalidInput
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
 EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
@@ -83,7 +83,13 @@ class ChainPlan:
                 suggestion=f'Name one of the settings under "proxies"; there: {known}.',
             )
         spec = AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
-        process = await self._agents.launch(spec, workspace)
+        try:
+            process = await self._agents.launch(spec, workspace)
+        except AgentNotFound as error:
+            raise InvalidInput(
+                f"The proxy {name} cannot be started by “{setting.command}”.",
+                suggestion='Check its command in the settings under "proxies", or give its full path.',
+            ) from error
         self._on_start(process)
         return ProgramStation(name, process.stream)
 

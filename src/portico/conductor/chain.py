@@ -18,7 +18,15 @@ from msgspec import Raw, UnsetType
 from portico.conductor.message import Message, failure, from_frame
 from portico.conductor.station import Station
 from portico.rpc.framing import LineSplitter, Overlong
-from portico.rpc.messages import INVALID_REQUEST, Fault, RequestId, RpcError, decode_frame
+from portico.rpc.messages import (
+    INVALID_REQUEST,
+    Fault,
+    RequestId,
+    RpcError,
+    decode_frame,
+    fault_of,
+    id_in_ruins,
+)
 from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
@@ -56,7 +64,8 @@ class Chain:
         self._made_ids = 0
         self._mark = os.urandom(4).hex()
         self._farewell: Callable[[], Awaitable[RpcError]] | None = None
-        self._open_requests: dict[RequestId, None] = {}
+        self._asked_by_client: set[RequestId] = set()
+        self._asked_by_agent: set[RequestId] = set()
 
     async def run(self) -> None:
         """Carry messages until one end is gone; then every task of the chain is over."""
@@ -84,6 +93,10 @@ class Chain:
     def left_of(self, station: Station, message: Message) -> None:
         self._send_left(self._places[id(station)] - 1, message)
 
+    async def keep_pace(self, station: Station) -> None:
+        ends = (self._client,) if self._agent is None else (self._client, self._agent)
+        await self._keep_pace(*ends, besides=station)
+
     def next_id(self) -> str:
         self._made_ids += 1
         return f"portico-{self._mark}-{self._made_ids}"
@@ -96,7 +109,7 @@ class Chain:
     async def _until_initialize(self, splitter: LineSplitter) -> list[Message] | None:
         """Read up to `initialize`, build the chain, and return what is already read; None at the end."""
         while chunk := await self._client.read():
-            messages = self._messages("client", splitter, chunk)
+            messages = self._messages("client", self._client, splitter, chunk)
             for place, message in enumerate(messages):
                 if message.method == "initialize" and message.is_request:
                     try:
@@ -123,25 +136,27 @@ class Chain:
         for message in early:
             self._from_client(message)
         while chunk := await self._client.read():
-            for message in self._messages("client", splitter, chunk):
+            for message in self._messages("client", self._client, splitter, chunk):
                 self._from_client(message)
             if self._agent is not None:
                 await self._keep_pace(self._agent)
 
     async def _read_agent(self, agent: ByteStream) -> None:
-        splitter, last = LineSplitter(), len(self._stations) - 1
+        splitter = LineSplitter()
         while chunk := await agent.read():
-            for message in self._messages("agent", splitter, chunk):
-                self._send_left(last, message)
+            for message in self._messages("agent", agent, splitter, chunk):
+                self._from_agent(message)
             await self._keep_pace(self._client)
 
-    async def _keep_pace(self, far_end: ByteStream) -> None:
+    async def _keep_pace(self, *ends: ByteStream, besides: Station | None = None) -> None:
         for station in self._stations:
-            await station.drain()
-        with suppress(StreamClosed):
-            await far_end.drain()
+            if station is not besides:
+                await station.drain()
+        for end in ends:
+            with suppress(StreamClosed):
+                await end.drain()
 
-    def _messages(self, side: str, splitter: LineSplitter, chunk: bytes) -> list[Message]:
+    def _messages(self, side: str, stream: ByteStream, splitter: LineSplitter, chunk: bytes) -> list[Message]:
         messages = []
         for line in splitter.feed(chunk):
             if isinstance(line, Overlong):
@@ -150,25 +165,46 @@ class Chain:
                 frame = decode_frame(line)
                 if isinstance(frame, Fault):
                     self._on_fault(side, frame)
+                    if not isinstance(request_id := id_in_ruins(line), UnsetType):
+                        _write(stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
                 else:
                     messages.append(from_frame(frame, line))
         return messages
 
     def _from_client(self, message: Message) -> None:
-        if message.method is not None and not isinstance(message.id, UnsetType):
-            self._open_requests[message.id] = None
-        self._send_right(0, message)
+        if self._is_new("client", self._asked_by_client, message):
+            self._send_right(0, message)
+
+    def _from_agent(self, message: Message) -> None:
+        if self._is_new("agent", self._asked_by_agent, message):
+            self._send_left(len(self._stations) - 1, message)
+
+    def _is_new(self, side: str, asked: set[RequestId], message: Message) -> bool:
+        """Whether a message may go on: a request whose id is in use could not be answered apart."""
+        if message.method is None or isinstance(message.id, UnsetType):
+            return True
+        if message.id in asked:
+            detail = f"request {message.id!r} is still being served"
+            self._on_fault(side, fault_of("duplicate_id", detail, message.line))
+            return False
+        asked.add(message.id)
+        return True
 
     def _to_client(self, message: Message) -> None:
         if message.method is None and not isinstance(message.id, UnsetType):
-            self._open_requests.pop(message.id, None)
+            self._asked_by_client.discard(message.id)
         _write(self._client, message)
 
+    def _to_agent(self, agent: ByteStream, message: Message) -> None:
+        if message.method is None and not isinstance(message.id, UnsetType):
+            self._asked_by_agent.discard(message.id)
+        _write(agent, message)
+
     async def _say_farewell(self) -> None:
-        if self._farewell is None or not self._open_requests:
+        if self._farewell is None or not self._asked_by_client:
             return
         error = await self._farewell()
-        for request_id in list(self._open_requests):
+        for request_id in list(self._asked_by_client):
             self._to_client(failure(request_id, error))
         with suppress(StreamClosed):
             await self._client.drain()
@@ -179,7 +215,7 @@ class Chain:
                 station.right_going(message)
                 return
         if self._agent is not None:
-            _write(self._agent, message)
+            self._to_agent(self._agent, message)
 
     def _send_left(self, place: int, message: Message) -> None:
         for index in range(place, -1, -1):

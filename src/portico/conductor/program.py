@@ -20,6 +20,7 @@ from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     NO_PARAMS,
     ErrorObject,
@@ -27,6 +28,7 @@ from portico.rpc.messages import (
     RequestId,
     RpcError,
     decode_frame,
+    id_in_ruins,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -135,6 +137,7 @@ class ProgramStation:
         while chunk := await self._stream.read():
             for line in splitter.feed(chunk):
                 self._receive(line)
+            await self._way().keep_pace(self)
         self._gone = True
         error = RpcError(INTERNAL_ERROR, f"the proxy {self.name} is gone")
         for hop in (self._asked_by_left, self._asked_by_right):
@@ -145,11 +148,16 @@ class ProgramStation:
             await self._stream.drain()
 
     def _receive(self, line: bytes | Overlong) -> None:
-        frame = Fault("too_long", "", "", line.size) if isinstance(line, Overlong) else decode_frame(line)
+        if isinstance(line, Overlong):
+            log.warning("the proxy %s sent a line of %d bytes, which was passed over", self.name, line.size)
+            return
+        frame = decode_frame(line)
         if isinstance(frame, Fault):
             log.warning("the proxy %s sent something malformed (%s)", self.name, frame.kind)
+            if not isinstance(request_id := id_in_ruins(line), UnsetType):
+                self._to_program(failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
             return
-        message = from_frame(frame, b"" if isinstance(line, Overlong) else line)
+        message = from_frame(frame, line)
         if message.is_response:
             self._take_response(message)
         elif message.method == CANCEL_REQUEST:

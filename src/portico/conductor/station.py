@@ -30,6 +30,10 @@ class Route(Protocol):
 
     def next_id(self) -> str: ...
 
+    async def keep_pace(self, station: "Station") -> None:
+        """Wait until everyone that a station may send to has kept up."""
+        ...
+
 
 class Station(Protocol):
     """Anything that can stand in a chain."""
