@@ -11,6 +11,7 @@ PEERS  := tests/peers
 RUNTIME_READY := $(VENV)/.runtime-ready
 DEV_READY     := $(VENV)/.dev-ready
 PEERS_READY   := $(PEERS)/node_modules/.ready
+GOLDENS_READY := $(VENV)/.goldens-ready
 
 # The caller's Python settings stay outside, and the pins hold for the build backend as well.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE PYTHONWARNINGS VIRTUAL_ENV
@@ -34,7 +35,7 @@ help:
 	@echo "make setup   the development environment   make fmt     format and fix"
 	@echo "make bench   the budgets, measured         make clean   remove what was built"
 
-setup: $(DEV_READY) $(PEERS_READY)
+setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY)
 
 run: $(RUNTIME_READY)
 	@$(OUTSIDE_MAKE) $(BIN)/portico chat --cwd "$(DIR)"
@@ -87,4 +88,8 @@ $(PEERS_READY): $(PEERS)/package.json $(PEERS)/package-lock.json
 	@command -v npm >/dev/null || { \
 		echo "The tests need Node 20 or newer with npm; install it first." >&2; exit 1; }
 	@npm ci --prefix $(PEERS) --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
+	@touch $@
+
+$(GOLDENS_READY): $(DEV_READY) scripts/fetch_goldens.py
+	@$(BIN)/python scripts/fetch_goldens.py
 	@touch $@

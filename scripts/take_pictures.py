@@ -62,7 +62,7 @@ class Screen:
     def wait_for_question(self) -> None:
         """Until the cursor stands behind a question: what is typed before it is asked does not count."""
         end = time.monotonic() + DEADLINE
-        while not _tmux("capture-pane", "-p", "-t", self._name).rstrip().endswith("y/a/n ?"):
+        while not _tmux("capture-pane", "-p", "-t", self._name).rstrip().endswith("y/a/n/s/g ?"):
             if time.monotonic() > end:
                 raise SystemExit("no question was asked")
             time.sleep(0.05)

@@ -24,7 +24,9 @@ def test_a_turn_is_a_valid_stream_and_nothing_else(portico: Portico, frame_watch
 
 
 def test_the_published_schema_is_the_one_the_stream_keeps_to(portico: Portico) -> None:
-    printed = json.loads(portico.run("schema", "stream").out)
+    ran = portico.run("schema", "stream")
+    assert (ran.code, ran.err) == (0, "")
+    printed = json.loads(ran.out)
     assert printed == json.loads(json.dumps(stream_schema()))
     validator = jsonschema_rs.validator_for(printed)
     line = portico.exec("say hello").stream.lines[-1]

@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 
 CTRL_C, CTRL_D = "\x03", "\x04"
-KEYS = "y/a/n ?"
+KEYS = "y/a/n/s/g ?"
 GRACE_MS = 5000
 ASKING: list[Json] = [
     {
@@ -180,7 +180,7 @@ async def test_a_chat_asks_and_goes_on(portico: Portico, sit: Sit) -> None:
     terminal = sit("chat")
     terminal.until("❯")
     terminal.press("permission\r")
-    terminal.until(KEYS)
+    terminal.until("y/a/n ?")
     terminal.press("n\r")
     terminal.until("rejected")
     terminal.until("❯")

@@ -172,6 +172,26 @@ async def test_the_client_sees_the_end_when_the_agent_goes_away() -> None:
             await ends.client.line()
 
 
+async def test_only_the_first_answer_to_a_request_is_passed_on() -> None:
+    async with chain(Quiet()) as ends:
+        await ends.initialize()
+        for asker, answerer in ((ends.client, ends.agent), (ends.agent, ends.client)):
+            asker.send('{"jsonrpc":"2.0","id":7,"method":"_x","params":{}}')
+            assert (await answerer.receive())["id"] == 7
+            for result in (1, 2):
+                answerer.send('{"jsonrpc":"2.0","id":7,"result":%d}' % result)
+            answerer.send('{"jsonrpc":"2.0","id":"nobody","result":3}')
+            answerer.send('{"jsonrpc":"2.0","method":"_last","params":{}}')
+            assert (await asker.receive())["result"] == 1
+            assert (await asker.receive())["method"] == "_last"
+    assert [(side, fault.kind) for side, fault in ends.faults] == [
+        ("agent", "unknown_response"),
+        ("agent", "unknown_response"),
+        ("client", "unknown_response"),
+        ("client", "unknown_response"),
+    ]
+
+
 class TestPrograms:
     """A proxy as a program: what it is sent, and what becomes of what it says."""
 

@@ -4,6 +4,7 @@ import json
 import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ class Editor:
 class Prompting:
     def __init__(self, ends: Ends) -> None:
         self.ends = ends
+        self._prompts = count(2)
 
     async def open(self, editor: Editor, method: str = "session/new", **more: Any) -> None:
         params = {"cwd": str(editor.workspace), "mcpServers": [], **more}
@@ -60,7 +62,7 @@ class Prompting:
     async def send(self, *blocks: Json, session_id: str = "s1") -> tuple[bytes, bytes]:
         """The line of a prompt as it was sent and as it arrived."""
         params = {"sessionId": session_id, "prompt": list(blocks)}
-        message = {"jsonrpc": "2.0", "id": 2, "method": "session/prompt", "params": params}
+        message = {"jsonrpc": "2.0", "id": next(self._prompts), "method": "session/prompt", "params": params}
         sent = json.dumps(message, indent=None, separators=(" , ", " : ")).encode()
         self.ends.client.send(sent)
         return sent, await self.ends.agent.line()
@@ -288,8 +290,8 @@ async def test_prompts_that_make_no_sense_are_the_agents_to_judge(editor: Editor
     async with prompting(editor) as made:
         assert await made.passes_untouched(session_id="unknown")
         assert await made.passes_untouched({"type": 7})
-        for params in ("[]", "{}", '{"sessionId":"s1","prompt":"hello"}'):
-            line = '{"jsonrpc":"2.0","id":3,"method":"session/prompt","params":%s}' % params
+        for number, params in enumerate(("[]", "{}", '{"sessionId":"s1","prompt":"hello"}')):
+            line = '{"jsonrpc":"2.0","id":"n%d","method":"session/prompt","params":%s}' % (number, params)
             made.ends.client.send(line)
             assert (await made.ends.agent.line()).decode() == line
 

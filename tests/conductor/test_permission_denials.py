@@ -85,7 +85,8 @@ class TestFailingClosed:
             scene.to_agent(id=shown["id"], result=selected("no"))
             scene.to_agent(id=shown["id"], result=selected("yes"))
             assert await scene.answer() == {"jsonrpc": "2.0", "id": request_id, "result": selected("no")}
-            assert (await scene.answer())["id"] != request_id
+            scene.to_agent(method="_next", params={})
+            assert (await scene.answer())["method"] == "_next"
 
     async def test_a_lost_client_is_a_denial(self, approvals: FileApprovals) -> None:
         async with broker(approvals) as scene:

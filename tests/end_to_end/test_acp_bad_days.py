@@ -9,6 +9,7 @@ from tests.support.editor import Editor, proxy_settings, said, typescript_agent
 from tests.support.processes import members, survivors
 from tests.support.program import Portico
 from tests.support.stream import Json
+from tests.support.waiting import wait_until
 
 Start = Callable[..., Editor]
 
@@ -69,6 +70,24 @@ class TestTheAgent:
         assert said(editor.heard) == "about to·one"
         with pytest.raises(EOFError):
             editor.receive()
+        assert editor.hang_up().code == 0
+
+    def test_that_never_answers_is_ended_with_its_editor(self, portico: Portico) -> None:
+        editor = Editor(portico, "--agent-command", "sh -c 'trap \"\" TERM; while :; do sleep 1000; done'")
+        editor.request("initialize", {"protocolVersion": 1})
+        wait_until(lambda: len(members(portico.mark)) > 1, "the start of the agent")
+        assert editor.hang_up().code == 0
+        assert survivors(portico.mark) == []
+
+    def test_that_ignores_a_cancellation_is_ended_with_its_editor(self, start: Start) -> None:
+        editor = start()
+        session_id = editor.open_session()
+        prompt = editor.prompt(session_id, "hang")
+        editor.until_said("waiting")
+        editor.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}})
+        other = editor.open_session()
+        assert "result" in editor.answer_to(editor.prompt(other, "hello"))
+        assert prompt not in [message.get("id") for message in editor.heard]
         assert editor.hang_up().code == 0
 
     def test_that_asks_in_a_session_nobody_opened_is_denied(self, start: Start) -> None:

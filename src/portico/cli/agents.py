@@ -5,12 +5,15 @@ import asyncio
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.agents.processes import LocalAgents
 from portico.agents.registry import AgentRegistry
 from portico.cli.arguments import Arguments
+from portico.cli.failures import failed
 from portico.cli.host import open_host, python_program
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
@@ -25,6 +28,7 @@ _DESCRIPTION = """Which agents there are, and whether one works here.
   portico agents check claude     starts it, shows what it can do, says what is missing
 """
 _CLOSING_GRACE = 1.0
+_LAST_LINES = 12
 
 
 class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -44,8 +48,6 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
     capabilities: tuple[str, ...] = ()
     sign_in_with: tuple[str, ...] = ()
     ready: bool
-    problem: str | None = None
-    suggestion: str | None = None
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -62,12 +64,12 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(
             "portico agents check needs a name.", suggestion="See them with: portico agents list"
         )
-    checkup = asyncio.run(_check(registry.resolve(flags.name), environ))
+    checkup, problem = asyncio.run(_check(registry.resolve(flags.name), environ))
     if flags.api:
-        print(msgspec.json.encode({"status": "ok" if checkup.ready else "failed", "agent": checkup}).decode())
+        print(msgspec.json.encode({**_status(problem), "agent": checkup}).decode())
     else:
-        print("\n".join(_in_words(checkup)))
-    return 0 if checkup.ready else 2
+        print("\n".join(_in_words(checkup, problem)))
+    return 0 if problem is None else int(problem.exit_code)
 
 
 def _list(registry: AgentRegistry, settings: Settings, flags: argparse.Namespace) -> int:
@@ -98,42 +100,40 @@ def listed_agent(registry: AgentRegistry, name: str, default: str) -> ListedAgen
     )
 
 
-async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> Checkup:
+async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, PorticoError | None]:
+    checkup = Checkup(name=spec.name, command=spec.command, ready=False)
     async with open_host(environ) as host:
+        # The agent alone: with proxies in front of it, it would seem to have what they bring.
+        ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
         try:
-            link = await AgentLink.open(host.ports, spec, Path.cwd(), (), acp.ClientCapabilities())
+            link = await AgentLink.open(ports, spec, Path.cwd(), (), acp.ClientCapabilities())
         except PorticoError as error:
-            return Checkup(
-                name=spec.name,
-                command=spec.command,
-                ready=False,
-                problem=error.message,
-                suggestion=error.suggestion,
-            )
+            return checkup, error
         try:
-            return await _ask_about(link)
+            return await _ask_about(link, checkup)
         finally:
             await link.close(grace=_CLOSING_GRACE)
 
 
-async def _ask_about(link: AgentLink) -> Checkup:
+async def _ask_about(link: AgentLink, checkup: Checkup) -> tuple[Checkup, PorticoError | None]:
     info = link.info
-    checkup = Checkup(
-        name=link.spec.name,
-        command=link.spec.command,
+    known = msgspec.structs.replace(
+        checkup,
         version=f"{info.agent_info.name} {info.agent_info.version}" if info.agent_info else "",
         capabilities=tuple(_capabilities(info.agent_capabilities)),
         sign_in_with=tuple(method.name for method in info.auth_methods or ()),
-        ready=True,
     )
     try:
         await link.end.new_session(acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[]))
     except (RpcError, ConnectionLost) as error:
-        failure = await link.explain(error)
-        return msgspec.structs.replace(
-            checkup, ready=False, problem=failure.message, suggestion=failure.suggestion
-        )
-    return checkup
+        return known, await link.explain(error)
+    return msgspec.structs.replace(known, ready=True), None
+
+
+def _status(problem: PorticoError | None) -> dict[str, Any]:
+    if problem is None:
+        return {"status": "ok"}
+    return msgspec.structs.asdict(failed(problem, os.urandom(8).hex()))
 
 
 def _capabilities(offered: acp.AgentCapabilities) -> Iterator[str]:
@@ -150,14 +150,16 @@ def _capabilities(offered: acp.AgentCapabilities) -> Iterator[str]:
             yield f"MCP over {name}"
 
 
-def _in_words(checkup: Checkup) -> Iterator[str]:
+def _in_words(checkup: Checkup, problem: PorticoError | None) -> Iterator[str]:
     yield f"{'✓' if checkup.ready else '✗'} {checkup.name}  {checkup.version}".rstrip()
     yield f"  started by    {' '.join(checkup.command)}"
     if checkup.capabilities:
         yield f"  can           {', '.join(checkup.capabilities)}"
     if checkup.sign_in_with:
         yield f"  sign in with  {', '.join(checkup.sign_in_with)}"
-    if checkup.problem:
-        yield f"  problem       {checkup.problem}"
-        if checkup.suggestion:
-            yield f"                {checkup.suggestion}"
+    if problem is not None:
+        yield f"  problem       {problem.message}"
+        if problem.suggestion:
+            yield f"                {problem.suggestion}"
+        for line in (problem.details.stderr or "").splitlines()[-_LAST_LINES:]:
+            yield f"                {line}"

@@ -72,6 +72,8 @@ async def choose_session(
     if earlier is not None:
         workspace = Path(earlier.workspace)
     settings = load_settings(config_folder(environ), workspace)
+    for rule in (*settings.permissions.allow, *settings.permissions.deny):
+        parse_rule(rule)
     spec = _agent(flags, settings, earlier, environ)
     if earlier is None:
         session_id, after_seq = await service.start(workspace, spec), 0

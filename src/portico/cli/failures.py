@@ -71,9 +71,13 @@ def _unheard(failure: OSError) -> int:
     return int(ExitCode.TRANSPORT)
 
 
-def failed_object(error: PorticoError, trace_id: str) -> str:
+def failed(error: PorticoError, trace_id: str) -> Failed:
     diagnostics = Diagnostics(error.code, error.suggestion, trace_id, int(error.exit_code))
-    return msgspec.json.encode(Failed(error.message, diagnostics)).decode()
+    return Failed(error.message, diagnostics)
+
+
+def failed_object(error: PorticoError, trace_id: str) -> str:
+    return msgspec.json.encode(failed(error, trace_id)).decode()
 
 
 def log_file() -> str:

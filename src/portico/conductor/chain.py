@@ -190,15 +190,24 @@ class Chain:
         asked.add(message.id)
         return True
 
+    def _is_due(self, side: str, asked: set[RequestId], message: Message) -> bool:
+        """Whether a message may leave the chain: a second answer, or one that nobody asked for, may not."""
+        if message.method is not None or message.id is None or isinstance(message.id, UnsetType):
+            return True
+        if message.id not in asked:
+            detail = f"nobody waits for the answer to request {message.id!r}"
+            self._on_fault(side, fault_of("unknown_response", detail, message.line))
+            return False
+        asked.remove(message.id)
+        return True
+
     def _to_client(self, message: Message) -> None:
-        if message.method is None and not isinstance(message.id, UnsetType):
-            self._asked_by_client.discard(message.id)
-        _write(self._client, message)
+        if self._is_due("agent", self._asked_by_client, message):
+            _write(self._client, message)
 
     def _to_agent(self, agent: ByteStream, message: Message) -> None:
-        if message.method is None and not isinstance(message.id, UnsetType):
-            self._asked_by_agent.discard(message.id)
-        _write(agent, message)
+        if self._is_due("client", self._asked_by_agent, message):
+            _write(agent, message)
 
     async def _say_farewell(self) -> None:
         if self._farewell is None or not self._asked_by_client:
