@@ -152,6 +152,8 @@ class TestAsking:
             for session_id in ("two", "one"):
                 ends.agent.send(asked)
                 assert await ends.client.line() == asked
+                ends.client.send(frame(id=9, result={}))
+                await ends.agent.receive()
                 ends.client.send(frame(id=5, method="session/close", params={"sessionId": session_id}))
                 ends.agent.send(frame(id=(await ends.agent.receive())["id"], result={}))
                 await ends.client.receive()

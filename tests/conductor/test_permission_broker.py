@@ -121,14 +121,16 @@ class TestAsking:
         given = {answer["id"]: answer["result"]["outcome"]["optionId"] for answer in answers}
         assert given == {asked[0]: "no", asked[1]: "forever", asked[2]: "yes"}
 
-    async def test_two_requests_under_one_id_are_each_answered(self, approvals: FileApprovals) -> None:
+    async def test_a_second_request_under_an_id_in_use_is_neither_shown_nor_granted(
+        self, approvals: FileApprovals
+    ) -> None:
         async with broker(approvals) as scene:
             for command in ("one", "two"):
                 scene.ask(execute(command), request_id=7)
-            for option in ("yes", "no"):
-                shown = await scene.shown()
-                scene.to_agent(id=shown["id"], result=selected(option))
-            assert [await scene.chosen(), await scene.chosen()] == ["yes", "no"]
+            shown = await scene.shown()
+            scene.to_agent(id=shown["id"], result=selected("yes"))
+            assert await scene.chosen() == "yes"
+        assert [fault.kind for _, fault in scene.ends.faults] == ["duplicate_id"]
 
     async def test_order_is_kept_between_updates_and_questions(self, approvals: FileApprovals) -> None:
         async with broker(approvals) as scene:
