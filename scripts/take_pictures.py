@@ -74,7 +74,9 @@ class Screen:
         captured = _tmux("capture-pane", "-e", "-p", "-t", self._name)
         picture = PICTURES / f"{name}.svg"
         drawing = [sys.executable, str(ROOT / "scripts" / "terminal_picture.py"), "-", str(picture)]
-        subprocess.run([*drawing, "--columns", str(COLUMNS), "--title", title], input=captured, text=True, check=True)
+        subprocess.run(
+            [*drawing, "--columns", str(COLUMNS), "--title", title], input=captured, text=True, check=True
+        )
         print(picture.relative_to(ROOT))
 
     def close(self) -> None:

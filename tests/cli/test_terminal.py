@@ -15,7 +15,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 
 CTRL_C, CTRL_D = "\x03", "\x04"
-KEYS = "y/a/n/s/g ?"
+KEYS = "y/a/n"
 GRACE_MS = 5000
 ASKING: list[Json] = [
     {

@@ -182,6 +182,12 @@ class TestTheEditor:
         assert editor.hang_up().code == 0
         assert notes.read_text() == "before\n"
 
+    def test_that_goes_away_while_the_agent_takes_nothing_in_ends_everything(self, portico: Portico) -> None:
+        editor = Editor(portico, "--agent-command", "sh -c 'sleep 1000'")
+        editor.request("initialize", {"protocolVersion": 1})
+        editor.request("session/prompt", {"sessionId": "s", "text": "x" * 1_000_000})
+        assert editor.hang_up().code == 0
+
     def test_that_goes_away_before_it_says_anything_ends_it(self, portico: Portico, start: Start) -> None:
         ran = start().hang_up()
         assert (ran.code, ran.out, ran.err) == (0, b"", "")

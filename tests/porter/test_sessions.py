@@ -240,7 +240,7 @@ async def test_a_closed_session_can_be_loaded_again(client: Client, folder: Path
 
 async def test_closing_a_session_ends_its_turn(client: Client, folder: Path) -> None:
     session = await client.open(folder)
-    turn = asyncio.create_task(client.prompt(session, "/run read forever < /dev/zero; sleep 100"))
+    turn = asyncio.create_task(client.prompt(session, "/run sleep 100 & wait"))
     await client.until(lambda: bool(client.terminals))
     await client.end.close_session(schema.CloseSessionRequest(session_id=session))
     assert await turn == "cancelled"

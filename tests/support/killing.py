@@ -11,6 +11,10 @@ import msgspec
 from tests.support.program import Running
 
 
+# How much a turn prints depends on how its words were gathered; a silence this long is its last word.
+QUIET = 2.0
+
+
 class Moment(msgspec.Struct, frozen=True):
     """After so many bytes of output, or once its output says so, and then after some more seconds."""
 
@@ -48,12 +52,16 @@ def choose(chance: random.Random, phase: str, pace: Pace) -> Moment:
 
 
 def watch_until(running: Running, moment: Moment) -> bool:
-    """Read its output until the moment has come. False if it ended before."""
+    """Read its output until the moment has come, or it has no more to say. False if it ended before."""
     assert running.process.stdout is not None
     descriptor = running.process.stdout.fileno()
-    ended = False
-    while not ended and (len(running.seen) < moment.bytes_read or moment.words not in running.seen):
-        ended = not _read(running, descriptor, None)
+    ended = quiet = False
+    while not (ended or quiet) and (
+        len(running.seen) < moment.bytes_read or moment.words not in running.seen
+    ):
+        seen = len(running.seen)
+        ended = not _read(running, descriptor, QUIET if seen else None)
+        quiet = bool(seen) and len(running.seen) == seen
     until = time.monotonic() + moment.seconds
     while not ended and (left := until - time.monotonic()) > 0:
         ended = not _read(running, descriptor, left)

@@ -31,6 +31,8 @@ from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
 
+_CLOSING_SECONDS = 1.0
+
 
 class Assembly(msgspec.Struct, frozen=True):
     """What stands to the right of the client: proxies in order, then the agent's stream.
@@ -74,7 +76,9 @@ class Chain:
         if early is None or self._agent is None:
             return
         reading = [
-            asyncio.create_task(self._read_client(splitter, early), name="reading from the client"),
+            asyncio.create_task(
+                self._read_client(self._agent, splitter, early), name="reading from the client"
+            ),
             asyncio.create_task(self._read_agent(self._agent), name="reading from the agent"),
         ]
         self._tasks |= {asyncio.create_task(one.run(), name=f"proxy {one.name}") for one in self._stations}
@@ -102,9 +106,7 @@ class Chain:
         return f"portico-{self._mark}-{self._made_ids}"
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._finished)
+        self._start(work, name)
 
     async def _until_initialize(self, splitter: LineSplitter) -> list[Message] | None:
         """Read up to `initialize`, build the chain, and return what is already read; None at the end."""
@@ -132,14 +134,25 @@ class Chain:
         for station in assembly.stations:
             station.join(self)
 
-    async def _read_client(self, splitter: LineSplitter, early: list[Message]) -> None:
+    async def _read_client(self, agent: ByteStream, splitter: LineSplitter, early: list[Message]) -> None:
         for message in early:
             self._from_client(message)
-        while chunk := await self._client.read():
+        chunk = await self._client.read()
+        while chunk:
             for message in self._messages("client", self._client, splitter, chunk):
                 self._from_client(message)
-            if self._agent is not None:
-                await self._keep_pace(self._agent)
+            chunk = await self._read_ahead(agent)
+
+    async def _read_ahead(self, agent: ByteStream) -> bytes:
+        """The client's next words, once the others kept up. Its end is noticed even if they never do."""
+        pacing = self._start(self._keep_pace(agent), "waiting for the agent's side")
+        try:
+            chunk = await self._client.read()
+            if chunk:
+                await pacing
+            return chunk
+        finally:
+            pacing.cancel()
 
     async def _read_agent(self, agent: ByteStream) -> None:
         splitter = LineSplitter()
@@ -233,6 +246,12 @@ class Chain:
                 return
         self._to_client(message)
 
+    def _start(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._finished)
+        return task
+
     def _finished(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
@@ -243,9 +262,11 @@ class Chain:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        if self._agent is not None:
-            await self._agent.close()
-        await self._client.close()
+        for end in (self._client,) if self._agent is None else (self._agent, self._client):
+            # An end that takes nothing in any more cannot hold up the others.
+            with suppress(TimeoutError):
+                async with asyncio.timeout(_CLOSING_SECONDS):
+                    await end.close()
 
 
 def _write(stream: ByteStream, message: Message) -> None:

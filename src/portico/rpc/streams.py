@@ -58,6 +58,10 @@ class PipeStream:
 
     async def close(self) -> None:
         self._writer.close()
+        # Shielded: a wait that is given up would cancel what the transport itself waits for.
+        await asyncio.shield(self._closed())
+
+    async def _closed(self) -> None:
         try:
             await self._writer.wait_closed()
         except (ConnectionError, BrokenPipeError):
