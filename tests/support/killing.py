@@ -10,7 +10,6 @@ import msgspec
 
 from tests.support.program import Running
 
-
 # How much a turn prints depends on how its words were gathered; a silence this long is its last word.
 QUIET = 2.0
 
