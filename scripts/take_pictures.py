@@ -103,7 +103,7 @@ def main() -> None:
 
 
 def _talk(screen: Screen) -> None:
-    screen.wait("Ctrl-D")
+    screen.wait("❯")
     screen.type("/explain add", until="✓")
     screen.type("/edit calculator.py s/Add two/Sum two/", until="Reject")
     screen.wait_for_question()
