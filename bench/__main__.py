@@ -9,7 +9,7 @@ import time
 
 import psutil
 
-from bench import end_to_end, initialize, memory, roundtrip, startup, tail, updates
+from bench import chain, end_to_end, initialize, memory, roundtrip, startup, tail, updates
 from bench.report import MARGIN, MeasurementFailed, Section, Verdict, print_section
 
 MEASUREMENTS = {
@@ -20,6 +20,7 @@ MEASUREMENTS = {
     "initialize": initialize.measure,
     "end_to_end": end_to_end.measure,
     "roundtrip": roundtrip.measure,
+    "chain": chain.measure,
 }
 
 

@@ -229,6 +229,24 @@ class TestStopping:
             assert isinstance(ended, TurnEnded)
             assert ended.state is TurnState.CANCELED
 
+    async def test_a_turn_whose_door_goes_away_is_canceled_and_the_next_one_works(
+        self, tmp_path: Path
+    ) -> None:
+        async with world(stop_when_told, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            turn.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await turn
+            assert kinds(await host.events())[-2:] == ["turn_ended", "state_changed"]
+            assert states(await host.events())[-1] == "canceled"
+            await until(host.agent.canceled.is_set)
+            again = host.prompting("again")
+            await host.until(lambda payload: isinstance(payload, PromptSubmitted) and payload.text == "again")
+            await until(lambda: host.service.stop(host.session_id))
+            await again
+
     async def test_a_stop_with_no_turn_under_way_says_so(self, tmp_path: Path) -> None:
         async with world(echo, tmp_path) as host:
             await host.prompt()
@@ -685,6 +703,20 @@ class TestOneWriter:
             await host.clock.advance(1)
             await until(lambda: host.service.stop(second))
             await waiting
+
+    async def test_a_session_whose_host_died_since_can_be_taken_over(self, tmp_path: Path) -> None:
+        async with world(stop_when_told, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            host.store.forget_leases()
+            async with world(echo, tmp_path, store=host.store) as other:
+                other.session_id = host.session_id
+                await other.service.reopen(other.session_id, SPEC)
+                assert states(await other.events())[-1] == "interrupted"
+                assert states(await other.prompt())[-1] == "completed"
+            turn.cancel()
+            await asyncio.gather(turn, return_exceptions=True)
 
     async def test_turns_of_a_dead_host_are_interrupted_and_others_left_alone(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:

@@ -25,13 +25,20 @@ async def recover(store: Store, clock: Clock) -> list[SessionId]:
         if lease is None:
             continue
         try:
-            summary = await store.summary(session_id)
-            if summary is not None and summary.state.active:
-                await store.append(_interruption(summary, clock.now_ms()), durable=True)
+            if await interrupt(store, clock, session_id):
                 recovered.append(session_id)
         finally:
             lease.release()
     return recovered
+
+
+async def interrupt(store: Store, clock: Clock, session_id: SessionId) -> bool:
+    """End a turn that the log calls active; whether there was one. The caller holds the session's lease."""
+    summary = await store.summary(session_id)
+    if summary is None or not summary.state.active:
+        return False
+    await store.append(_interruption(summary, clock.now_ms()), durable=True)
+    return True
 
 
 def _interruption(summary: SessionSummary, at: int) -> list[Event]:

@@ -19,7 +19,7 @@ from portico.sessions.links import AgentLinks
 from portico.sessions.live import LiveSession
 from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec, Lease, Ports
-from portico.sessions.recovery import recover, session_lease
+from portico.sessions.recovery import interrupt, recover, session_lease
 from portico.sessions.supervision import prepare, revive
 from portico.sessions.turn import Prompt, Turn
 
@@ -73,6 +73,7 @@ class SessionService:
             return self._open[session_id].session.journal.committed_seq
         lease = self._lease(session_id)
         try:
+            await interrupt(self._ports.store, self._ports.clock, session_id)
             summary = await self.show(session_id)
             session = LiveSession(summary, spec, lease, self._ports, self._links)
             await session.journal.commit(self._started(summary.workspace, spec, continued=True))

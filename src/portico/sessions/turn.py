@@ -72,11 +72,12 @@ class Turn:
             session.status = before
             session.journal.turn_id = None
             raise
-        ending = await self._race()
         try:
-            return await self._finish(ending, round((clock.monotonic() - started) * 1000))
-        finally:
-            session.journal.turn_id = None
+            ending = await self._race()
+        except asyncio.CancelledError:
+            await asyncio.shield(self._abandon(started))
+            raise
+        return await self._finish(ending, started)
 
     async def _race(self) -> Ending:
         session = self._session
@@ -196,7 +197,15 @@ class Turn:
         await session.end_agent()
         return failure
 
-    async def _finish(self, ending: Ending, duration_ms: int) -> TurnEnded:
+    async def _abandon(self, started: float) -> None:
+        """Whoever ran the turn is gone: the agent is told to stop, and the log that the turn is over."""
+        session = self._session
+        if session.link is not None and session.agent_session_id is not None:
+            with suppress(ConnectionLost):
+                session.link.end.cancel(session.agent_session_id)
+        await self._finish(Ending(TurnEvent.USER_STOP, "cancelled"), started)
+
+    async def _finish(self, ending: Ending, started: float) -> TurnEnded:
         session = self._session
         if ending.event is TurnEvent.PROCESS_LOST:
             await session.disconnect(grace=0)
@@ -216,8 +225,11 @@ class Turn:
         ended = TurnEnded(
             state=session.status.state,
             stop_reason=ending.stop_reason,
-            duration_ms=duration_ms,
+            duration_ms=round((session.ports.clock.monotonic() - started) * 1000),
             tools_used=session.tools.count,
         )
-        await session.journal.commit(*closing, ended, moved)
+        try:
+            await session.journal.commit(*closing, ended, moved)
+        finally:
+            session.journal.turn_id = None
         return ended

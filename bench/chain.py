@@ -1,0 +1,195 @@
+"""What a chain costs between a client and an agent: proxies in the conductor's process, and programs.
+
+The agents are plain and the client only moves bytes, so the ratios over talking to the agent directly
+are as strict as they can be. All contenders run at the same time and take turns to be asked; each has
+answered before the clock starts.
+"""
+
+import json
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from threading import Timer
+from typing import Any
+
+from bench.children import PORTICO, agent_command, environment
+from bench.dialogue import INITIALIZE
+from bench.programs.flood_agent import SESSION, delta
+from bench.report import Budget, Line, MeasurementFailed, Section, ratio
+from bench.samples import Samples, time_in_turns
+from portico.config.paths import config_folder
+
+ROUNDS = 9
+REQUESTS = 200
+UPDATES = 10_000
+UPDATE_ROUNDS = 3
+ECHO = {"text": "a line of words as an agent may get them"}
+DIRECT, BARE, ONE_LOOKS = "no conductor", "portico acp --no-proxies", "1 proxy that looks"
+_PROGRAM = "plain"
+_LONGEST_SECONDS = 60.0
+_SECONDS_TO_END = 5.0
+
+
+class Client:
+    """Made by `_connected`; one request at a time, and no JSON is decoded while the clock runs."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._name = name
+        self._out, self._in = process.stdin, process.stdout
+
+    def ask(self, method: str, params: Mapping[str, Any]) -> list[bytes]:
+        """All lines up to the answer, which is the last."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
+        try:
+            self._out.write(json.dumps(request).encode() + b"\n")
+            self._out.flush()
+        except BrokenPipeError as error:
+            raise MeasurementFailed(f"{self._name} ended before {method}") from error
+        lines = []
+        for line in self._in:
+            lines.append(line)
+            if b'"session/update"' not in line:
+                return lines
+        raise MeasurementFailed(f"{self._name} ended without an answer to {method}")
+
+    def check(self, answer: bytes, expected: Mapping[str, Any]) -> None:
+        message = json.loads(answer)
+        if not expected.items() <= message.get("result", {}).items():
+            raise MeasurementFailed(f"{self._name} said {message}")
+
+
+def measure() -> Section:
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        _name_proxy(home)
+        round_trips = _in_turns(home, agent_command("plain_agent"), _hello, _round_trip, ROUNDS)
+        rates = _in_turns(home, agent_command("flood_agent", str(UPDATES)), _open, _rate, UPDATE_ROUNDS)
+    direct, rate = round_trips[DIRECT], rates[DIRECT]
+    added = round_trips[ONE_LOOKS].since(round_trips[BARE])
+    return Section(
+        title="A chain between a client and a plain agent, over talking to it directly",
+        lines=(
+            Line(what="round trip, no conductor", samples=direct, unit="seconds"),
+            *(ratio(f"  {name}", found, direct) for name, found in round_trips.items() if name != DIRECT),
+            ratio("  what the first that looks adds", added, direct, Budget("at most", 1)),
+            Line(what="updates, no conductor", samples=rate, unit="per second"),
+            *(ratio(f"  {name}", found, rate) for name, found in rates.items() if name != DIRECT),
+        ),
+        notes=(
+            f"Updates: {UPDATES:,} deltas of 40 characters; all the text arrived, in order, through each chain.",
+            "A proxy that looks sees each request, its answer and each update. A program is Python with json.",
+        ),
+    )
+
+
+def _name_proxy(home: Path) -> None:
+    """Tell `portico acp` of the proxy program, as a person would: in the settings."""
+    command, *arguments = agent_command("plain_proxy")
+    settings = config_folder(environment(home)) / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        json.dumps({"proxies": {_PROGRAM: {"command": command, "args": arguments}}}), encoding="utf-8"
+    )
+
+
+def _contenders(agent: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    acp = (PORTICO, "acp", "--agent-command", shlex.join(agent))
+
+    def looking(count: int) -> tuple[str, ...]:
+        return agent_command("looking_chain", str(count), *agent)
+
+    return {
+        DIRECT: tuple(agent),
+        BARE: (*acp, "--no-proxies"),
+        "portico acp": acp,
+        ONE_LOOKS: looking(1),
+        "3 proxies that look": looking(3),
+        "5 proxies that look": looking(5),
+        "portico acp, 1 program": (*acp, "--proxy", _PROGRAM),
+        "portico acp, 3 programs": (*acp, *("--proxy", _PROGRAM) * 3),
+    }
+
+
+def _in_turns(
+    home: Path,
+    agent: Sequence[str],
+    greet: Callable[[Client], None],
+    once: Callable[[Client], float],
+    rounds: int,
+) -> dict[str, Samples]:
+    with ExitStack() as running:
+        clients = {
+            name: running.enter_context(_connected(name, command, home))
+            for name, command in _contenders(agent).items()
+        }
+        for client in clients.values():
+            greet(client)
+        return time_in_turns({name: _bound(once, client) for name, client in clients.items()}, rounds)
+
+
+def _bound(once: Callable[[Client], float], client: Client) -> Callable[[], float]:
+    return lambda: once(client)
+
+
+def _hello(client: Client) -> None:
+    client.check(client.ask("initialize", INITIALIZE)[-1], {"protocolVersion": 1})
+
+
+def _open(client: Client) -> None:
+    _hello(client)
+    client.check(
+        client.ask("session/new", {"cwd": str(Path.cwd()), "mcpServers": []})[-1], {"sessionId": SESSION}
+    )
+
+
+def _round_trip(client: Client) -> float:
+    """Seconds for one request and its answer."""
+    started = time.perf_counter()
+    answers = [client.ask("echo", ECHO)[-1] for _ in range(REQUESTS)]
+    seconds = (time.perf_counter() - started) / REQUESTS
+    for answer in answers:
+        client.check(answer, ECHO)
+    return seconds
+
+
+def _rate(client: Client) -> float:
+    """Updates in a second, from the prompt to the end of the turn."""
+    prompt = {"sessionId": SESSION, "prompt": [{"type": "text", "text": "flood"}]}
+    started = time.perf_counter()
+    *updates, answer = client.ask("session/prompt", prompt)
+    seconds = time.perf_counter() - started
+    client.check(answer, {"stopReason": "end_turn"})
+    texts = (json.loads(line)["params"]["update"]["content"]["text"] for line in updates)
+    if "".join(texts) != "".join(map(delta, range(UPDATES))):
+        raise MeasurementFailed("not all the text of a flood arrived in order")
+    return UPDATES / seconds
+
+
+@contextmanager
+def _connected(name: str, command: Sequence[str], home: Path) -> Iterator[Client]:
+    """A running chain. It ends with its input, and is killed if it does not or hangs."""
+    process = subprocess.Popen(
+        command,
+        env=environment(home),
+        cwd=home,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    deadline = Timer(_LONGEST_SECONDS, process.kill)
+    deadline.start()
+    with process:
+        try:
+            yield Client(name, process)
+            assert process.stdin is not None
+            process.stdin.close()
+            process.wait(_SECONDS_TO_END)
+        finally:
+            deadline.cancel()
+            process.kill()
