@@ -1,5 +1,6 @@
 """The least a proxy program can be: it decodes every line and passes it on. The standard library alone."""
 
+import itertools
 import json
 import sys
 from typing import Any
@@ -7,7 +8,8 @@ from typing import Any
 
 def main() -> None:
     """Messages from the client are wrapped for the successor, those of the successor are unwrapped."""
-    asked: dict[Any, Any] = {}
+    ids = itertools.count(1)
+    asked: dict[int, Any] = {}
     for line in sys.stdin.buffer:
         message = json.loads(line)
         if "method" not in message:
@@ -15,9 +17,7 @@ def main() -> None:
         else:
             message |= _onward(message["method"], message.get("params", {}))
             if "id" in message:
-                given = len(asked) + 1
-                while given in asked:
-                    given += 1
+                given = next(ids)
                 asked[given], message["id"] = message["id"], given
         sys.stdout.buffer.write(json.dumps(message, separators=(",", ":")).encode() + b"\n")
         sys.stdout.buffer.flush()

@@ -687,6 +687,20 @@ class TestOneWriter:
             host.service.stop(host.session_id)
             await turn
 
+    async def test_sessions_that_only_read_run_side_by_side(self, tmp_path: Path) -> None:
+        async with world(stop_when_told, tmp_path) as host:
+            await host.start()
+            writing = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            reader = host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
+            reading = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            host.service.stop(reader)
+            await reading
+            assert not writing.done()
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+
     async def test_a_session_that_waits_for_the_tree_gets_its_turn(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()

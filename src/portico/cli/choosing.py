@@ -53,6 +53,9 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument(
         "--deny", metavar="RULE", action="append", default=[], help="deny without asking; wins over --allow"
     )
+    parser.add_argument(
+        "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
+    )
     parser.add_argument("--wait", action="store_true", help="wait while another session works in this folder")
 
 
@@ -76,7 +79,7 @@ async def choose_session(
         parse_rule(rule)
     spec = _agent(flags, settings, earlier, environ)
     if earlier is None:
-        session_id, after_seq = await service.start(workspace, spec), 0
+        session_id, after_seq = await service.start(workspace, spec, reads_only=flags.read_only), 0
     else:
         session_id = earlier.session_id
         after_seq = await service.reopen(session_id, spec) - 1

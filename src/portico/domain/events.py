@@ -116,7 +116,10 @@ class Payload(Value, frozen=True):
 
 
 class SessionStarted(Payload, frozen=True):
-    """A door opened the session: the first event, and again each time it is continued."""
+    """A door opened the session: the first event, and again each time it is continued.
+
+    A session that `reads_only` is served no writing and no commands, and waits for nobody.
+    """
 
     kind = "session_started"
     workspace: str
@@ -125,6 +128,7 @@ class SessionStarted(Payload, frozen=True):
     mode: Literal["direct"]
     portico_version: str
     agent_command: tuple[str, ...] = ()
+    reads_only: bool = False
 
 
 class StateChanged(Payload, frozen=True):

@@ -16,6 +16,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     workspace: str
     agent: str
     agent_command: tuple[str, ...] = ()
+    reads_only: bool = False
     title: str = ""
     titled: bool = False
     state: TurnState = TurnState.IDLE
@@ -37,6 +38,7 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
             workspace=payload.workspace,
             agent=payload.agent,
             agent_command=payload.agent_command,
+            reads_only=payload.reads_only,
             created_at=event.at,
         )
     changes: dict[str, object] = {"updated_at": event.at, "last_seq": event.seq}

@@ -41,13 +41,16 @@ class LiveSession:
         self.id = summary.session_id
         self.workspace = Path(summary.workspace)
         self.spec = spec
+        self.reads_only = summary.reads_only
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, last_seq=summary.last_seq)
         self.status = TurnStatus(summary.state)
         self.permissions = PendingPermissions()
         self.tools = ToolLedger(ports.clock)
         self.editor = ports.editors.open(self.workspace)
-        self.serve: Mapping[str, Serve] = serve_editor(self.editor, self._ask, self._heard_terminal)
+        self.serve: Mapping[str, Serve] = serve_editor(
+            self.editor, self._ask, self._heard_terminal, reads_only=summary.reads_only
+        )
         self.link: AgentLink | None = None
         self.agent_session_id = summary.agent_session_id
         self.last_heard = 0.0

@@ -52,12 +52,12 @@ class SessionService:
         """Interrupt turns whose host died. Call once, before anything else."""
         return await recover(self._ports.store, self._ports.clock)
 
-    async def start(self, workspace: Path, spec: AgentSpec) -> SessionId:
+    async def start(self, workspace: Path, spec: AgentSpec, *, reads_only: bool = False) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
         clock = self._ports.clock
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
         lease = self._lease(session_id)
-        started = self._started(_folder(workspace), spec, continued=False)
+        started = self._started(_folder(workspace), spec, reads_only=reads_only, continued=False)
         first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
         try:
             await self._ports.store.append([first], durable=True)
@@ -76,7 +76,9 @@ class SessionService:
             await interrupt(self._ports.store, self._ports.clock, session_id)
             summary = await self.show(session_id)
             session = LiveSession(summary, spec, lease, self._ports, self._links)
-            await session.journal.commit(self._started(summary.workspace, spec, continued=True))
+            await session.journal.commit(
+                self._started(summary.workspace, spec, reads_only=summary.reads_only, continued=True)
+            )
         except BaseException:
             lease.release()
             raise
@@ -200,11 +202,14 @@ class SessionService:
         turn = opened.turn = Turn(opened.session, prompt)
         try:
             await opened.stop_reviving()
-            tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
+            tree = None
+            if not opened.session.reads_only:
+                tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
             try:
                 ended = await turn.run()
             finally:
-                tree.release()
+                if tree is not None:
+                    tree.release()
         finally:
             opened.turn = None
         if ended.state is TurnState.INTERRUPTED:
@@ -218,17 +223,20 @@ class SessionService:
                 holder = self._ports.store.lease_holder(name) or "another session"
                 raise SessionBusy(
                     f"Session {holder} is working in {session.workspace}.",
-                    suggestion="Stop it, wait for it with --wait, or work in a git worktree of your own.",
+                    suggestion="Stop it, wait for it with --wait, work in a git worktree, or only read (--read-only).",
                 )
             await self._ports.clock.sleep(TREE_POLL_SECONDS)
         return lease
 
-    def _started(self, workspace: str, spec: AgentSpec, *, continued: bool) -> SessionStarted:
+    def _started(
+        self, workspace: str, spec: AgentSpec, *, reads_only: bool, continued: bool
+    ) -> SessionStarted:
         return SessionStarted(
             workspace=workspace,
             agent=spec.name,
             agent_command=spec.command,
             mode="direct",
+            reads_only=reads_only,
             continued=continued,
             portico_version=self._ports.version,
         )

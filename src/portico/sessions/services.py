@@ -32,14 +32,25 @@ def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
     )
 
 
-def serve_editor(editor: Editor, ask: Ask, heard: Callable[[TerminalOutput], None]) -> dict[str, Serve]:
+def serve_editor(
+    editor: Editor, ask: Ask, heard: Callable[[TerminalOutput], None], *, reads_only: bool
+) -> dict[str, Serve]:
     """The methods that an agent may call on this host."""
     served: dict[str, Serve] = {"session/request_permission": ask}
     if editor.files is not None:
         served |= _serve_files(editor.files)
     if editor.terminals is not None:
         served |= _serve_terminals(editor.terminals, heard)
+    if reads_only:
+        served |= {method: _refuse for method in _WRITING if method in served}
     return {method: _answering(serve) for method, serve in served.items()}
+
+
+_WRITING = ("fs/write_text_file", "terminal/create")
+
+
+async def _refuse(_: Any) -> None:
+    raise PermissionDenied("This session only reads; nothing is written and nothing is run in it.")
 
 
 def _serve_files(files: Files) -> dict[str, Serve]:

@@ -26,6 +26,7 @@ def _events_and_sessions(connection: sqlite3.Connection) -> None:
             workspace TEXT NOT NULL,
             agent TEXT NOT NULL,
             agent_command TEXT NOT NULL,
+            reads_only INTEGER NOT NULL,
             title TEXT NOT NULL,
             titled INTEGER NOT NULL,
             state TEXT NOT NULL,

@@ -29,6 +29,7 @@ class SummaryRow(NamedTuple):
     workspace: str
     agent: str
     agent_command: str
+    reads_only: int
     title: str
     titled: int
     state: str
@@ -88,6 +89,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
         workspace=summary.workspace,
         agent=summary.agent,
         agent_command=msgspec.json.encode(summary.agent_command).decode(),
+        reads_only=int(summary.reads_only),
         title=summary.title,
         titled=int(summary.titled),
         state=summary.state.value,
@@ -113,6 +115,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         workspace=row.workspace,
         agent=row.agent,
         agent_command=agent_command,
+        reads_only=bool(row.reads_only),
         title=row.title,
         titled=bool(row.titled),
         state=state,

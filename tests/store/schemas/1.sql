@@ -5,6 +5,7 @@ CREATE TABLE sessions (
     workspace TEXT NOT NULL,
     agent TEXT NOT NULL,
     agent_command TEXT NOT NULL,
+    reads_only INTEGER NOT NULL,
     title TEXT NOT NULL,
     titled INTEGER NOT NULL,
     state TEXT NOT NULL,
@@ -27,8 +28,8 @@ CREATE TABLE events (
     PRIMARY KEY (session, seq)
 );
 INSERT INTO sessions VALUES
-    (1, 'golden', '/work', 'porter', '["portico","agent"]', 'look around', 0, 'completed', 1000, 1005, 6, 't1', 'theirs'),
-    (2, 'titled', '/work', 'other', '[]', 'A title', 1, 'idle', 2000, 2001, 2, NULL, NULL);
+    (1, 'golden', '/work', 'porter', '["portico","agent"]', 0, 'look around', 0, 'completed', 1000, 1005, 6, 't1', 'theirs'),
+    (2, 'titled', '/work', 'other', '[]', 1, 'A title', 1, 'idle', 2000, 2001, 2, NULL, NULL);
 INSERT INTO events VALUES
     (1, 1, NULL, 1000, 'session_started', CAST('{"workspace":"/work","agent":"porter","continued":false,"mode":"direct","porticoVersion":"0.1.0","agentCommand":["portico","agent"]}' AS BLOB)),
     (1, 2, 't1', 1001, 'prompt_submitted', CAST('{"text":"look\naround"}' AS BLOB)),
@@ -36,6 +37,6 @@ INSERT INTO events VALUES
     (1, 4, 't1', 1003, 'text_delta', CAST('{"text":"Nothing here."}' AS BLOB)),
     (1, 5, 't1', 1004, 'turn_ended', CAST('{"state":"completed","stopReason":"end_turn","durationMs":3,"toolsUsed":0}' AS BLOB)),
     (1, 6, 't1', 1005, 'state_changed', CAST('{"state":"completed","previous":"running"}' AS BLOB)),
-    (2, 1, NULL, 2000, 'session_started', CAST('{"workspace":"/work","agent":"other","continued":false,"mode":"direct","porticoVersion":"0.1.0"}' AS BLOB)),
+    (2, 1, NULL, 2000, 'session_started', CAST('{"workspace":"/work","agent":"other","continued":false,"mode":"direct","porticoVersion":"0.1.0","readsOnly":true}' AS BLOB)),
     (2, 2, NULL, 2001, 'title_updated', CAST('{"title":"A title"}' AS BLOB));
 PRAGMA user_version = 1;

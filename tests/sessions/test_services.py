@@ -1,0 +1,56 @@
+"""What an agent may ask of the host, and how the host says no."""
+
+from pathlib import Path
+
+import pytest
+
+from portico.acp import _schema as acp
+from portico.acp.ends import RESOURCE_NOT_FOUND
+from portico.domain.events import TerminalOutput
+from portico.editors.local import LocalEditors
+from portico.rpc.messages import INVALID_PARAMS, RpcError
+from portico.sessions.services import serve_editor
+
+
+async def never_asked(request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
+    raise AssertionError("nobody asked for a permission")
+
+
+def names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
+
+
+def hear(output: TerminalOutput) -> None:
+    """The output of commands does not matter here."""
+
+
+@pytest.mark.parametrize(
+    ("method", "request_"),
+    [
+        ("fs/write_text_file", acp.WriteTextFileRequest(session_id="s", path="a.txt", content="x")),
+        ("terminal/create", acp.CreateTerminalRequest(session_id="s", command="touch", args=["a.txt"])),
+    ],
+)
+async def test_a_session_that_only_reads_writes_and_runs_nothing(
+    tmp_path: Path, method: str, request_: acp.Wire
+) -> None:
+    editor = LocalEditors({}).open(tmp_path)
+    serve = serve_editor(editor, never_asked, hear, reads_only=True)
+    with pytest.raises(RpcError, match="only reads") as caught:
+        await serve[method](request_)
+    assert caught.value.code == INVALID_PARAMS
+    assert names_in(tmp_path) == []
+
+
+async def test_a_session_that_only_reads_does_read(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("here")
+    serve = serve_editor(LocalEditors({}).open(tmp_path), never_asked, hear, reads_only=True)
+    answer = await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="a.txt"))
+    assert answer.content == "here"
+
+
+async def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
+    serve = serve_editor(LocalEditors({}).open(tmp_path), never_asked, hear, reads_only=False)
+    with pytest.raises(RpcError, match=r"gone\.txt does not exist") as caught:
+        await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="gone.txt"))
+    assert caught.value.code == RESOURCE_NOT_FOUND
