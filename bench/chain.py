@@ -25,12 +25,11 @@ from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
 from portico.config.paths import config_folder
 
-STARTS = 8
+STARTS = 5
 ROUNDS = 15
 REQUESTS = 15
 UPDATES = 10_000
-UPDATE_STARTS = 2
-UPDATE_ROUNDS = 3
+UPDATE_ROUNDS = 5
 ECHO = {"text": "a line of words as an agent may get them"}
 DIRECT, NONE, ONE, FIVE = "no conductor", "0 proxies", "1 proxy that looks", "5 proxies that look"
 _PROGRAM = "plain"
@@ -74,9 +73,9 @@ def measure() -> Section:
         _name_proxy(home)
         echo, flood = agent_command("plain_agent"), agent_command("flood_agent", str(UPDATES))
         round_trips = _joined([_in_turns(home, echo, _hello, _round_trip, ROUNDS) for _ in range(STARTS)])
-        rates = _joined([_in_turns(home, flood, _open, _rate, UPDATE_ROUNDS) for _ in range(UPDATE_STARTS)])
+        rates = _in_turns(home, flood, _open, _rate, UPDATE_ROUNDS)
     direct, rate = round_trips[DIRECT], rates[DIRECT]
-    # Held against the same program without proxies: `portico acp` does other things besides.
+    # Held against the same program without proxies, so that nothing else differs.
     one, five = (round_trips[name].since(round_trips[NONE]) for name in (ONE, FIVE))
     return Section(
         title="A chain between a client and a plain agent, over talking to it directly",

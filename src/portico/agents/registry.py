@@ -77,6 +77,10 @@ class AgentRegistry:
             details=ErrorDetails(agent=name),
         )
 
+    def choose(self, *, name: str | None, command: str | None, default: str) -> AgentSpec:
+        """The agent that a command line gives, else the named one, else the default."""
+        return self.parse_command(command) if command else self.resolve(name or default)
+
     def find(self, name: str) -> str | None:
         """The program that would run for a name, if it is on this machine."""
         try:

@@ -72,7 +72,6 @@ class _Door:
         # Only now: nothing that reading `initialize` does not need may slow an editor's start.
         from portico.agents.processes import LocalAgents
         from portico.agents.registry import AgentRegistry
-        from portico.cli.chains import ChainPlan, Wishes, choose_agent
         from portico.config.paths import config_folder
         from portico.config.settings import load_settings
 
@@ -80,11 +79,14 @@ class _Door:
         try:
             settings = load_settings(config_folder(self._environ), workspace)
             registry = AgentRegistry(python=sys.executable, environ=self._environ, custom=settings.agents)
-            spec = choose_agent(
-                registry, name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
+            spec = registry.choose(
+                name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
             )
             process = await agents.launch(spec, workspace)
             self._started.append(process)
+            # While the agent starts, so do the proxies.
+            from portico.cli.chains import ChainPlan, Wishes
+
             plan = ChainPlan(
                 self._environ, Wishes(proxies=tuple(self._flags.proxy)), agents, self._started.append
             )

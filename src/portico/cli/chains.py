@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from portico.agents.registry import AgentRegistry
 from portico.conductor.approvals import FileApprovals
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.policy import Policy, parse_rule
@@ -92,12 +91,3 @@ class ChainPlan:
             ) from error
         self._on_start(process)
         return ProgramStation(name, process.stream)
-
-
-def choose_agent(
-    registry: AgentRegistry, *, name: str | None, command: str | None, default: str
-) -> AgentSpec:
-    """The agent that the flags name, or the default one."""
-    if command:
-        return registry.parse_command(command)
-    return registry.resolve(name or default)

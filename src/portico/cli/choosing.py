@@ -110,14 +110,11 @@ def _folder(text: str) -> Path:
 def _agent(
     flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None, environ: Mapping[str, str]
 ) -> AgentSpec:
-    """Flags, then environment, then the session's own agent, then the settings."""
+    """The flags decide, else the session itself, else the environment, else the settings."""
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
-    if flags.agent_command:
-        return registry.parse_command(flags.agent_command)
-    if flags.agent:
-        return registry.resolve(flags.agent)
-    if earlier is not None:
+    if earlier is not None and not flags.agent_command and not flags.agent:
         if earlier.agent in registry.names():
             return registry.resolve(earlier.agent)
         return AgentSpec(name=earlier.agent, command=earlier.agent_command)
-    return registry.resolve(environ.get(AGENT_VARIABLE) or settings.agent)
+    default = environ.get(AGENT_VARIABLE) or settings.agent
+    return registry.choose(name=flags.agent, command=flags.agent_command, default=default)

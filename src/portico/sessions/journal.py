@@ -2,7 +2,7 @@
 
 Deltas that follow each other within 16 ms become one event. Everything recorded since the last
 write goes into one transaction. A reader that falls behind reads from the store: nothing is
-kept in memory for it but the newest few hundred events that all readers share.
+kept in memory for it but the newest hundred or so events that all readers share.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from portico.sessions.ports import Clock, Store
 GATHER_SECONDS = 0.016
 MAX_PENDING_CHARACTERS = 1_000_000
 MAX_PENDING_ENTRIES = 2_000
-RECENT_EVENTS = 512
+RECENT_EVENTS = 128
 
 
 class _Entry:
