@@ -4,6 +4,7 @@ An end serves the methods it was given and no others: what it does not offer is
 `METHOD_NOT_FOUND`, so a capability is present exactly when its functions are.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ Serve = Callable[[Any], Awaitable[Any]]
 Result = TypeVar("Result")
 
 
-class End:
+class End(ABC):
     """One side of a connection: serves some methods, calls the other side's."""
 
     def __init__(
@@ -72,8 +73,9 @@ class End:
     def notification(self, method: str, params: Raw) -> None:
         """Notifications of methods that nobody here knows are passed over, as JSON-RPC says."""
 
+    @abstractmethod
     def fault(self, fault: Fault) -> None:
-        raise NotImplementedError
+        """Hear of something malformed that was passed over."""
 
     async def ready(self) -> None:
         """Nothing holds the peer back unless an end says so."""

@@ -1,5 +1,6 @@
 """Follows the sessions of a chain from opening to closing, for proxies that change what servers they have."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from msgspec import Raw
@@ -21,7 +22,7 @@ class OpenSession:
         self.session_id = session_id
 
 
-class SessionServersProxy(Proxy):
+class SessionServersProxy(Proxy, ABC):
     """Override `servers_for` and `forget`; the list of servers of each new session goes through the first."""
 
     client_methods = OPENING | CLOSING | {"initialize"}
@@ -31,13 +32,13 @@ class SessionServersProxy(Proxy):
         self.agent_takes_acp = False
         self._sessions: list[OpenSession] = []
 
+    @abstractmethod
     def servers_for(self, session: OpenSession, servers: Sequence[Raw]) -> Sequence[Raw]:
         """What the session is to be opened with, made from what it comes with."""
-        raise NotImplementedError
 
+    @abstractmethod
     def forget(self, session: OpenSession) -> None:
         """The session could not be opened, or is closed."""
-        raise NotImplementedError
 
     def introduced(self, result: Raw) -> Raw:
         """What the client is told the agent can do."""
