@@ -13,7 +13,6 @@ from portico.acp import _schema as schema
 from portico.acp.ends import End, Serve
 from portico.acp.lenient import decode
 from portico.rpc.connection import Reply, Tap
-from portico.rpc.messages import Fault
 from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
@@ -90,9 +89,6 @@ class AgentEnd(End):
                 self._on_cancel(decode(params, schema.CancelNotification).session_id)
             except msgspec.DecodeError as error:
                 log.warning("%s: session/cancel passed over: %s", self.name, error)
-
-    def fault(self, fault: Fault) -> None:
-        log.warning("%s: %s passed over: %s", self.name, fault.kind, fault.detail)
 
     def _release(self, session_id: str) -> None:
         self._open.add(session_id)

@@ -4,7 +4,7 @@ An end serves the methods it was given and no others: what it does not offer is
 `METHOD_NOT_FOUND`, so a capability is present exactly when its functions are.
 """
 
-from abc import ABC, abstractmethod
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
@@ -17,6 +17,8 @@ from portico.rpc.connection import Connection, Reply, Tap
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Fault, RpcError
 from portico.rpc.streams import ByteStream
 
+log = logging.getLogger(__name__)
+
 PROTOCOL_VERSION = 1
 AUTH_REQUIRED = -32000
 RESOURCE_NOT_FOUND = -32002
@@ -25,7 +27,7 @@ Serve = Callable[[Any], Awaitable[Any]]
 Result = TypeVar("Result")
 
 
-class End(ABC):
+class End:
     """One side of a connection: serves some methods, calls the other side's."""
 
     def __init__(
@@ -73,9 +75,9 @@ class End(ABC):
     def notification(self, method: str, params: Raw) -> None:
         """Notifications of methods that nobody here knows are passed over, as JSON-RPC says."""
 
-    @abstractmethod
     def fault(self, fault: Fault) -> None:
-        """Hear of something malformed that was passed over."""
+        """What was malformed is passed over and logged, unless an end has somebody to tell."""
+        log.warning("%s: %s passed over: %s", self.name, fault.kind, fault.detail)
 
     async def ready(self) -> None:
         """Nothing holds the peer back unless an end says so."""
