@@ -5,9 +5,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from tests.support.frames import FrameWatch
 from tests.support.program import Portico
+
+# Busy machines are slow, which says nothing about the code. In CI the examples are the same each time: whoever
+# lands a change sees what it broke, and finds of chance come up where people work.
+settings.register_profile("portico", deadline=None, derandomize="CI" in os.environ)
+settings.load_profile("portico")
 
 
 @pytest.fixture(autouse=True)

@@ -155,7 +155,8 @@ def test_a_relative_rule_covers_nothing_outside_the_workspace(
     parts: list[str], rooted: bool, pattern: str
 ) -> None:
     path = ("/" if rooted else "") + "/".join(parts)
-    real = os.path.normpath(os.path.join(WORKSPACE, path))  # noqa: PTH118 - the oracle is another one's code
+    # The oracle is another one's code, but it takes two slashes at the start for something else than one.
+    real = "/" + os.path.normpath(os.path.join(WORKSPACE, path)).lstrip("/")  # noqa: PTH118
     inside = real == WORKSPACE or real.startswith(WORKSPACE + "/")
     assert inside or not parse_rule(f"edit:{pattern}").covers(deed("edit", path))
 
