@@ -1,5 +1,8 @@
 """Whoever types something wrong gets exit code 5, one helpful line, and a way on."""
 
+import os
+import sys
+
 import pytest
 
 from portico.cli.main import COMMANDS
@@ -84,6 +87,15 @@ def test_only_one_form_of_output_can_be_had(portico: Portico) -> None:
 
 def test_a_prompt_on_standard_input_that_is_not_utf_8_is_refused(portico: Portico) -> None:
     complain(portico.run("exec", "-", stdin=b"say caf\xe9"), "UTF-8")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere words and names are always text")
+def test_words_and_folders_that_are_not_utf_8_are_refused(portico: Portico) -> None:
+    complain(portico.run("exec", os.fsdecode(b"say \xff")), "The prompt is not UTF-8")
+    odd = portico.workspace / os.fsdecode(b"odd\xff")
+    odd.mkdir()
+    complain(portico.run("exec", "--cwd", str(odd), "say hi"), "The name of the folder is not UTF-8")
+    assert portico.run("sessions", "list", "--all", "--api").api["count"] == 0
 
 
 def test_an_empty_prompt_on_standard_input_is_refused(portico: Portico) -> None:

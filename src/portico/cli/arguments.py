@@ -20,6 +20,15 @@ class Arguments(argparse.ArgumentParser):
         raise InvalidInput(f"{self.prog}: {message}", suggestion=f"See {self.prog} --help")
 
 
+def proper_text(text: str, what: str) -> str:
+    """A word of the command line, if it is text: bytes that are not UTF-8 come in as halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(f"{what} is not UTF-8 (character {error.start + 1}).") from error
+    return text
+
+
 def seconds(text: str) -> float:
     """A positive number of seconds."""
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from portico.agents.registry import AgentRegistry
-from portico.cli.arguments import Arguments
+from portico.cli.arguments import Arguments, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.host import python_program
 from portico.conductor.policy import parse_rule
@@ -104,7 +104,7 @@ def _folder(text: str) -> Path:
     folder = Path(text).expanduser()
     if not folder.is_dir():
         raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
-    return folder.resolve()
+    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
 
 
 def _agent(

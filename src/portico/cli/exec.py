@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from portico.cli.answering import Answerer, Ask
-from portico.cli.arguments import Arguments, seconds
+from portico.cli.arguments import Arguments, proper_text, seconds
 from portico.cli.choosing import Chosen, add_session_flags, choose_session, wishes_of
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
@@ -188,7 +188,7 @@ def _allow_hint() -> str:
 
 def _read_prompt(word: str) -> str:
     if word != "-":
-        return word
+        return proper_text(word, "The prompt")
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:
