@@ -185,7 +185,8 @@ class TestTheEditor:
     def test_that_goes_away_while_the_agent_takes_nothing_in_ends_everything(self, portico: Portico) -> None:
         editor = Editor(portico, "--agent-command", "sh -c 'sleep 1000'")
         editor.request("initialize", {"protocolVersion": 1})
-        editor.request("session/prompt", {"sessionId": "s", "text": "x" * 1_000_000})
+        words = {"type": "text", "text": "x" * 1_000_000}
+        editor.request("session/prompt", {"sessionId": "s", "prompt": [words]})
         assert editor.hang_up().code == 0
 
     def test_that_goes_away_before_it_says_anything_ends_it(self, portico: Portico, start: Start) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from msgspec import Raw
 
 from portico.cli.arguments import Arguments
+from portico.cli.taps import tapped
 from portico.conductor.chain import Assembly, Chain
 from portico.domain.errors import PorticoError
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
@@ -44,7 +45,7 @@ def run(arguments: Sequence[str]) -> int:
 
 async def _serve(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     door = _Door(flags, environ)
-    client = await standard_streams()
+    client = tapped(await standard_streams(), environ, "editor", "agent")
     serving = asyncio.create_task(Chain(client, door.assemble).run(), name="the chain")
     loop = asyncio.get_running_loop()
     if sys.platform != "win32":
@@ -95,7 +96,8 @@ class _Door:
             await self.close()
             hint = f" {error.suggestion}" if error.suggestion else ""
             raise RpcError(INTERNAL_ERROR, error.message + hint) from error
-        return Assembly(stations, process.stream, lambda: _farewell(spec, process))
+        wire = tapped(process.stream, self._environ, spec.name, "client")
+        return Assembly(stations, wire, lambda: _farewell(spec, process))
 
     async def close(self) -> None:
         while self._started:

@@ -7,15 +7,13 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
+from portico.cli.taps import file_tap
 from portico.config.paths import state_folder
 from portico.porter.agent import Porter
-from portico.rpc.connection import Tap
 from portico.rpc.stdio import standard_streams
-
-_TAP_VARIABLE = "PORTICO_TAP"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -47,7 +45,9 @@ def _state(arguments: Sequence[str]) -> Path | None:
 
 async def _serve(state: Path) -> None:
     stream = await standard_streams()
-    porter = Porter(stream, state=state, environ=dict(os.environ), tap=_tap(os.environ))
+    porter = Porter(
+        stream, state=state, environ=dict(os.environ), tap=file_tap(os.environ, "porter", "agent")
+    )
     serving = asyncio.ensure_future(porter.run())
     if sys.platform != "win32":
         # Ending politely stops what is running; being killed does too, but loses the last words.
@@ -56,13 +56,3 @@ async def _serve(state: Path) -> None:
         await serving
     except asyncio.CancelledError:
         return
-
-
-def _tap(environ: Mapping[str, str]) -> Tap | None:
-    folder = environ.get(_TAP_VARIABLE)
-    if not folder:
-        return None
-    from portico.rpc.tap import FileTap
-
-    path = Path(folder) / f"{os.getpid()}-agent-porter.ndjson"
-    return FileTap(path, connection="porter", role="agent", environ=environ)

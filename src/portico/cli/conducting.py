@@ -8,6 +8,7 @@ from msgspec import Raw
 
 from portico.acp import extensions
 from portico.cli.chains import ChainPlan, Wishes
+from portico.cli.taps import tapped
 from portico.conductor.chain import Assembly, Chain
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
@@ -33,9 +34,10 @@ class ConductedAgents:
             await _stop(programs, grace=0)
             raise
         near, far = memory_pair()
+        wire = tapped(process.stream, self._environ, spec.name, "client")
 
         async def assemble(_: Raw) -> Assembly:
-            return Assembly(stations, process.stream)
+            return Assembly(stations, wire)
 
         def pass_on(side: str, fault: Fault) -> None:
             if side == "agent":

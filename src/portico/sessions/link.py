@@ -59,9 +59,8 @@ class AgentLink:
         self._process = process
         self._clock = ports.clock
         self._tenants: dict[str, Tenant] = {}
-        tap = ports.tap(spec.name) if ports.tap else None
         serve = {method: self._serving(method) for method in methods}
-        self.end = ClientEnd(process.stream, self, name=spec.name, serve=serve, tap=tap)
+        self.end = ClientEnd(process.stream, self, name=spec.name, serve=serve)
         self._reading: asyncio.Task[None] | None = None
 
     @classmethod

@@ -12,7 +12,6 @@ import msgspec
 from portico.domain.events import Event, TerminalOutput
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
-from portico.rpc.connection import Tap
 from portico.rpc.streams import ByteStream
 
 
@@ -193,6 +192,5 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     agents: Agents
     editors: Editors
     clock: Clock
-    tap: Callable[[str], Tap] | None = None
     limits: Limits = Limits()
     version: str = ""

@@ -64,8 +64,11 @@ class Schema:
             reference = f"#/$defs/{definition}"
             schema = {"$schema": self._dialect, "$ref": reference, "$defs": self._definitions}
             self._validators[definition] = jsonschema_rs.Draft202012Validator(schema)
-        for error in self._validators[definition].iter_errors(value):
-            yield _explain(error)
+        try:
+            for error in self._validators[definition].iter_errors(value):
+                yield _explain(error)
+        except UnicodeEncodeError as error:
+            yield f"half of a character stands where text should: {error.reason}"
 
 
 @cache

@@ -1,0 +1,37 @@
+"""Taps on the wires of a command: every frame to a file, if PORTICO_TAP names a folder for them."""
+
+import os
+from collections.abc import Mapping
+from itertools import count
+from pathlib import Path
+from typing import Literal
+
+from portico.rpc.connection import Tap
+from portico.rpc.streams import ByteStream
+
+VARIABLE = "PORTICO_TAP"
+_numbers = count(1)
+
+
+def file_tap(environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]) -> Tap | None:
+    """A tap for one connection, named after what is at its other end; `role` is what this side is in ACP."""
+    folder = environ.get(VARIABLE)
+    if not folder:
+        return None
+    from portico.rpc.tap import FileTap
+
+    name = "".join(letter if letter.isalnum() else "-" for letter in wire) + f"-{next(_numbers)}"
+    path = Path(folder) / f"{os.getpid()}-{role}-{name}.ndjson"
+    return FileTap(path, connection=name, role=role, environ=environ)
+
+
+def tapped(
+    stream: ByteStream, environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]
+) -> ByteStream:
+    """The stream itself, or one that shows a tap what goes through it."""
+    tap = file_tap(environ, wire, role)
+    if tap is None:
+        return stream
+    from portico.rpc.tap import TappedStream
+
+    return TappedStream(stream, tap)
