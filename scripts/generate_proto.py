@@ -1,0 +1,79 @@
+"""Writes the Python and TypeScript code of the contract from proto/, and checks that it is fit to publish.
+
+--check says, and changes nothing: the contract is well formed, breaks no client of the published
+one, and the generated code in the tree is what it should be. --publish makes the contract of today
+the one that may not be broken.
+"""
+
+import argparse
+import filecmp
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PROTO = ROOT / "proto"
+PUBLISHED = PROTO / "published.binpb"
+GENERATED = (Path("src/portico/doors/connect/generated"), Path("web/src/generated"))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--publish", action="store_true")
+    options = parser.parse_args()
+    buf("lint", "proto")
+    if options.publish:
+        buf("build", "proto", "--exclude-source-info", "-o", str(PUBLISHED.relative_to(ROOT)))
+    buf("breaking", "proto", "--against", str(PUBLISHED.relative_to(ROOT)))
+    with tempfile.TemporaryDirectory() as folder:
+        buf("generate", "proto", "--template", "proto/buf.gen.yaml", "-o", folder)
+        if options.check:
+            return tell_stale(
+                [one for part in GENERATED for one in differences(Path(folder) / part, ROOT / part)]
+            )
+        for part in GENERATED:
+            shutil.rmtree(ROOT / part, ignore_errors=True)
+            shutil.copytree(Path(folder) / part, ROOT / part)
+    return 0
+
+
+def buf(*arguments: str) -> None:
+    places = [
+        str(Path(sys.executable).parent),
+        str(ROOT / "web/node_modules/.bin"),
+        os.environ.get("PATH", ""),
+    ]
+    environ = {**os.environ, "PATH": os.pathsep.join(places)}
+    done = subprocess.run(["buf", *arguments], cwd=ROOT, env=environ, check=False)
+    if done.returncode:
+        sys.exit(f"buf {arguments[0]} found the above in proto/")
+
+
+def differences(fresh: Path, kept: Path) -> list[str]:
+    names = {
+        path.relative_to(top)
+        for top in (fresh, kept)
+        for path in top.rglob("*.*")
+        if path.suffix in (".py", ".ts")
+    }
+    return [
+        str(kept.relative_to(ROOT) / name)
+        for name in sorted(names)
+        if not (fresh / name).is_file()
+        or not (kept / name).is_file()
+        or not filecmp.cmp(fresh / name, kept / name, shallow=False)
+    ]
+
+
+def tell_stale(stale: list[str]) -> int:
+    for name in stale:
+        print(f"{name} is not what proto/ says; run: .venv/bin/python scripts/generate_proto.py")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

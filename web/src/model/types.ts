@@ -1,0 +1,233 @@
+// The words that the model and the views share. Values only: nothing here does anything.
+
+import type { ReadonlySignal, Signal } from "@preact/signals";
+import type {
+  Desk,
+  SessionDetail,
+  SessionSummary,
+} from "../generated/portico/v1/agent_pb";
+import type {
+  ErrorReported,
+  Location,
+  Notice,
+  PermissionRequested,
+  PermissionResolved,
+  PermissionScope,
+  PlanEntry,
+  QuestionAnswered,
+  QuestionAsked,
+  TerminalOutput,
+  Todo,
+  ToolKind,
+  ToolPart,
+  ToolStatus,
+  TurnEnded,
+  TurnState,
+} from "../generated/portico/v1/events_pb";
+
+/**
+ * One thing in the timeline, folded from one event or many. An item is replaced by a new object
+ * when it changes, so a view may compare by identity; its key never changes.
+ */
+export type Item =
+  | PromptItem
+  | AnswerItem
+  | ThoughtItem
+  | ToolItem
+  | PlanItem
+  | PermissionItem
+  | QuestionItem
+  | NoticeItem
+  | ErrorItem
+  | EndItem
+  | MarkItem;
+
+interface ItemBase {
+  /** Stable for the life of the item, unique in the session. */
+  readonly key: string;
+  /** The first and the last event that went into it. */
+  readonly firstSeq: number;
+  readonly lastSeq: number;
+  readonly at: Date;
+  readonly turnId: string;
+}
+
+export interface PromptItem extends ItemBase {
+  readonly type: "prompt";
+  readonly text: string;
+  readonly blocks: readonly Block[];
+}
+
+/** What the agent says, as Markdown. `open` while more of it may come. */
+export interface AnswerItem extends ItemBase {
+  readonly type: "answer";
+  readonly text: string;
+  readonly blocks: readonly Block[];
+  readonly open: boolean;
+  /** Its beginning lies in a page that is not loaded yet. */
+  readonly partial: boolean;
+}
+
+export interface ThoughtItem extends ItemBase {
+  readonly type: "thought";
+  readonly text: string;
+  readonly open: boolean;
+  readonly durationMs: number;
+}
+
+export interface ToolItem extends ItemBase {
+  readonly type: "tool";
+  readonly toolId: string;
+  readonly title: string;
+  readonly kind: ToolKind;
+  readonly status: ToolStatus;
+  readonly name: string;
+  readonly content: readonly ToolPart[];
+  readonly locations: readonly Location[];
+  readonly inputJson: string | undefined;
+  readonly outputJson: string | undefined;
+  /** Output of the commands it runs, gathered by terminal. */
+  readonly terminals: ReadonlyMap<string, TerminalText>;
+  readonly durationMs: number | undefined;
+  readonly partial: boolean;
+}
+
+export interface TerminalText {
+  readonly text: string;
+  readonly last: TerminalOutput;
+}
+
+export interface PlanItem extends ItemBase {
+  readonly type: "plan";
+  readonly entries: readonly PlanEntry[];
+}
+
+export interface PermissionItem extends ItemBase {
+  readonly type: "permission";
+  readonly request: PermissionRequested;
+  readonly resolved: PermissionResolved | undefined;
+}
+
+export interface QuestionItem extends ItemBase {
+  readonly type: "question";
+  readonly asked: QuestionAsked;
+  readonly answered: QuestionAnswered | undefined;
+}
+
+export interface NoticeItem extends ItemBase {
+  readonly type: "notice";
+  readonly notice: Notice;
+}
+
+export interface ErrorItem extends ItemBase {
+  readonly type: "error";
+  readonly error: ErrorReported;
+}
+
+/** How a turn ended, when that is worth a line: canceled, interrupted, out of tokens, long. */
+export interface EndItem extends ItemBase {
+  readonly type: "end";
+  readonly ended: TurnEnded;
+}
+
+/** A quiet line: the session was continued, or the agent was attached in a way the person should know. */
+export interface MarkItem extends ItemBase {
+  readonly type: "mark";
+  readonly text: string;
+}
+
+/** An ACP content block that is not text. */
+export interface Block {
+  readonly type: "image" | "audio" | "resource_link" | "resource" | "other";
+  readonly name: string;
+  readonly mimeType: string;
+  readonly uri: string;
+  /** Base64, for images and audio. */
+  readonly data: string;
+  readonly text: string;
+  readonly json: string;
+}
+
+export type Connection =
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  | { readonly state: "reconnecting"; readonly since: number; readonly attempt: number }
+  | { readonly state: "outdated" }
+  | { readonly state: "signed_out" };
+
+/** A failed call, in the words of the server. */
+export interface Failure {
+  readonly code: string;
+  readonly message: string;
+  readonly suggestion: string;
+  readonly recoverable: boolean;
+}
+
+/** What a person sends. */
+export interface Outgoing {
+  readonly text: string;
+  readonly attachments: readonly OutgoingAttachment[];
+}
+
+export interface OutgoingAttachment {
+  readonly name: string;
+  readonly mimeType: string;
+  /** A file of the workspace, or the bytes themselves. */
+  readonly path?: string;
+  readonly data?: Uint8Array;
+}
+
+/** One open session: everything its tab shows, and everything that can be done in it. */
+export interface SessionModel {
+  readonly id: string;
+  readonly detail: ReadonlySignal<SessionDetail | undefined>;
+  readonly items: ReadonlySignal<readonly Item[]>;
+  /** Follows the events, so it is newer than detail.summary.state. */
+  readonly state: ReadonlySignal<TurnState>;
+  readonly connection: ReadonlySignal<Connection>;
+  readonly hasEarlier: ReadonlySignal<boolean>;
+  readonly plan: ReadonlySignal<readonly PlanEntry[]>;
+  readonly todos: ReadonlySignal<readonly Todo[]>;
+  readonly desk: ReadonlySignal<Desk | undefined>;
+  /** The person's own words in the composer; saved at the server within 300 ms. */
+  readonly draft: Signal<string>;
+  /** The last call that failed and has not been dismissed. */
+  readonly failure: Signal<Failure | undefined>;
+
+  loadEarlier(): Promise<void>;
+  /** Sends, or queues while a turn runs. Resolves when the server has it; on failure the draft is kept. */
+  send(outgoing: Outgoing): Promise<boolean>;
+  /** Sends the last prompt again. */
+  retry(): Promise<void>;
+  stop(force?: boolean): Promise<void>;
+  resume(): Promise<void>;
+  discard(): Promise<void>;
+  decide(decisions: readonly Decision[]): Promise<void>;
+  reply(requestId: string, action: "accept" | "decline" | "cancel", content?: object): Promise<void>;
+  setOption(optionId: string, value: string | boolean): Promise<void>;
+  unqueue(promptId: string): Promise<void>;
+  writeTodos(todos: readonly Todo[]): Promise<void>;
+  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]>;
+  /** Stops watching; called for hidden and closed tabs. */
+  pause(): void;
+  /** Watches again from the last event it has. */
+  wake(): void;
+  dispose(): void;
+}
+
+export interface Decision {
+  readonly requestId: string;
+  readonly optionId: string;
+  readonly scope: PermissionScope;
+}
+
+/** The list of sessions, live. */
+export interface SessionsModel {
+  readonly sessions: ReadonlySignal<readonly SessionSummary[]>;
+  readonly search: Signal<string>;
+  readonly more: ReadonlySignal<boolean>;
+  readonly connection: ReadonlySignal<Connection>;
+  loadMore(): Promise<void>;
+  remove(sessionId: string): Promise<void>;
+  dispose(): void;
+}
