@@ -8,16 +8,20 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from portico.domain.desks import Attachment, Desk, QueuedPrompt
 from portico.domain.errors import StoreFailed
 from portico.domain.events import (
     AgentSession,
     AnyPayload,
+    Command,
+    CommandsUpdated,
     Notice,
     PromptSubmitted,
     StateChanged,
     TextDelta,
     TitleUpdated,
     ToolStarted,
+    UsageUpdated,
 )
 from portico.domain.ids import SessionId
 from portico.domain.summaries import fold
@@ -294,3 +298,68 @@ async def test_summaries_are_values_that_go_to_json(store: Store) -> None:
     await store.append([started()], durable=False)
     (summary,) = await store.summaries()
     assert msgspec.json.decode(msgspec.json.encode(summary), type=type(summary)) == summary
+
+
+async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store) -> None:
+    await store.append(session(length=1), durable=False)
+    said: list[AnyPayload] = [
+        CommandsUpdated(commands=(Command(name="old", description=""),)),
+        UsageUpdated(used=1),
+        CommandsUpdated(commands=(Command(name="new", description=""),)),
+        TextDelta(text="and so on"),
+        UsageUpdated(used=2),
+    ]
+    await store.append([event(ALPHA, seq, one) for seq, one in enumerate(said, start=2)], durable=False)
+    found = {one.kind: one for one in await store.standing(ALPHA)}
+    assert {kind: one.seq for kind, one in found.items()} == {"usage_updated": 6, "commands_updated": 4}
+    assert found["commands_updated"].payload == said[2]
+    assert await store.standing(BETA) == []
+
+
+async def test_a_desk_is_kept_until_it_is_cleared_or_its_session_is_deleted(store: Store) -> None:
+    await store.append(session(length=2), durable=False)
+    picture = Attachment(name="shot.png", mime_type="image/png", data=b"\x89PNG\x00")
+    desk = Desk(
+        draft="a word", client_id="c", queue=(QueuedPrompt(prompt_id="q1", text="x", attachments=(picture,)),)
+    )
+    assert await store.desk(ALPHA) == Desk()
+    await store.keep_desk(ALPHA, desk)
+    assert await store.desk(ALPHA) == desk
+    assert await store.drafted() == {ALPHA}
+    await store.keep_desk(ALPHA, Desk(draft=" \n", revision=2))
+    assert await store.drafted() == frozenset()
+    await store.keep_desk(ALPHA, desk)
+    await store.delete(ALPHA)
+    assert await store.desk(ALPHA) == Desk()
+
+
+async def test_every_change_makes_another_generation(store: Store) -> None:
+    seen = [await store.generation()]
+    assert await store.generation() == seen[0]
+    await store.append(session(length=2), durable=False)
+    seen.append(await store.generation())
+    await store.keep_desk(ALPHA, Desk(draft="a"))
+    seen.append(await store.generation())
+    await store.delete(ALPHA)
+    seen.append(await store.generation())
+    assert len(set(seen)) == 4
+
+
+async def test_sessions_are_found_by_words_and_paged(store: Store) -> None:
+    for place in range(5):
+        name = SessionId(f"s{place}")
+        opened = started(name, at=AT + place)
+        titled = event(
+            name,
+            2,
+            TitleUpdated(title=f"Mend the {'Roof' if place % 2 else 'cellar'} {place}"),
+            at=AT + place,
+        )
+        await store.append([opened, titled], durable=False)
+    found = [one.session_id for one in await store.summaries(search="ROOF mend")]
+    assert found == ["s3", "s1"]
+    assert await store.summaries(search="mend attic") == []
+    first = [one.session_id for one in await store.summaries(limit=2)]
+    second = [one.session_id for one in await store.summaries(limit=2, before=SessionId("s3"))]
+    assert (first, second) == (["s4", "s3"], ["s2", "s1"])
+    assert await store.summaries(before=SessionId("nobody")) == []

@@ -110,7 +110,7 @@ async def test_a_damaged_page_is_reported_by_verify_and_breaks_nothing_else(fold
     await store.append(session(length=2_000), durable=False)
     await store.close()
     with (folder / "portico.db").open("r+b") as file:
-        file.seek(10 * 4096)
+        file.seek(12 * 4096)
         file.write(b"\xa5" * 4096)
     store = SqliteStore(folder)
     await store.open()

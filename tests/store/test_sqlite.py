@@ -227,6 +227,7 @@ LOOKS: dict[str, Callable[[sqlite3.Connection], object]] = {
     "read": partial(log.read, session_id=ALPHA, after_seq=5, limit=10),
     "tail": partial(log.tail, session_id=ALPHA, before_seq=None, limit=200),
     "page back": partial(log.tail, session_id=ALPHA, before_seq=500, limit=200),
+    "how things stand": partial(log.standing, session_id=ALPHA),
     "list": partial(log.summaries, workspace=None, id_prefix="", limit=10),
     "list of a workspace": partial(log.summaries, workspace="/work", id_prefix="", limit=10),
 }

@@ -20,7 +20,9 @@ ToolKind = Literal[
 ]
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 PermissionScope = Literal["once", "session", "always"]
-AttachedBy = Literal["new", "resume", "load", "replay"]
+AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
+FieldType = Literal["string", "number", "integer", "boolean", "choice", "choices"]
+QuestionValue = str | int | float | bool | tuple[str, ...]
 
 
 class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -75,6 +77,15 @@ class PlanEntry(Value, frozen=True):
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 
+class Todo(Value, frozen=True):
+    """One line of the list that the person and the agent keep together."""
+
+    todo_id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
 class PermissionOption(Value, frozen=True):
     option_id: str
     name: str
@@ -101,6 +112,28 @@ class ConfigOption(Value, frozen=True):
     value: str | bool
     category: str | None = None
     choices: tuple[Choice, ...] = ()
+    description: str | None = None
+
+
+class QuestionField(Value, frozen=True):
+    """One thing that a question asks for.
+
+    `minimum` and `maximum` bound a number, the length of a text, or how many are chosen. What a
+    person enters into a `secret` field is written down nowhere.
+    """
+
+    name: str
+    type: FieldType
+    title: str | None = None
+    description: str | None = None
+    required: bool = False
+    default: QuestionValue | None = None
+    choices: tuple[Choice, ...] = ()
+    format: str | None = None
+    pattern: str | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    secret: bool = False
 
 
 class AgentSession(Value, frozen=True):
@@ -111,6 +144,14 @@ class AgentSession(Value, frozen=True):
     replayed_updates: int = 0
 
 
+class ForkedFrom(Value, frozen=True):
+    """Where a session's events were copied from, and what the agent called that conversation then."""
+
+    session_id: SessionId
+    agent_session_id: str | None = None
+    last_turn: TurnId | None = None
+
+
 class Payload(Value, frozen=True):
     kind: ClassVar[str]
 
@@ -118,7 +159,8 @@ class Payload(Value, frozen=True):
 class SessionStarted(Payload, frozen=True):
     """A door opened the session: the first event, and again each time it is continued.
 
-    A session that `reads_only` is served no writing and no commands, and waits for nobody.
+    A session that `reads_only` is served no writing and no commands, and waits for nobody. One that
+    `adopts` a conversation was the agent's own before. After `forked_from`, it goes its own way.
     """
 
     kind = "session_started"
@@ -129,6 +171,8 @@ class SessionStarted(Payload, frozen=True):
     portico_version: str
     agent_command: tuple[str, ...] = ()
     reads_only: bool = False
+    adopts: str | None = None
+    forked_from: ForkedFrom | None = None
 
 
 class StateChanged(Payload, frozen=True):
@@ -201,8 +245,18 @@ class ToolCompleted(Payload, frozen=True):
 
 
 class PlanUpdated(Payload, frozen=True):
+    """All steps that are planned now; `raw` is what the agent sent, if it says more than they do."""
+
     kind = "plan_updated"
     entries: tuple[PlanEntry, ...]
+    raw: Raw | UnsetType = UNSET
+
+
+class TodosUpdated(Payload, frozen=True):
+    """The whole list, as it is now."""
+
+    kind = "todos_updated"
+    todos: tuple[Todo, ...]
 
 
 class PermissionRequested(Payload, frozen=True):
@@ -236,6 +290,35 @@ class PermissionResolved(Payload, frozen=True):
     scope: PermissionScope | None = None
 
 
+class QuestionAsked(Payload, frozen=True):
+    """The agent wants to know something: in fields of a form, or by way of a page in a browser."""
+
+    kind = "question_asked"
+    request_id: str
+    message: str
+    mode: Literal["form", "url"]
+    title: str | None = None
+    description: str | None = None
+    fields: tuple[QuestionField, ...] = ()
+    url: str | None = None
+    elicitation_id: str | None = None
+    tool_id: str | None = None
+
+
+class QuestionAnswered(Payload, frozen=True):
+    """How a question ended: accepted or declined by a person, canceled with its turn, declined for lack of one.
+
+    `withheld` names the secret fields that were answered; `content` has the others.
+    """
+
+    kind = "question_answered"
+    request_id: str
+    action: Literal["accept", "decline", "cancel"]
+    by: Literal["person", "nobody"]
+    content: dict[str, QuestionValue] = {}
+    withheld: tuple[str, ...] = ()
+
+
 class UsageUpdated(Payload, frozen=True):
     kind = "usage_updated"
     used: int | None = None
@@ -252,8 +335,11 @@ class CommandsUpdated(Payload, frozen=True):
 
 
 class ConfigUpdated(Payload, frozen=True):
+    """What the agent can be set to, and is. `chosen` has the ids of the options that a person has set."""
+
     kind = "config_updated"
     options: tuple[ConfigOption, ...]
+    chosen: tuple[str, ...] = ()
 
 
 class TitleUpdated(Payload, frozen=True):
@@ -262,11 +348,15 @@ class TitleUpdated(Payload, frozen=True):
 
 
 class Notice(Payload, frozen=True):
-    """Something worth telling that stops nothing; `raw` is what the agent sent, if anything."""
+    """Something worth telling that stops nothing; `raw` is what the agent sent, if anything.
+
+    `details` may have many lines, for whoever wants to know more than `text` says.
+    """
 
     kind = "notice"
     level: Literal["info", "warning", "error"]
     text: str
+    details: str | None = None
     source: Literal["portico", "agent"] = "portico"
     count: int = 1
     raw: Raw | UnsetType = UNSET
@@ -300,8 +390,11 @@ AnyPayload = (
     | ToolUpdated
     | ToolCompleted
     | PlanUpdated
+    | TodosUpdated
     | PermissionRequested
     | PermissionResolved
+    | QuestionAsked
+    | QuestionAnswered
     | UsageUpdated
     | CommandsUpdated
     | ConfigUpdated
@@ -310,6 +403,9 @@ AnyPayload = (
     | ErrorReported
     | TurnEnded
 )
+
+# The last event of each of these kinds says how things stand, whatever came before it.
+STANDING = (PlanUpdated, TodosUpdated, UsageUpdated, CommandsUpdated, ConfigUpdated)
 
 PAYLOADS: dict[str, type[AnyPayload]] = {payload.kind: payload for payload in get_args(AnyPayload)}
 

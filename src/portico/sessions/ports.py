@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from portico.domain.desks import Desk
 from portico.domain.events import Event, TerminalOutput
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
@@ -55,10 +56,39 @@ class Store(Protocol):
 
     async def summary(self, session_id: SessionId) -> SessionSummary | None: ...
 
+    async def standing(self, session_id: SessionId) -> list[Event]:
+        """The last event of each kind that says how things stand; see `domain.events.STANDING`."""
+        ...
+
+    async def generation(self) -> int:
+        """A number that is another one after any change, by this process or another."""
+        ...
+
+    async def desk(self, session_id: SessionId) -> Desk:
+        """What lies ready to be sent in a session."""
+        ...
+
+    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+        """Keep it so that it survives the death of any process."""
+        ...
+
+    async def drafted(self) -> frozenset[SessionId]:
+        """Sessions in which something lies ready to be sent."""
+        ...
+
     async def summaries(
-        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+        self,
+        *,
+        workspace: str | None = None,
+        id_prefix: str = "",
+        search: str = "",
+        before: SessionId | None = None,
+        limit: int = 100,
     ) -> list[SessionSummary]:
-        """Sessions by their last change, newest first, without reading a body."""
+        """Sessions by their last change, newest first, without reading a body.
+
+        `search` has words that title, folder or agent must contain; `before` begins after a session.
+        """
         ...
 
     async def active_sessions(self) -> list[SessionId]:

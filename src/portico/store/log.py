@@ -3,15 +3,25 @@
 import sqlite3
 from collections.abc import Sequence
 
+from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
-from portico.domain.events import Event
+from portico.domain.events import STANDING, Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
 from portico.store.batches import advance
 from portico.store.connection import transaction
 from portico.store.migrations import require_known_schema
-from portico.store.records import EventRow, SummaryRow, event_of, event_row, summary_of, summary_row
+from portico.store.records import (
+    EventRow,
+    SummaryRow,
+    desk_of,
+    desk_row,
+    event_of,
+    event_row,
+    summary_of,
+    summary_row,
+)
 
 _COLUMNS = ", ".join(SummaryRow._fields)
 _HIGHEST_SEQ = 2**63 - 1
@@ -26,6 +36,12 @@ _INSERT_EVENT = "INSERT INTO events (session, seq, turn_id, at, kind, payload) V
 _EVENTS = """
     SELECT seq, turn_id, at, kind, payload FROM events
     WHERE session = (SELECT number FROM sessions WHERE session_id = ?)
+"""
+
+
+# The index of standing events serves only a query that repeats its condition word for word.
+_STANDING = """
+    kind IN ('plan_updated', 'todos_updated', 'usage_updated', 'commands_updated', 'config_updated')
 """
 
 
@@ -76,6 +92,43 @@ def tail(
     return events
 
 
+def standing(connection: sqlite3.Connection, session_id: SessionId) -> list[Event]:
+    events = []
+    for payload in STANDING:
+        row = connection.execute(
+            f"{_EVENTS} AND {_STANDING} AND kind = ? ORDER BY seq DESC LIMIT 1", (session_id, payload.kind)
+        ).fetchone()
+        if row:
+            events.append(event_of(session_id, EventRow(*row)))
+    return events
+
+
+def generation(connection: sqlite3.Connection) -> int:
+    (version,) = connection.execute("PRAGMA data_version").fetchone()
+    return int(version)
+
+
+def desk(connection: sqlite3.Connection, session_id: SessionId) -> Desk:
+    row = connection.execute("SELECT desk FROM desks WHERE session_id = ?", (session_id,)).fetchone()
+    return desk_of(session_id, row[0]) if row else Desk()
+
+
+def keep_desk(connection: sqlite3.Connection, session_id: SessionId, desk: Desk) -> None:
+    connection.execute("PRAGMA synchronous = NORMAL")
+    with transaction(connection):
+        require_known_schema(connection)
+        if desk.empty:
+            connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
+        else:
+            connection.execute(
+                "INSERT OR REPLACE INTO desks (session_id, desk) VALUES (?, ?)", (session_id, desk_row(desk))
+            )
+
+
+def drafted(connection: sqlite3.Connection) -> frozenset[SessionId]:
+    return frozenset(SessionId(name) for (name,) in connection.execute("SELECT session_id FROM desks"))
+
+
 def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSummary | None:
     row = connection.execute(
         f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)
@@ -84,7 +137,13 @@ def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSum
 
 
 def summaries(
-    connection: sqlite3.Connection, *, workspace: str | None, id_prefix: str, limit: int
+    connection: sqlite3.Connection,
+    *,
+    workspace: str | None,
+    id_prefix: str,
+    limit: int,
+    search: str = "",
+    before: SessionId | None = None,
 ) -> list[SessionSummary]:
     conditions = ["TRUE"]
     values: list[str | int] = []
@@ -94,6 +153,14 @@ def summaries(
     if id_prefix:
         conditions.append("session_id BETWEEN ? AND ?")
         values += [id_prefix, id_prefix + _AFTER_EVERY_PREFIX]
+    for word in search.split():
+        conditions.append("instr(lower(title || ' ' || workspace || ' ' || agent), lower(?)) > 0")
+        values.append(word)
+    if before is not None:
+        conditions.append(
+            "(updated_at, session_id) < (SELECT updated_at, session_id FROM sessions WHERE session_id = ?)"
+        )
+        values.append(before)
     rows = connection.execute(
         f"SELECT {_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "
         "ORDER BY updated_at DESC, session_id DESC LIMIT ?",
@@ -118,4 +185,5 @@ def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
             "DELETE FROM events WHERE session = (SELECT number FROM sessions WHERE session_id = ?)",
             (session_id,),
         )
+        connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
         return connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0

@@ -53,7 +53,29 @@ def _events_and_sessions(connection: sqlite3.Connection) -> None:
     """)
 
 
-MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_events_and_sessions,)
+def _desks_and_standing_events(connection: sqlite3.Connection) -> None:
+    """A draft must outlive its window, and a long session must open without reading all of it.
+
+    The index has only the few kinds whose last event says how things stand, so that the many
+    others cost nothing more to append.
+    """
+    connection.execute("""
+        CREATE TABLE desks (
+            session_id TEXT PRIMARY KEY,
+            desk BLOB NOT NULL
+        )
+    """)
+    connection.execute("""
+        CREATE INDEX standing_events ON events (session, kind, seq) WHERE kind IN (
+            'plan_updated', 'todos_updated', 'usage_updated', 'commands_updated', 'config_updated'
+        )
+    """)
+
+
+MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _events_and_sessions,
+    _desks_and_standing_events,
+)
 
 
 def schema_version(connection: sqlite3.Connection) -> int:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
 from portico.domain.events import AnyPayload, Event, Notice, decode_payload, encode_payload
 from portico.domain.ids import SessionId, TurnId
@@ -125,3 +126,17 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         last_turn=row.last_turn,
         agent_session_id=row.agent_session_id,
     )
+
+
+def desk_row(desk: Desk) -> bytes:
+    return msgspec.json.encode(desk)
+
+
+def desk_of(session_id: SessionId, row: bytes) -> Desk:
+    try:
+        return msgspec.json.decode(row, type=Desk)
+    except _UNREADABLE as error:
+        raise StoreFailed(
+            f"The draft of session {session_id} cannot be read ({error}).",
+            suggestion="Run `portico doctor`; a newer Portico may have written it.",
+        ) from error

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
+from portico.domain.desks import Desk
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
@@ -65,11 +66,39 @@ class SqliteStore:
     async def summary(self, session_id: SessionId) -> SessionSummary | None:
         return await self._reader.run(partial(log.summary, session_id=session_id))
 
+    async def standing(self, session_id: SessionId) -> list[Event]:
+        return await self._reader.run(partial(log.standing, session_id=session_id))
+
+    async def generation(self) -> int:
+        return await self._reader.run(log.generation)
+
+    async def desk(self, session_id: SessionId) -> Desk:
+        return await self._reader.run(partial(log.desk, session_id=session_id))
+
+    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+        await self._writer.run(partial(log.keep_desk, session_id=session_id, desk=desk))
+
+    async def drafted(self) -> frozenset[SessionId]:
+        return await self._reader.run(log.drafted)
+
     async def summaries(
-        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+        self,
+        *,
+        workspace: str | None = None,
+        id_prefix: str = "",
+        search: str = "",
+        before: SessionId | None = None,
+        limit: int = 100,
     ) -> list[SessionSummary]:
         return await self._reader.run(
-            partial(log.summaries, workspace=workspace, id_prefix=id_prefix, limit=limit)
+            partial(
+                log.summaries,
+                workspace=workspace,
+                id_prefix=id_prefix,
+                search=search,
+                before=before,
+                limit=limit,
+            )
         )
 
     async def active_sessions(self) -> list[SessionId]:

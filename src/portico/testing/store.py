@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from portico.domain.events import Event
+from portico.domain.desks import Desk
+from portico.domain.events import STANDING, Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.store.batches import advance
@@ -24,6 +25,8 @@ class MemoryStore:
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._rows: dict[SessionId, list[EventRow]] = {}
         self._holders: dict[str, str] = {}
+        self._desks: dict[SessionId, Desk] = {}
+        self._generation = 0
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if not events:
@@ -34,6 +37,7 @@ class MemoryStore:
         rows = [event_row(event) for event in events]
         self._summaries[session_id] = advance(self._summaries.get(session_id), events)
         self._rows.setdefault(session_id, []).extend(rows)
+        self._generation += 1
 
     async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
         start = max(after_seq, 0)
@@ -48,22 +52,55 @@ class MemoryStore:
     async def summary(self, session_id: SessionId) -> SessionSummary | None:
         return self._summaries.get(session_id)
 
+    async def standing(self, session_id: SessionId) -> list[Event]:
+        last = {row.kind: row for row in self._rows.get(session_id, [])}
+        return [event_of(session_id, last[kind.kind]) for kind in STANDING if kind.kind in last]
+
+    async def generation(self) -> int:
+        return self._generation
+
+    async def desk(self, session_id: SessionId) -> Desk:
+        return self._desks.get(session_id, Desk())
+
+    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+        self._generation += 1
+        self._desks.pop(session_id, None)
+        if not desk.empty:
+            self._desks[session_id] = desk
+
+    async def drafted(self) -> frozenset[SessionId]:
+        return frozenset(self._desks)
+
     async def summaries(
-        self, *, workspace: str | None = None, id_prefix: str = "", limit: int = 100
+        self,
+        *,
+        workspace: str | None = None,
+        id_prefix: str = "",
+        search: str = "",
+        before: SessionId | None = None,
+        limit: int = 100,
     ) -> list[SessionSummary]:
+        words = search.lower().split()
         found = [
             summary
             for summary in self._summaries.values()
-            if workspace in (None, summary.workspace) and summary.session_id.startswith(id_prefix)
+            if workspace in (None, summary.workspace)
+            and summary.session_id.startswith(id_prefix)
+            and all(word in f"{summary.title} {summary.workspace} {summary.agent}".lower() for word in words)
         ]
         found.sort(key=lambda summary: (summary.updated_at, summary.session_id), reverse=True)
+        if before is not None:
+            places = [place for place, one in enumerate(found) if one.session_id == before]
+            found = found[places[0] + 1 :] if places else []
         return found[: max(limit, 0)]
 
     async def active_sessions(self) -> list[SessionId]:
         return sorted(session_id for session_id, summary in self._summaries.items() if summary.state.active)
 
     async def delete(self, session_id: SessionId) -> bool:
+        self._generation += 1
         self._rows.pop(session_id, None)
+        self._desks.pop(session_id, None)
         return self._summaries.pop(session_id, None) is not None
 
     async def verify(self) -> list[str]:
