@@ -12,11 +12,15 @@
 Flags and environment come before all of these, and are the business of the command.
 """
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from portico.config.editing import with_member
 from portico.config.jsonc import to_json
+from portico.config.locking import locked
 from portico.domain.errors import InvalidInput
 
 DEFAULT_AGENT = "porter"
@@ -80,6 +84,68 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
     )
 
 
+_DESCRIPTIONS = {
+    "agent": "the agent that new sessions talk to",
+    "agents": "agents of your own, by name",
+    "proxies": "programs that stand between you and every agent",
+    "permissions": "what is allowed or denied without asking",
+    "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
+}
+
+
+class DescribedSetting(msgspec.Struct, frozen=True, kw_only=True):
+    """A setting as it holds for a workspace, and whose it is."""
+
+    name: str
+    value_json: str
+    source: str
+    description: str
+
+
+def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSetting]:
+    """Every setting that can be written in a file, with what holds and where it comes from."""
+    user = msgspec.to_builtins(_read(config_folder / "settings.json"))
+    project = msgspec.to_builtins(_read(workspace / WORKSPACE_FILE))
+    holds = msgspec.to_builtins(load_settings(config_folder, workspace))
+    initial = msgspec.to_builtins(SettingsFile())
+    described = []
+    for name, description in _DESCRIPTIONS.items():
+        from_user, from_project = user[name] != initial[name], project[name] != initial[name]
+        project_wins = from_project and (name == "agent" or (holds["trusted"] and not from_user))
+        source = "workspace" if project_wins else "user" if from_user else "built-in"
+        value = holds.get(name, user[name])
+        described.append(
+            DescribedSetting(
+                name=name,
+                value_json=msgspec.json.encode(value).decode(),
+                source=source,
+                description=description,
+            )
+        )
+    return described
+
+
+def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]) -> None:
+    """Set the user's own settings by name and JSON; an empty value takes one away. All of them, or none."""
+    path = config_folder / "settings.json"
+    config_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(path.with_suffix(".lock")):
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        for name, value in changes:
+            if name not in _DESCRIPTIONS:
+                known = ", ".join(_DESCRIPTIONS)
+                raise InvalidInput(f"There is no setting {name!r}.", suggestion=f"Settings: {known}.")
+            text = with_member(text, name, value or None)
+        _decode(text, path)
+        fresh = path.with_suffix(".new")
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        fresh.replace(path)
+
+
 def _read(path: Path) -> SettingsFile:
     try:
         text = path.read_text(encoding="utf-8")
@@ -87,6 +153,10 @@ def _read(path: Path) -> SettingsFile:
         return SettingsFile()
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from error
+    return _decode(text, path)
+
+
+def _decode(text: str, path: Path) -> SettingsFile:
     try:
         return msgspec.json.decode(to_json(text), type=SettingsFile)
     except msgspec.DecodeError as error:

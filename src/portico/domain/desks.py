@@ -3,22 +3,15 @@
 A desk is not part of the log: it changes with every key, and only what was sent is a fact.
 """
 
+from msgspec import Raw
+
 from portico.domain.events import Value
-
-
-class Attachment(Value, frozen=True):
-    """Something sent along with a prompt: a file of the workspace, or bytes of the person's own."""
-
-    name: str
-    mime_type: str = ""
-    path: str | None = None
-    data: bytes | None = None
 
 
 class QueuedPrompt(Value, frozen=True):
     prompt_id: str
     text: str
-    attachments: tuple[Attachment, ...] = ()
+    blocks: tuple[Raw, ...] = ()
 
 
 class Desk(Value, frozen=True):

@@ -21,6 +21,8 @@ ToolKind = Literal[
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 PermissionScope = Literal["once", "session", "always"]
 AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
+RETOLD = "retold"
+"""Why a turn ended that the agent had before Portico and told again, as far as anybody knows."""
 FieldType = Literal["string", "number", "integer", "boolean", "choice", "choices"]
 QuestionValue = str | int | float | bool | tuple[str, ...]
 
@@ -184,9 +186,12 @@ class StateChanged(Payload, frozen=True):
 
 
 class PromptSubmitted(Payload, frozen=True):
+    """What a person sent. `prompt_id` is there if it waited in the queue."""
+
     kind = "prompt_submitted"
     text: str
     blocks: tuple[Raw, ...] = ()
+    prompt_id: str | None = None
 
 
 class TextDelta(Payload, frozen=True):

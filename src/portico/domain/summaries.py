@@ -53,8 +53,10 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
             changes["title"] = one_line(text)
         case TitleUpdated(title=title):
             changes |= {"title": one_line(title), "titled": True}
-        case SessionStarted(agent=agent, agent_command=command):
+        case SessionStarted(agent=agent, agent_command=command, forked_from=forked_from):
             changes |= {"agent": agent, "agent_command": command}
+            if forked_from is not None:
+                changes["agent_session_id"] = None
         case _:
             pass
     return msgspec.structs.replace(summary, **changes)

@@ -1,0 +1,139 @@
+"""What the server knows besides sessions: agents, files, settings, approvals, secrets."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico import __version__
+from portico.agents.registry import AgentRegistry
+from portico.cli.agents import listed_agent
+from portico.cli.choosing import AGENT_VARIABLE
+from portico.cli.host import python_program
+from portico.conductor.approvals import FileApprovals
+from portico.config.paths import config_folder, state_folder
+from portico.config.secrets import Keeper, Secrets, system_keyring
+from portico.config.settings import Settings, change_user_settings, describe_settings, load_settings
+from portico.domain.privacy import is_private
+from portico.domain.summaries import SessionSummary
+from portico.doors.connect.surroundings import (
+    AgentInfo,
+    ApprovalView,
+    FoundFile,
+    ServerInfo,
+    SettingView,
+)
+from portico.doors.fuzzy import best_matches
+from portico.porter.listing import files_below
+from portico.sessions.ports import AgentSpec
+
+_FRESH_SECONDS = 3.0
+"""How long a list of files serves the person who types after an @."""
+
+
+class LocalSurroundings:
+    """Implements `doors.connect.surroundings.Surroundings` on this machine."""
+
+    def __init__(
+        self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: str
+    ) -> None:
+        self._environ = environ
+        self._workspace = workspace
+        self._agent = agent
+        self._page_build = page_build
+        self._started_at = time.time_ns() // 1_000_000
+        self._approvals = FileApprovals(
+            state_folder(environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
+        )
+        self._secrets = Secrets(state_folder(environ) / "secrets.json", system_keyring())
+        self._files: dict[Path, tuple[float, list[str]]] = {}
+
+    def info(self) -> ServerInfo:
+        return ServerInfo(
+            version=__version__,
+            page_build=self._page_build,
+            started_at=self._started_at,
+            workspace=str(self._workspace),
+            default_agent=self._default(self._settings(self._workspace)),
+            home=self._environ.get("HOME", ""),
+        )
+
+    def agent(self, name: str, workspace: Path) -> AgentSpec:
+        settings = self._settings(workspace)
+        return self._with_secrets(self._registry(settings).resolve(name or self._default(settings)))
+
+    def agent_of(self, summary: SessionSummary) -> AgentSpec:
+        registry = self._registry(self._settings(Path(summary.workspace)))
+        if summary.agent in registry.names():
+            return self._with_secrets(registry.resolve(summary.agent))
+        return self._with_secrets(AgentSpec(name=summary.agent, command=summary.agent_command))
+
+    def agents(self, workspace: Path) -> Sequence[AgentInfo]:
+        settings = self._settings(workspace)
+        registry = self._registry(settings)
+        listed = [listed_agent(registry, name, self._default(settings)) for name in registry.names()]
+        return [
+            AgentInfo(
+                name=one.name,
+                title=one.name.capitalize(),
+                installed=one.installed,
+                install_hint=one.hint or "",
+                is_default=one.default,
+            )
+            for one in listed
+        ]
+
+    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
+        found = best_matches(await self._paths(workspace), query, limit)
+        return [FoundFile(path=one.path, matched=one.places) for one in found]
+
+    def settings(self, workspace: Path) -> Sequence[SettingView]:
+        return [
+            SettingView(
+                name=one.name, value_json=one.value_json, source=one.source, description=one.description
+            )
+            for one in describe_settings(config_folder(self._environ), workspace)
+        ]
+
+    def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
+        change_user_settings(config_folder(self._environ), changes)
+
+    def approvals(self) -> Sequence[ApprovalView]:
+        return [
+            ApprovalView(
+                approval_id=one.id,
+                agent=one.agent or "",
+                rule=one.rule,
+                workspace=one.workspace or "",
+                given_at=one.created_at,
+            )
+            for one in self._approvals.list()
+        ]
+
+    def revoke_approval(self, approval_id: str) -> None:
+        self._approvals.revoke(approval_id)
+
+    async def keep_secret(self, name: str, value: str) -> Keeper:
+        return self._secrets.keep(name, value)
+
+    def _settings(self, workspace: Path) -> Settings:
+        return load_settings(config_folder(self._environ), workspace)
+
+    def _registry(self, settings: Settings) -> AgentRegistry:
+        return AgentRegistry(python=python_program(), environ=self._environ, custom=settings.agents)
+
+    def _default(self, settings: Settings) -> str:
+        return self._agent or self._environ.get(AGENT_VARIABLE) or settings.agent
+
+    def _with_secrets(self, spec: AgentSpec) -> AgentSpec:
+        secrets = self._secrets.environment()
+        return msgspec.structs.replace(spec, env={**secrets, **spec.env}) if secrets else spec
+
+    async def _paths(self, workspace: Path) -> list[str]:
+        at, paths = self._files.get(workspace, (float("-inf"), []))
+        if time.monotonic() - at > _FRESH_SECONDS:
+            files = [path.relative_to(workspace) for path in await files_below(workspace, self._environ)]
+            paths = [path.as_posix() for path in files if not is_private(path.parts)]
+            self._files[workspace] = (time.monotonic(), paths)
+        return paths

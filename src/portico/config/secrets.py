@@ -1,0 +1,109 @@
+"""Secrets that a person gave for their agents: in the system's keyring, or in memory where there is none.
+
+They leave here only as the environment of an agent. The file of names holds no secret; a keyring
+cannot be asked what it has.
+"""
+
+import json
+import logging
+import os
+import re
+from pathlib import Path
+from typing import Literal, Protocol
+
+from portico.config.locking import locked
+from portico.domain.errors import InvalidInput
+
+log = logging.getLogger(__name__)
+
+KEYRING_SERVICE = "portico"
+Keeper = Literal["keyring", "memory"]
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+_FORBIDDEN = {"PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "NODE_OPTIONS", "SHELL"}
+_MAX_VALUE = 16 * 1024
+
+
+class Keyring(Protocol):
+    """The part of the `keyring` package that is used here."""
+
+    def get_password(self, service: str, name: str) -> str | None: ...
+
+    def set_password(self, service: str, name: str, value: str) -> None: ...
+
+    def delete_password(self, service: str, name: str) -> None: ...
+
+
+class Secrets:
+    def __init__(self, names_file: Path, keyring: Keyring | None) -> None:
+        self._names_file = names_file
+        self._keyring = keyring
+        self._memory: dict[str, str] = {}
+
+    def keep(self, name: str, value: str) -> Keeper:
+        """Keep a secret under the name of an environment variable, or take it away when empty."""
+        _check(name, value)
+        self._memory.pop(name, None)
+        if self._keyring is None:
+            if value:
+                self._memory[name] = value
+            return "memory"
+        names = self._names()
+        if value:
+            self._keyring.set_password(KEYRING_SERVICE, name, value)
+            names.add(name)
+        elif name in names:
+            self._keyring.delete_password(KEYRING_SERVICE, name)
+            names.discard(name)
+        self._keep_names(names)
+        return "keyring"
+
+    def environment(self) -> dict[str, str]:
+        """Every secret, as an agent finds it."""
+        found = dict(self._memory)
+        if self._keyring is not None:
+            for name in sorted(self._names()):
+                value = self._keyring.get_password(KEYRING_SERVICE, name)
+                if value:
+                    found[name] = value
+        return found
+
+    def _names(self) -> set[str]:
+        try:
+            names = json.loads(self._names_file.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return set()
+        except (OSError, ValueError) as error:
+            log.warning("the names of the secrets cannot be read: %s", error)
+            return set()
+        return {name for name in names if isinstance(name, str) and _NAME.fullmatch(name)}
+
+    def _keep_names(self, names: set[str]) -> None:
+        self._names_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._names_file.with_suffix(".lock")):
+            fresh = self._names_file.with_suffix(".new")
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+                json.dump(sorted(names), file)
+            fresh.replace(self._names_file)
+
+
+def system_keyring() -> Keyring | None:
+    """The keyring of this machine; None where there is none that keeps a secret safely."""
+    try:
+        import keyring
+        from keyring.backends import fail
+    except ImportError:
+        return None
+    backend = keyring.get_keyring()
+    return None if isinstance(backend, fail.Keyring) else backend
+
+
+def _check(name: str, value: str) -> None:
+    if not _NAME.fullmatch(name) or name.upper() in _FORBIDDEN:
+        raise InvalidInput(
+            f"{name!r} is no name for a secret.",
+            suggestion="Use the variable that the agent reads its key from.",
+        )
+    if len(value) > _MAX_VALUE or any(ord(letter) < 32 for letter in value):
+        raise InvalidInput("A secret is one line of text.", suggestion="Paste the key alone.")

@@ -1,0 +1,378 @@
+"""Events of the log as messages of the contract. Every kind has its place; nothing is left out."""
+
+from collections.abc import Iterable
+from typing import Any, TypeVar, assert_never
+
+import msgspec
+from msgspec import Raw, UnsetType
+from protobuf import Enum, Message, Oneof
+from protobuf.wkt import Timestamp
+
+from portico.domain import events
+from portico.domain.errors import ErrorCode, ErrorDetails
+from portico.domain.turns import TurnState
+from portico.doors.connect.generated.portico.v1 import events_pb as pb
+
+_Enum = TypeVar("_Enum", bound=Enum)
+
+
+def to_event(event: events.Event) -> pb.Event:
+    return pb.Event(
+        session_id=event.session_id,
+        seq=event.seq,
+        turn_id=event.turn_id or "",
+        at=to_time(event.at),
+        payload=one_of(event.kind, to_payload(event.payload)),
+    )
+
+
+def one_of(field: str, value: object) -> Any:
+    """One branch of a oneof. The generated types want the field's name as a literal each time."""
+    return Oneof(field, value)
+
+
+def to_time(at_ms: int) -> Timestamp:
+    return Timestamp(seconds=at_ms // 1000, nanos=at_ms % 1000 * 1_000_000)
+
+
+def to_state(state: TurnState) -> pb.TurnState:
+    return pb.TurnState[state.name]
+
+
+def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - one branch for each kind
+    match payload:
+        case events.SessionStarted():
+            return _session_started(payload)
+        case events.StateChanged():
+            return _state_changed(payload)
+        case events.PromptSubmitted(text=text, blocks=blocks, prompt_id=prompt_id):
+            return pb.PromptSubmitted(
+                text=text, blocks_json=[_text(block) for block in blocks], prompt_id=prompt_id or ""
+            )
+        case events.TextDelta(text=text, message_id=message_id, block=block):
+            return pb.TextDelta(text=text, message_id=message_id or "", block_json=_raw(block) or "")
+        case events.Thinking(text=text, message_id=message_id, block=block):
+            return pb.Thinking(text=text, message_id=message_id or "", block_json=_raw(block) or "")
+        case events.ToolStarted():
+            return _tool_started(payload)
+        case events.ToolUpdated():
+            return _tool_updated(payload)
+        case events.ToolCompleted():
+            return _tool_completed(payload)
+        case events.PlanUpdated(entries=entries):
+            return pb.PlanUpdated(entries=to_plan(entries))
+        case events.TodosUpdated(todos=todos):
+            return pb.TodosUpdated(todos=to_todos(todos))
+        case events.PermissionRequested():
+            return to_permission(payload)
+        case events.PermissionResolved():
+            return _permission_resolved(payload)
+        case events.QuestionAsked():
+            return to_question(payload)
+        case events.QuestionAnswered():
+            return _question_answered(payload)
+        case events.UsageUpdated():
+            return to_usage(payload)
+        case events.CommandsUpdated(commands=commands):
+            return pb.CommandsUpdated(commands=to_commands(commands))
+        case events.ConfigUpdated(options=options, chosen=chosen):
+            return pb.ConfigUpdated(options=to_options(options), chosen=list(chosen))
+        case events.TitleUpdated(title=title):
+            return pb.TitleUpdated(title=title)
+        case events.Notice():
+            return _notice(payload)
+        case events.ErrorReported(code=code, message=message, recoverable=recoverable, details=details):
+            return pb.ErrorReported(
+                code=_enum(pb.ErrorCode, code),
+                message=message,
+                recoverable=recoverable,
+                details=to_details(code, details, recoverable=recoverable),
+            )
+        case events.TurnEnded():
+            return pb.TurnEnded(
+                state=to_state(payload.state),
+                stop_reason=payload.stop_reason,
+                duration_ms=payload.duration_ms,
+                tools_used=payload.tools_used,
+            )
+        case _:
+            assert_never(payload)
+
+
+def to_plan(entries: Iterable[events.PlanEntry]) -> list[pb.PlanEntry]:
+    return [
+        pb.PlanEntry(
+            content=entry.content,
+            priority=_enum(pb.Priority, entry.priority),
+            status=_enum(pb.Progress, entry.status),
+        )
+        for entry in entries
+    ]
+
+
+def to_todos(todos: Iterable[events.Todo]) -> list[pb.Todo]:
+    return [
+        pb.Todo(
+            todo_id=todo.todo_id,
+            content=todo.content,
+            status=_enum(pb.Progress, todo.status),
+            priority=_enum(pb.Priority, todo.priority),
+        )
+        for todo in todos
+    ]
+
+
+def to_commands(commands: Iterable[events.Command]) -> list[pb.Command]:
+    return [pb.Command(name=one.name, description=one.description, hint=one.hint or "") for one in commands]
+
+
+def to_options(options: Iterable[events.ConfigOption]) -> list[pb.ConfigOption]:
+    return [
+        pb.ConfigOption(
+            option_id=option.option_id,
+            name=option.name,
+            value=one_of("switched_on" if isinstance(option.value, bool) else "choice", option.value),
+            category=option.category or "",
+            choices=_choices(option.choices),
+        )
+        for option in options
+    ]
+
+
+def to_usage(usage: events.UsageUpdated) -> pb.UsageUpdated:
+    return pb.UsageUpdated(
+        used=usage.used,
+        size=usage.size,
+        cost=usage.cost,
+        currency=usage.currency or "",
+        input_tokens=usage.input_tokens,
+        output_tokens=usage.output_tokens,
+    )
+
+
+def to_permission(request: events.PermissionRequested) -> pb.PermissionRequested:
+    return pb.PermissionRequested(
+        request_id=request.request_id,
+        tool_id=request.tool_id,
+        title=request.title,
+        tool_kind=_enum(pb.ToolKind, request.tool_kind),
+        options=[
+            pb.PermissionOption(
+                option_id=option.option_id, name=option.name, kind=_enum(pb.PermissionOptionKind, option.kind)
+            )
+            for option in request.options
+        ],
+        content=_parts(request.content),
+        locations=_locations(request.locations),
+        input_json=_raw(request.input),
+        scopes=[_enum(pb.PermissionScope, scope) for scope in request.scopes],
+        rule=request.rule or "",
+    )
+
+
+def to_question(question: events.QuestionAsked) -> pb.QuestionAsked:
+    return pb.QuestionAsked(
+        request_id=question.request_id,
+        message=question.message,
+        url=question.url or "",
+        fields=[_field(field) for field in question.fields],
+        title=question.title or "",
+        description=question.description or "",
+        tool_id=question.tool_id or "",
+    )
+
+
+def to_details(code: ErrorCode, details: ErrorDetails, *, recoverable: bool) -> pb.ErrorDetails:
+    return pb.ErrorDetails(
+        code=_enum(pb.ErrorCode, code),
+        suggestion=details.suggestion or "",
+        agent=details.agent or "",
+        stderr=details.stderr or "",
+        exit_status=details.exit_status or "",
+        auth_methods=list(details.auth_methods),
+        recoverable=recoverable,
+    )
+
+
+def _session_started(payload: events.SessionStarted) -> pb.SessionStarted:
+    return pb.SessionStarted(
+        workspace=payload.workspace,
+        agent=payload.agent,
+        agent_command=list(payload.agent_command),
+        continued=payload.continued,
+        mode=payload.mode,
+        portico_version=payload.portico_version,
+        reads_only=payload.reads_only,
+        forked_from_session_id=payload.forked_from.session_id if payload.forked_from else "",
+    )
+
+
+def _state_changed(payload: events.StateChanged) -> pb.StateChanged:
+    session = payload.agent_session
+    return pb.StateChanged(
+        state=to_state(payload.state),
+        previous=to_state(payload.previous),
+        reason=payload.reason or "",
+        agent_session=None
+        if session is None
+        else pb.AgentSession(
+            agent_session_id=session.agent_session_id,
+            attached_by=session.attached_by,
+            replayed_updates=session.replayed_updates,
+        ),
+    )
+
+
+def _tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
+    return pb.ToolStarted(
+        tool_id=payload.tool_id,
+        title=payload.title,
+        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
+        status=_enum(pb.ToolStatus, payload.status),
+        name=payload.name or "",
+        content=_parts(payload.content),
+        locations=_locations(payload.locations),
+        input_json=_raw(payload.input),
+        output_json=_raw(payload.output),
+    )
+
+
+def _tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
+    terminal = payload.terminal
+    return pb.ToolUpdated(
+        tool_id=payload.tool_id,
+        title=payload.title,
+        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
+        status=_enum(pb.ToolStatus, payload.status),
+        content=_content(payload.content),
+        locations=_places(payload.locations),
+        input_json=_raw(payload.input),
+        output_json=_raw(payload.output),
+        terminal=None
+        if terminal is None
+        else pb.TerminalOutput(
+            terminal_id=terminal.terminal_id,
+            text=terminal.text,
+            ended=terminal.ended,
+            exit_code=terminal.exit_code,
+            signal=terminal.signal or "",
+            left_out=terminal.left_out,
+        ),
+    )
+
+
+def _tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
+    return pb.ToolCompleted(
+        tool_id=payload.tool_id,
+        success=payload.success,
+        duration_ms=payload.duration_ms,
+        title=payload.title,
+        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
+        content=_content(payload.content),
+        locations=_places(payload.locations),
+        input_json=_raw(payload.input),
+        output_json=_raw(payload.output),
+    )
+
+
+def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionResolved:
+    return pb.PermissionResolved(
+        request_id=payload.request_id,
+        outcome=_enum(pb.PermissionOutcome, payload.outcome),
+        by=_enum(pb.DecidedBy, payload.by),
+        option_id=payload.option_id or "",
+        rule=payload.rule or "",
+        scope=_enum(pb.PermissionScope, payload.scope),
+    )
+
+
+def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
+    return pb.QuestionAnswered(
+        request_id=payload.request_id,
+        action=_enum(pb.QuestionAction, payload.action),
+        by=_enum(pb.DecidedBy, payload.by),
+        content_json=_json(payload.content) if payload.content else None,
+        withheld=list(payload.withheld),
+    )
+
+
+def _notice(payload: events.Notice) -> pb.Notice:
+    return pb.Notice(
+        level=_enum(pb.NoticeLevel, payload.level),
+        text=payload.text,
+        from_agent=payload.source == "agent",
+        count=payload.count,
+        raw_json=_raw(payload.raw),
+        details=payload.details or "",
+    )
+
+
+def _field(field: events.QuestionField) -> pb.QuestionField:
+    return pb.QuestionField(
+        name=field.name,
+        title=field.title or "",
+        description=field.description or "",
+        type=field.type,
+        required=field.required,
+        default_json=None if field.default is None else _json(field.default),
+        choices=_choices(field.choices),
+        format=field.format or "",
+        minimum=field.minimum,
+        maximum=field.maximum,
+        secret=field.secret,
+        pattern=field.pattern or "",
+    )
+
+
+def _choices(choices: Iterable[events.Choice]) -> list[pb.Choice]:
+    return [pb.Choice(value=one.value, name=one.name, description=one.description or "") for one in choices]
+
+
+def _content(parts: tuple[events.ToolPart, ...] | None) -> pb.ToolContent | None:
+    return None if parts is None else pb.ToolContent(parts=_parts(parts))
+
+
+def _parts(parts: Iterable[events.ToolPart]) -> list[pb.ToolPart]:
+    return [_part(part) for part in parts]
+
+
+def _part(part: events.ToolPart) -> pb.ToolPart:
+    match part:
+        case events.TextPart(text=text):
+            return pb.ToolPart(part=one_of("text", pb.TextPart(text=text)))
+        case events.DiffPart(path=path, new_text=new_text, old_text=old_text):
+            return pb.ToolPart(
+                part=one_of("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
+            )
+        case events.TerminalPart(terminal_id=terminal_id):
+            return pb.ToolPart(part=one_of("terminal", pb.TerminalPart(terminal_id=terminal_id)))
+        case events.BlockPart(block=block):
+            return pb.ToolPart(part=one_of("block", pb.BlockPart(block_json=_text(block))))
+        case _:
+            assert_never(part)
+
+
+def _places(locations: tuple[events.Location, ...] | None) -> pb.ToolLocations | None:
+    return None if locations is None else pb.ToolLocations(locations=_locations(locations))
+
+
+def _locations(locations: Iterable[events.Location]) -> list[pb.Location]:
+    return [pb.Location(path=one.path, line=one.line) for one in locations]
+
+
+def _enum(kind: type[_Enum], word: str | None) -> _Enum:
+    """The contract's value for a word of ours; the first one, unspecified, for none."""
+    found: _Enum = kind["UNSPECIFIED" if word is None else word.upper()]
+    return found
+
+
+def _raw(value: Raw | UnsetType) -> str | None:
+    return None if isinstance(value, UnsetType) else _text(value)
+
+
+def _text(raw: Raw) -> str:
+    return bytes(raw).decode()
+
+
+def _json(value: object) -> str:
+    return msgspec.json.encode(value).decode()

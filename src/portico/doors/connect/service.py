@@ -1,0 +1,118 @@
+"""AgentService: each call of the contract, handed to whoever can answer it."""
+
+from pathlib import Path
+
+from portico.domain.errors import InvalidInput
+from portico.doors.connect.events import to_time
+from portico.doors.connect.failures import NamedFailures
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
+from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
+from portico.doors.connect.session_calls import Context, SessionCalls
+from portico.doors.connect.surroundings import SettingView
+from portico.doors.connect.values import page_size, session_id
+
+FOUND_FILES = 50
+MAX_REQUEST_BYTES = 48 * 1024 * 1024
+"""What may be attached to a prompt, and its encoding, fits; anything larger is refused."""
+
+
+class Service(SessionCalls):
+    """The sessions of this host, and what surrounds them."""
+
+    async def get_server_info(
+        self, request: pb.GetServerInfoRequest, _: Context, /
+    ) -> pb.GetServerInfoResponse:
+        info = self._surroundings.info()
+        return pb.GetServerInfoResponse(
+            version=info.version,
+            page_build=info.page_build,
+            started_at=to_time(info.started_at),
+            workspace=info.workspace,
+            default_agent=info.default_agent,
+            home=info.home,
+        )
+
+    async def list_agents(self, request: pb.ListAgentsRequest, _: Context, /) -> pb.ListAgentsResponse:
+        return pb.ListAgentsResponse(
+            agents=[
+                pb.Agent(
+                    name=one.name,
+                    title=one.title,
+                    installed=one.installed,
+                    install_hint=one.install_hint,
+                    is_default=one.is_default,
+                )
+                for one in self._surroundings.agents(self._folder(request.workspace))
+            ]
+        )
+
+    async def authenticate_agent(
+        self, request: pb.AuthenticateAgentRequest, _: Context, /
+    ) -> pb.AuthenticateAgentResponse:
+        name = session_id(request.session_id)
+        await self.dispatcher.open(name)
+        signing = await self._service.signing(name)
+        await signing.authenticate(signing.method(request.method_id or None))
+        return pb.AuthenticateAgentResponse()
+
+    async def set_secret(self, request: pb.SetSecretRequest, _: Context, /) -> pb.SetSecretResponse:
+        if not request.name:
+            raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
+        keeper = await self._surroundings.keep_secret(request.name, request.value)
+        return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
+
+    async def find_files(self, request: pb.FindFilesRequest, _: Context, /) -> pb.FindFilesResponse:
+        summary = await self._service.show(session_id(request.session_id))
+        found = await self._surroundings.find_files(
+            Path(summary.workspace), request.query, page_size(request.limit, FOUND_FILES)
+        )
+        return pb.FindFilesResponse(
+            files=[pb.FoundFile(path=one.path, matched=list(one.matched)) for one in found]
+        )
+
+    async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
+        settings = self._surroundings.settings(self._folder(request.workspace))
+        return pb.GetSettingsResponse(settings=[_setting(one) for one in settings])
+
+    async def set_settings(self, request: pb.SetSettingsRequest, _: Context, /) -> pb.SetSettingsResponse:
+        self._surroundings.change_settings([(one.name, one.value_json) for one in request.settings])
+        settings = self._surroundings.settings(self._folder(""))
+        return pb.SetSettingsResponse(settings=[_setting(one) for one in settings])
+
+    async def list_approvals(
+        self, request: pb.ListApprovalsRequest, _: Context, /
+    ) -> pb.ListApprovalsResponse:
+        return pb.ListApprovalsResponse(
+            approvals=[
+                pb.Approval(
+                    approval_id=one.approval_id,
+                    agent=one.agent,
+                    rule=one.rule,
+                    workspace=one.workspace,
+                    given_at=to_time(one.given_at),
+                )
+                for one in self._surroundings.approvals()
+            ]
+        )
+
+    async def revoke_approval(
+        self, request: pb.RevokeApprovalRequest, _: Context, /
+    ) -> pb.RevokeApprovalResponse:
+        self._surroundings.revoke_approval(request.approval_id)
+        return pb.RevokeApprovalResponse()
+
+    def _folder(self, workspace: str) -> Path:
+        return Path(workspace or self._surroundings.info().workspace)
+
+
+def application(service: Service) -> AgentServiceASGIApplication:
+    """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
+    return AgentServiceASGIApplication(
+        service, interceptors=[NamedFailures()], read_max_bytes=MAX_REQUEST_BYTES
+    )
+
+
+def _setting(view: SettingView) -> pb.Setting:
+    return pb.Setting(
+        name=view.name, value_json=view.value_json, source=view.source, description=view.description
+    )

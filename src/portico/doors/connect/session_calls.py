@@ -1,0 +1,243 @@
+"""The calls of the contract that are about sessions and their turns. No rule lives here."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from connectrpc.request import RequestContext
+
+from portico.domain.desks import Desk
+from portico.domain.errors import InvalidInput
+from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
+from portico.domain.ids import SessionId
+from portico.doors.connect.events import one_of, to_event, to_options, to_todos
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
+from portico.doors.connect.generated.portico.v1.agent_connect import AgentService
+from portico.doors.connect.streams import merged
+from portico.doors.connect.surroundings import Surroundings
+from portico.doors.connect.values import (
+    attached,
+    decision,
+    page_size,
+    reply,
+    session_id,
+    to_desk,
+    to_detail,
+    to_summary,
+    todos,
+)
+from portico.sessions.attachments import attach
+from portico.sessions.desks import Desks
+from portico.sessions.dispatch import Dispatcher
+from portico.sessions.export import export_json, export_markdown
+from portico.sessions.listing import Removed, SessionList
+from portico.sessions.ports import Ports
+from portico.sessions.service import SessionService
+from portico.sessions.turn import Prompt
+
+TIMELINE_PAGE = 200
+LIST_PAGE = 50
+PREVIEW_EVENTS = 200
+
+Context = RequestContext[Any, Any]
+
+
+class SessionCalls(AgentService):
+    def __init__(
+        self, service: SessionService, ports: Ports, surroundings: Surroundings, closing: asyncio.Event
+    ) -> None:
+        self.desks = Desks(ports.store)
+        self.dispatcher = Dispatcher(service, self.desks, surroundings.agent_of)
+        self._service = service
+        self._store = ports.store
+        self._list = SessionList(service, ports.store, ports.clock)
+        self._surroundings = surroundings
+        self._closing = closing
+
+    async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
+        workspace = Path(request.workspace or self._surroundings.info().workspace)
+        spec = self._surroundings.agent(request.agent, workspace)
+        started = await self._service.start(workspace, spec, reads_only=request.reads_only)
+        self.dispatcher.warm(started)
+        return pb.StartSessionResponse(session=await self._detail(started))
+
+    async def list_sessions(self, request: pb.ListSessionsRequest, _: Context, /) -> pb.ListSessionsResponse:
+        size = page_size(request.limit, LIST_PAGE)
+        found = await self._list.page(
+            workspace=request.workspace or None,
+            search=request.search,
+            before=SessionId(request.after_session_id) if request.after_session_id else None,
+            limit=size + 1,
+        )
+        return pb.ListSessionsResponse(
+            sessions=[to_summary(one) for one in found[:size]], more=len(found) > size
+        )
+
+    async def watch_sessions(
+        self, request: pb.WatchSessionsRequest, _: Context, /
+    ) -> AsyncIterator[pb.WatchSessionsResponse]:
+        changes = self._list.watch(workspace=request.workspace or None)
+        async with aclosing(merged(changes, closing=self._closing)) as stream:
+            async for change in stream:
+                if change is None:
+                    yield pb.WatchSessionsResponse(change=one_of("heartbeat", pb.Heartbeat()))
+                elif isinstance(change, Removed):
+                    yield pb.WatchSessionsResponse(change=one_of("removed_session_id", change.session_id))
+                else:
+                    yield pb.WatchSessionsResponse(change=one_of("changed", to_summary(change)))
+
+    async def get_session(self, request: pb.GetSessionRequest, _: Context, /) -> pb.GetSessionResponse:
+        return pb.GetSessionResponse(session=await self._detail(session_id(request.session_id)))
+
+    async def get_timeline(self, request: pb.GetTimelineRequest, _: Context, /) -> pb.GetTimelineResponse:
+        name = session_id(request.session_id)
+        await self._service.show(name)
+        size = page_size(request.limit, TIMELINE_PAGE)
+        events = await self._store.tail(name, before_seq=request.before_seq or None, limit=size)
+        return pb.GetTimelineResponse(
+            events=[to_event(event) for event in events], more=bool(events) and events[0].seq > 1
+        )
+
+    async def resume_session(
+        self, request: pb.ResumeSessionRequest, _: Context, /
+    ) -> pb.ResumeSessionResponse:
+        name = session_id(request.session_id)
+        await self.dispatcher.resume(name)
+        return pb.ResumeSessionResponse(session=await self._detail(name))
+
+    async def discard_turn(self, request: pb.DiscardTurnRequest, _: Context, /) -> pb.DiscardTurnResponse:
+        name = session_id(request.session_id)
+        await self.dispatcher.open(name)
+        await self._service.discard(name)
+        return pb.DiscardTurnResponse()
+
+    async def fork_session(self, request: pb.ForkSessionRequest, _: Context, /) -> pb.ForkSessionResponse:
+        forked = await self._service.fork(session_id(request.session_id))
+        self.dispatcher.warm(forked)
+        return pb.ForkSessionResponse(session=await self._detail(forked))
+
+    async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
+        await self._service.delete(session_id(request.session_id))
+        return pb.ClearSessionResponse()
+
+    async def export_session(
+        self, request: pb.ExportSessionRequest, _: Context, /
+    ) -> pb.ExportSessionResponse:
+        summary = await self._service.show(session_id(request.session_id))
+        as_json = request.format is pb.ExportFormat.JSON
+        export = export_json if as_json else export_markdown
+        content = "".join([part async for part in export(self._store, summary)])
+        return pb.ExportSessionResponse(
+            file_name=f"{summary.session_id}.{'json' if as_json else 'md'}", content=content
+        )
+
+    async def get_conversation_preview(
+        self, request: pb.GetConversationPreviewRequest, _: Context, /
+    ) -> pb.GetConversationPreviewResponse:
+        name = session_id(request.session_id)
+        await self._service.show(name)
+        prompt, answer = "", ""
+        for event in await self._store.tail(name, before_seq=None, limit=PREVIEW_EVENTS):
+            match event.payload:
+                case PromptSubmitted(text=text):
+                    prompt, answer = text, ""
+                case TextDelta(text=text):
+                    answer += text
+                case _:
+                    pass
+        return pb.GetConversationPreviewResponse(last_prompt=prompt, last_answer=answer)
+
+    async def invoke(self, request: pb.InvokeRequest, _: Context, /) -> AsyncIterator[pb.InvokeResponse]:
+        name = session_id(request.session_id)
+        if request.queued_prompt_id:
+            events = self.dispatcher.send_queued(name, request.queued_prompt_id)
+        else:
+            prompt = await self._prompt(name, request)
+            if request.when_busy is pb.WhenBusy.QUEUE and self._service.is_busy(name):
+                queued = await self.dispatcher.enqueue(name, prompt)
+                waiting = pb.QueuedPrompt(
+                    prompt_id=queued.prompt_id, text=queued.text, attachments=len(queued.blocks)
+                )
+                yield pb.InvokeResponse(update=one_of("queued", waiting))
+                events = self.dispatcher.follow_queued(name, queued.prompt_id)
+            else:
+                events = self.dispatcher.send(name, prompt)
+        async with aclosing(merged(events, closing=self._closing)) as stream:
+            async for event in stream:
+                if event is not None:
+                    yield pb.InvokeResponse(update=one_of("event", to_event(event)))
+
+    async def stop_turn(self, request: pb.StopTurnRequest, _: Context, /) -> pb.StopTurnResponse:
+        name = session_id(request.session_id)
+        await self._service.show(name)
+        stopped = self._service.is_busy(name) and self._service.stop(name, force=request.force)
+        return pb.StopTurnResponse(stopped=stopped)
+
+    async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
+        name = session_id(request.session_id)
+        last_seq = request.after_seq
+        events: AsyncIterator[Event | Desk] = self._service.watch(name, after_seq=last_seq)
+        async with aclosing(merged(events, self.desks.watch(name), closing=self._closing)) as stream:
+            async for news in stream:
+                if news is None:
+                    heartbeat = pb.Heartbeat(last_seq=last_seq)
+                    yield pb.WatchResponse(update=one_of("heartbeat", heartbeat))
+                elif isinstance(news, Desk):
+                    yield pb.WatchResponse(update=one_of("desk", to_desk(news)))
+                else:
+                    last_seq = news.seq
+                    yield pb.WatchResponse(update=one_of("event", to_event(news)))
+
+    async def submit_client_event(
+        self, request: pb.SubmitClientEventRequest, _: Context, /
+    ) -> pb.SubmitClientEventResponse:
+        name = session_id(request.session_id)
+        await self._service.show(name)
+        said: Any = request.event
+        match said and said.field:
+            case "permission_decisions":
+                for one in said.value.decisions:
+                    self._service.answer(name, one.request_id, decision(one))
+            case "question_reply":
+                self._service.reply(name, said.value.request_id, reply(said.value))
+            case "draft":
+                await self.desks.write_draft(name, said.value.text, said.value.client_id)
+            case "queue_removal":
+                await self.desks.take_out(name, said.value.prompt_id)
+            case _:
+                raise InvalidInput("The call says nothing.", suggestion="Set one of the events.")
+        return pb.SubmitClientEventResponse()
+
+    async def set_session_config(
+        self, request: pb.SetSessionConfigRequest, _: Context, /
+    ) -> pb.SetSessionConfigResponse:
+        name = session_id(request.session_id)
+        if request.value is None:
+            raise InvalidInput("The call has no value.", suggestion="Set choice or switched_on.")
+        await self.dispatcher.open(name)
+        await self._service.set_option(name, request.option_id, request.value.value)
+        view = await self._service.view(name)
+        options = [one for one in view.standing if isinstance(one, ConfigUpdated)]
+        return pb.SetSessionConfigResponse(options=to_options(options[0].options) if options else [])
+
+    async def get_todos(self, request: pb.GetTodosRequest, _: Context, /) -> pb.GetTodosResponse:
+        view = await self._service.view(session_id(request.session_id))
+        lists = [one for one in view.standing if isinstance(one, TodosUpdated)]
+        return pb.GetTodosResponse(todos=to_todos(lists[0].todos) if lists else [])
+
+    async def write_todos(self, request: pb.WriteTodosRequest, _: Context, /) -> pb.WriteTodosResponse:
+        name = session_id(request.session_id)
+        await self.dispatcher.open(name)
+        written = todos(request.todos)
+        await self._service.write_todos(name, written)
+        return pb.WriteTodosResponse(todos=to_todos(written))
+
+    async def _detail(self, name: SessionId) -> pb.SessionDetail:
+        return to_detail(await self._service.view(name), await self._list.one(name))
+
+    async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> Prompt:
+        workspace = Path((await self._service.show(name)).workspace)
+        blocks = await attach([attached(one, workspace) for one in request.attachments])
+        return Prompt(text=request.text, blocks=blocks)

@@ -1,0 +1,81 @@
+"""What the service needs besides sessions, as an interface; `cli` chooses what stands behind it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+import msgspec
+
+from portico.domain.summaries import SessionSummary
+from portico.sessions.ports import AgentSpec
+
+
+class ServerInfo(msgspec.Struct, frozen=True, kw_only=True):
+    version: str
+    page_build: str
+    started_at: int
+    workspace: str
+    default_agent: str
+    home: str
+
+
+class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    title: str
+    installed: bool
+    install_hint: str = ""
+    is_default: bool = False
+
+
+class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
+    """A path relative to the workspace, and which of its characters fit the query."""
+
+    path: str
+    matched: tuple[int, ...] = ()
+
+
+class SettingView(msgspec.Struct, frozen=True, kw_only=True):
+    name: str
+    value_json: str
+    source: str
+    description: str
+
+
+class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
+    approval_id: str
+    agent: str
+    rule: str
+    workspace: str
+    given_at: int
+
+
+class Surroundings(Protocol):
+    def info(self) -> ServerInfo: ...
+
+    def agent(self, name: str, workspace: Path) -> AgentSpec:
+        """The named agent, or the default for an empty name. AgentNotFound when nobody has the name."""
+        ...
+
+    def agent_of(self, summary: SessionSummary) -> AgentSpec:
+        """The agent that a session from the log goes on with."""
+        ...
+
+    def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
+
+    async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
+        """Files that fit a few letters, best first; all that are likely meant for an empty query."""
+        ...
+
+    def settings(self, workspace: Path) -> Sequence[SettingView]: ...
+
+    def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
+        """Set the user's own settings by name and JSON; an empty value takes it away. InvalidInput if wrong."""
+        ...
+
+    def approvals(self) -> Sequence[ApprovalView]: ...
+
+    def revoke_approval(self, approval_id: str) -> None: ...
+
+    async def keep_secret(self, name: str, value: str) -> Literal["keyring", "memory"]:
+        """Keep a secret for agents, or take it away when empty; where it is kept."""
+        ...

@@ -1,0 +1,152 @@
+"""Views, lists and desks as messages of the contract, and what callers say as values of ours."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.domain import events
+from portico.domain.desks import Desk
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.doors.connect.events import (
+    to_commands,
+    to_options,
+    to_permission,
+    to_plan,
+    to_question,
+    to_state,
+    to_time,
+    to_todos,
+    to_usage,
+)
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
+from portico.doors.connect.generated.portico.v1 import events_pb
+from portico.sessions.attachments import Attached, AttachedBytes, AttachedFile
+from portico.sessions.listing import Listed
+from portico.sessions.permissions import Decision
+from portico.sessions.questions import Reply
+from portico.sessions.views import SessionView
+
+MAX_PAGE = 1_000
+
+_SCOPES: dict[events_pb.PermissionScope, events.PermissionScope] = {
+    events_pb.PermissionScope.SESSION: "session",
+    events_pb.PermissionScope.ALWAYS: "always",
+}
+_PROGRESS: dict[events_pb.Progress, Literal["pending", "in_progress", "completed"]] = {
+    events_pb.Progress.IN_PROGRESS: "in_progress",
+    events_pb.Progress.COMPLETED: "completed",
+}
+_PRIORITIES: dict[events_pb.Priority, Literal["high", "medium", "low"]] = {
+    events_pb.Priority.HIGH: "high",
+    events_pb.Priority.LOW: "low",
+}
+
+
+def to_summary(listed: Listed) -> pb.SessionSummary:
+    summary = listed.summary
+    return pb.SessionSummary(
+        session_id=summary.session_id,
+        workspace=summary.workspace,
+        agent=summary.agent,
+        title=summary.title,
+        state=to_state(summary.state),
+        created_at=to_time(summary.created_at),
+        updated_at=to_time(summary.updated_at),
+        last_seq=summary.last_seq,
+        reads_only=summary.reads_only,
+        has_draft=listed.drafted,
+        is_new=summary.last_turn is None,
+        waiting=listed.waiting,
+    )
+
+
+def to_detail(view: SessionView, listed: Listed) -> pb.SessionDetail:
+    detail = pb.SessionDetail(
+        summary=to_summary(listed),
+        permissions=[to_permission(one) for one in view.permissions],
+        questions=[to_question(one) for one in view.questions],
+        desk=to_desk(view.desk),
+        prompt_capabilities=pb.PromptCapabilities(
+            image=view.takes.image, audio=view.takes.audio, embedded_context=view.takes.embedded_context
+        ),
+        can_fork=view.can_fork,
+        open_elsewhere=view.open_elsewhere,
+    )
+    for payload in view.standing:
+        match payload:
+            case events.CommandsUpdated(commands=commands):
+                detail.commands = to_commands(commands)
+            case events.ConfigUpdated(options=options):
+                detail.options = to_options(options)
+            case events.UsageUpdated():
+                detail.usage = to_usage(payload)
+            case events.PlanUpdated(entries=entries):
+                detail.plan = to_plan(entries)
+            case events.TodosUpdated(todos=todos):
+                detail.todos = to_todos(todos)
+            case _:
+                raise TypeError(f"{payload.kind} does not say how things stand")
+    return detail
+
+
+def to_desk(desk: Desk) -> pb.Desk:
+    return pb.Desk(
+        draft=desk.draft,
+        client_id=desk.client_id,
+        queue=[
+            pb.QueuedPrompt(prompt_id=one.prompt_id, text=one.text, attachments=len(one.blocks))
+            for one in desk.queue
+        ],
+        revision=desk.revision,
+    )
+
+
+def session_id(text: str) -> SessionId:
+    if not text:
+        raise InvalidInput("The call names no session.", suggestion="Give session_id.")
+    return SessionId(text)
+
+
+def page_size(asked: int, usual: int) -> int:
+    return min(asked, MAX_PAGE) if asked > 0 else usual
+
+
+def attached(attachment: pb.Attachment, workspace: Path) -> Attached:
+    """What a caller attached. A path is one of the session's folder; its bytes are read by whoever sends it."""
+    source = attachment.source
+    if source is None:
+        raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
+    if source.field == "path":
+        return AttachedFile(workspace / source.value)
+    return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
+
+
+def decision(said: pb.PermissionDecision) -> Decision:
+    """An answer. Without an option it denies; without a scope it holds once."""
+    scope = _SCOPES.get(said.scope, "once")
+    return Decision(option_id=said.option_id or None, by="person", scope=scope)
+
+
+def reply(said: pb.QuestionReply) -> Reply:
+    if said.action is events_pb.QuestionAction.UNSPECIFIED:
+        raise InvalidInput("The reply has no action.", suggestion="Accept, decline or cancel.")
+    try:
+        content = msgspec.json.decode(said.content_json or "{}")
+        return msgspec.convert({"action": said.action.name.lower(), "content": content}, Reply)
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"The values of the reply are not right: {error}") from error
+
+
+def todos(said: Iterable[events_pb.Todo]) -> list[events.Todo]:
+    return [
+        events.Todo(
+            todo_id=one.todo_id or f"todo-{place}",
+            content=one.content,
+            status=_PROGRESS.get(one.status, "pending"),
+            priority=_PRIORITIES.get(one.priority, "medium"),
+        )
+        for place, one in enumerate(said, start=1)
+    ]

@@ -1,0 +1,94 @@
+"""The list of sessions, as it is and as it changes, in this process or another."""
+
+from collections.abc import AsyncIterator
+
+import msgspec
+
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.sessions.ports import Clock, Store
+from portico.sessions.service import SessionService
+
+LOOK_SECONDS = 0.25
+BUSY_SECONDS = 2.0
+"""A session that streams changes many times a second; that it goes on is told this often."""
+MOST_WATCHED = 200
+
+
+class Listed(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the list: the summary, whether something lies ready to be sent, how many answers it needs."""
+
+    summary: SessionSummary
+    drafted: bool
+    waiting: int
+
+    def looks_like(self, other: "Listed") -> bool:
+        """Whether a reader of the list would see the same, but for the time of the last change."""
+        return _timeless(self) == _timeless(other)
+
+
+class Removed(msgspec.Struct, frozen=True):
+    session_id: SessionId
+
+
+class SessionList:
+    def __init__(self, service: SessionService, store: Store, clock: Clock) -> None:
+        self._service = service
+        self._store = store
+        self._clock = clock
+
+    async def page(
+        self, *, workspace: str | None, search: str, before: SessionId | None, limit: int
+    ) -> list[Listed]:
+        """Sessions by their last change, newest first."""
+        drafted = await self._store.drafted()
+        found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
+        return [self._listed(summary, drafted) for summary in found]
+
+    async def one(self, session_id: SessionId) -> Listed:
+        return self._listed(await self._service.show(session_id), await self._store.drafted())
+
+    async def watch(self, *, workspace: str | None) -> AsyncIterator[Listed | Removed]:
+        """The latest sessions as they are now, then each one that changes, until the caller leaves."""
+        told: dict[SessionId, tuple[Listed, float]] = {}
+        generation = None
+        while True:
+            now = self._clock.monotonic()
+            seen = await self._store.generation()
+            if seen != generation or any(now - at < BUSY_SECONDS for _, at in told.values()):
+                found = await self.page(workspace=workspace, search="", before=None, limit=MOST_WATCHED)
+                for change in _changes(told, found, now):
+                    yield change
+            generation = seen
+            await self._clock.sleep(LOOK_SECONDS)
+
+    def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> Listed:
+        return Listed(
+            summary=summary,
+            drafted=summary.session_id in drafted,
+            waiting=self._service.waiting(summary.session_id),
+        )
+
+
+def _changes(
+    told: dict[SessionId, tuple[Listed, float]], found: list[Listed], now: float
+) -> list[Listed | Removed]:
+    changes: list[Listed | Removed] = []
+    for one in reversed(found):
+        before, at = told.get(one.summary.session_id, (None, 0.0))
+        if before == one:
+            continue
+        if before is None or not one.looks_like(before) or now - at >= BUSY_SECONDS:
+            told[one.summary.session_id] = (one, now)
+            changes.append(one)
+    if len(found) < MOST_WATCHED:
+        here = {one.summary.session_id for one in found}
+        for gone in [session_id for session_id in told if session_id not in here]:
+            del told[gone]
+            changes.append(Removed(gone))
+    return changes
+
+
+def _timeless(listed: Listed) -> Listed:
+    summary = msgspec.structs.replace(listed.summary, updated_at=0, last_seq=0)
+    return msgspec.structs.replace(listed, summary=summary)

@@ -1,0 +1,48 @@
+"""A session as a door shows it before its timeline: what it is, how things stand, who waits for an answer."""
+
+import msgspec
+
+from portico.domain.desks import Desk
+from portico.domain.events import AnyPayload, PermissionRequested, QuestionAsked
+from portico.domain.summaries import SessionSummary
+from portico.sessions.live import LiveSession
+
+
+class Takes(msgspec.Struct, frozen=True, kw_only=True):
+    """What an agent takes in a prompt besides text and links."""
+
+    image: bool = False
+    audio: bool = False
+    embedded_context: bool = False
+
+
+class SessionView(msgspec.Struct, frozen=True, kw_only=True):
+    """`standing` has the last payload of each kind in `domain.events.STANDING` that there is.
+
+    What only a running agent can tell is as little as possible while none runs.
+    """
+
+    summary: SessionSummary
+    desk: Desk
+    standing: tuple[AnyPayload, ...] = ()
+    permissions: tuple[PermissionRequested, ...] = ()
+    questions: tuple[QuestionAsked, ...] = ()
+    takes: Takes = Takes()
+    can_fork: bool = False
+    open_elsewhere: bool = False
+
+
+def with_agent_side(view: SessionView, session: LiveSession) -> SessionView:
+    """The view with what a session that is open here knows besides the log."""
+    known = msgspec.structs.replace(
+        view, permissions=session.asking.permissions.open, questions=session.asking.questions.open
+    )
+    if session.link is None:
+        return known
+    offered = session.link.info.agent_capabilities
+    prompts = offered.prompt_capabilities
+    return msgspec.structs.replace(
+        known,
+        takes=Takes(image=prompts.image, audio=prompts.audio, embedded_context=prompts.embedded_context),
+        can_fork=offered.session_capabilities.fork is not None,
+    )

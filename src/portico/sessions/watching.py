@@ -1,0 +1,46 @@
+"""Watching a session wherever it is written: here by its journal, elsewhere by the log itself.
+
+A watcher pulls: it is given a page when it asks for one, so a slow one costs no memory.
+"""
+
+from collections.abc import AsyncIterator, Callable
+
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
+from portico.sessions.journal import Journal
+from portico.sessions.ports import Clock, Store
+
+PAGE = 500
+LOOK_SECONDS = 0.2
+"""How soon a change that another process made is seen."""
+
+
+async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> AsyncIterator[Event]:
+    """Every event after `after_seq`, each once, in order, until the journal is closed."""
+    while True:
+        page = journal.recent_after(after_seq)
+        if not page and journal.committed_seq > after_seq:
+            page = await store.read(journal.session_id, after_seq=after_seq, limit=PAGE)
+        for event in page:
+            yield event
+            after_seq = event.seq
+        if not page and not await journal.wait_beyond(after_seq):
+            return
+
+
+async def watch_elsewhere(
+    session_id: SessionId, store: Store, clock: Clock, *, after_seq: int, until: Callable[[], bool]
+) -> AsyncIterator[Event]:
+    """Every event after `after_seq`, each once, in order, until told or until the session is deleted."""
+    while not until():
+        seen = await store.generation()
+        page = await store.read(session_id, after_seq=after_seq, limit=PAGE)
+        for event in page:
+            yield event
+            after_seq = event.seq
+        if page:
+            continue
+        if await store.summary(session_id) is None:
+            return
+        while not until() and await store.generation() == seen:
+            await clock.sleep(LOOK_SECONDS)
