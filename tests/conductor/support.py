@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.chain import Assembly, Chain, StartLimit
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
 from portico.rpc.messages import Fault
@@ -59,14 +59,14 @@ class Ends:
 
 
 @asynccontextmanager
-async def chain(*links: Proxy | Station) -> AsyncIterator[Ends]:
+async def chain(*links: Proxy | Station, start_limit: StartLimit | None = None) -> AsyncIterator[Ends]:
     near_client, far_client = memory_pair()
     near_agent, far_agent = memory_pair()
     faults: list[tuple[str, Fault]] = []
     stations: Sequence[Station] = [ProxyStation(link) if isinstance(link, Proxy) else link for link in links]
 
     async def assemble(params: Raw) -> Assembly:
-        return Assembly(stations, near_agent)
+        return Assembly(stations, near_agent, start_limit=start_limit)
 
     made = Chain(near_client, assemble, on_fault=lambda side, fault: faults.append((side, fault)))
     running = asyncio.create_task(made.run())

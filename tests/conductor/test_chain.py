@@ -1,10 +1,12 @@
 """What a chain does to messages: nothing, unless a proxy asked to see them."""
 
+import asyncio
 from typing import Any
 
 import msgspec
 import pytest
 
+from portico.conductor.chain import StartLimit
 from portico.conductor.message import Message, outcome
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy
@@ -192,6 +194,48 @@ async def test_only_the_first_answer_to_a_request_is_passed_on() -> None:
     ]
 
 
+class TestTheStartLimit:
+    """How long `initialize` may take, and what the client hears when it takes longer."""
+
+    async def test_ends_the_chain_with_the_reason(self) -> None:
+        limit = StartLimit(_at_once, lambda: RpcError(-32603, "the agent did not answer"))
+        async with chain(Quiet(), start_limit=limit) as ends:
+            ends.client.send(HELLO, '{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}')
+            answers = [await ends.client.receive() for _ in range(2)]
+            assert {answer["id"] for answer in answers} == {0, 1}
+            assert {answer["error"]["message"] for answer in answers} == {"the agent did not answer"}
+            with pytest.raises(EOFError):
+                await ends.client.line()
+
+    async def test_is_nothing_to_a_chain_that_has_started(self) -> None:
+        over, passed = asyncio.Event(), asyncio.Event()
+
+        async def at_some_time() -> None:
+            await over.wait()
+            asyncio.get_running_loop().call_soon(passed.set)
+
+        blamed: list[RpcError] = []
+        limit = StartLimit(at_some_time, lambda: blamed.append(RpcError(-1, "late")))
+        async with chain(start_limit=limit) as ends:
+            await ends.initialize()
+            ends.client.send('{"jsonrpc":"2.0","id":1,"method":"session/prompt","params":{}}')
+            await ends.agent.receive()
+            over.set()
+            async with asyncio.timeout(5):
+                await passed.wait()
+            ends.agent.send('{"jsonrpc":"2.0","id":1,"result":{}}')
+            assert (await ends.client.receive())["result"] == {}
+        assert blamed == []
+
+    async def test_is_waived_if_nobody_here_is_late(self) -> None:
+        async with chain(start_limit=StartLimit(_at_once, lambda: None)) as ends:
+            await ends.initialize()
+
+
+async def _at_once() -> None:
+    return
+
+
 class TestPrograms:
     """A proxy as a program: what it is sent, and what becomes of what it says."""
 
@@ -286,6 +330,27 @@ class TestPrograms:
             assert "fragile" in (await ends.client.receive())["error"]["message"]
             ends.client.send('{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}')
             assert "fragile" in (await ends.client.receive())["error"]["message"]
+
+    async def test_one_is_starting_while_nobody_else_keeps_it_from_answering(self) -> None:
+        near, far = memory_pair()
+        program, station = Wire(far), ProgramStation("slow", near)
+        seen = [station.is_starting]
+        async with chain(station) as ends:
+            ends.client.send(HELLO)
+            asked = await program.receive()
+            seen.append(station.is_starting)
+            program.send(
+                '{"jsonrpc":"2.0","id":1,"method":"proxy/successor","params":{"method":"initialize"}}'
+            )
+            passed = await ends.agent.receive()
+            seen.append(station.is_starting)
+            ends.agent.send('{"jsonrpc":"2.0","id":"%s","result":{}}' % passed["id"])
+            await program.receive()
+            seen.append(station.is_starting)
+            program.send('{"jsonrpc":"2.0","id":"%s","result":{}}' % asked["id"])
+            await ends.client.receive()
+            seen.append(station.is_starting)
+        assert seen == [False, True, False, True, False]
 
     async def test_an_answer_that_nobody_asked_for_and_garbage_are_passed_over(self) -> None:
         near, far = memory_pair()

@@ -13,9 +13,9 @@ from msgspec import Raw
 
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.mcp.conversation import Conversation
-from portico.conductor.mcp.link import Link
+from portico.conductor.mcp.lines import LineLink
 from portico.conductor.mcp.listener import Listener
-from portico.conductor.mcp.provider import AgentSide
+from portico.conductor.mcp.provider import AgentSide, Notified
 from portico.conductor.mcp.proxy import McpProxy
 from portico.conductor.mcp.stand_in import TOKEN_VARIABLE
 from portico.rpc.framing import MAX_LINE
@@ -426,7 +426,9 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     class Patient:
-        async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
+        async def request(
+            self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified
+        ) -> Raw:
             return Raw(b'"answer"')
 
         def notification(self, method: str, params: Raw | None) -> None:
@@ -439,8 +441,8 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
         return Patient()
 
     near, far = memory_pair()
-    link = Link(near, begin)
-    running = asyncio.create_task(link.run())
+    made = LineLink(near, begin)
+    link, running = made.link, asyncio.create_task(made.run())
     client = Wire(far)
     for number in range(10_000):
         link.notify("notifications/message", Raw(b"%d" % number))

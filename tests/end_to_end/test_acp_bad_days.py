@@ -72,6 +72,22 @@ class TestTheAgent:
             editor.receive()
         assert editor.hang_up().code == 0
 
+    def test_that_never_answers_is_named_with_its_last_words_at_the_limit(self, portico: Portico) -> None:
+        silent = "sh -c 'echo I wait for a key >&2; while read line; do :; done'"
+        editor = Editor(portico, "--agent-command", silent, "--start-limit", "1")
+        error = editor.initialize()["error"]
+        assert "The agent sh did not answer initialize within 1 s." in error["message"]
+        assert "I wait for a key" in error["message"]
+        with pytest.raises(EOFError):
+            editor.receive()
+        assert editor.hang_up().code == 0
+
+    def test_that_closes_its_output_and_lives_on_is_named_all_the_same(self, portico: Portico) -> None:
+        editor = Editor(portico, "--agent-command", "sh -c 'exec >&-; while read line; do :; done'")
+        error = editor.initialize()["error"]
+        assert "closed its output but is still running" in error["message"]
+        assert editor.hang_up().code == 0
+
     def test_that_never_answers_is_ended_with_its_editor(self, portico: Portico) -> None:
         editor = Editor(portico, "--agent-command", "sh -c 'trap \"\" TERM; while :; do sleep 1000; done'")
         editor.request("initialize", {"protocolVersion": 1})
@@ -124,9 +140,38 @@ class TestAProxy:
         session_id = editor.open_session()
         for _ in range(2):
             error = editor.answer_to(editor.prompt(session_id, "hello"))["error"]
-            assert "fragile" in error["message"]
+            assert "The proxy fragile is gone. It ended with exit code 7." in error["message"]
+            assert "fragile has lost its pen" in error["message"]
         assert peers(portico) == 2, "the agent and the other proxy live on"
         assert editor.hang_up().code == 0
+
+    def test_that_dies_in_the_middle_of_a_turn_leaves_its_last_words(
+        self, portico: Portico, start: Start
+    ) -> None:
+        portico.settings(proxy_settings(fragile=("proxy", "breaks"), one=()))
+        editor = start("--proxy", "fragile", "--proxy", "one")
+        session_id = editor.open_session()
+        error = editor.answer_to(editor.prompt(session_id, "hang"))["error"]
+        assert "The proxy fragile is gone. It ended with exit code 7." in error["message"]
+        assert "fragile has lost its pen" in error["message"]
+        refused = editor.call("session/new", {"cwd": "/", "mcpServers": []})
+        assert "The proxy fragile is gone." in refused["error"]["message"]
+        assert peers(portico) == 2, "the agent and the other proxy live on"
+        assert editor.hang_up().code == 0
+
+    @pytest.mark.parametrize(("trouble", "words"), [("deaf", "cannot hear"), ("mute", "cannot speak")])
+    def test_that_never_answers_initialize_is_named_with_its_last_words_at_the_limit(
+        self, portico: Portico, start: Start, trouble: str, words: str
+    ) -> None:
+        portico.settings(proxy_settings(sulking=("proxy", trouble), three=()))
+        editor = start("--proxy", "sulking", "--proxy", "three", "--start-limit", "4")
+        error = editor.initialize()["error"]
+        assert "The proxy sulking did not answer initialize within 4 s." in error["message"]
+        assert f"sulking {words}" in error["message"]
+        with pytest.raises(EOFError):
+            editor.receive()
+        assert editor.hang_up().code == 0
+        assert survivors(portico.mark) == []
 
     def test_that_answers_twice_and_then_once_more_is_heard_once(
         self, portico: Portico, start: Start

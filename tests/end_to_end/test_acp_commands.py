@@ -25,11 +25,16 @@ class TestHelp:
             "--agent-command CMD",
             "--proxy NAME",
             "--no-proxies",
+            "--mcp-bridge",
+            "--start-limit SECONDS",
             "docs/editors.md",
         ):
             assert flag in ran.text
 
-    @pytest.mark.parametrize("words", [("--wings",), ("--agent", "a", "--agent-command", "b"), ("--proxy",)])
+    @pytest.mark.parametrize(
+        "words",
+        [("--wings",), ("--agent", "a", "--agent-command", "b"), ("--proxy",), ("--start-limit", "0")],
+    )
     def test_what_it_does_not_understand_is_said_on_standard_error(
         self, portico: Portico, words: tuple[str, ...]
     ) -> None:

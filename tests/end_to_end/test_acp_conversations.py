@@ -58,6 +58,13 @@ def proxies(portico: Portico) -> None:
     portico.settings(proxy_settings(one=("proxy",), two=("_proxy",), three=("older",)))
 
 
+def nest(portico: Portico, **conductors: tuple[str, ...]) -> None:
+    """Settings with the three proxies, and with conductors of these flags as proxies."""
+    known = proxy_settings(one=("proxy",), two=("_proxy",), three=("older",))["proxies"]
+    nested = {name: {"command": str(PROGRAM), "args": ["acp", *flags]} for name, flags in conductors.items()}
+    portico.settings({"proxies": {**known, **nested}})
+
+
 @pytest.fixture
 def keep(portico: Portico) -> Keep:
     """Hold a conversation against the one that was kept."""
@@ -135,6 +142,30 @@ def test_a_conductor_inside_a_conductor(converse: Converse, portico: Portico, ke
     spoken = converse(("--agent-command", inner, "--proxy", "one"), new(portico), prompt("tour"))
     assert said(spoken)[-1] == "told: one two three·three·two·one"
     keep("nested", spoken)
+
+
+def test_a_conductor_as_a_proxy_inside_a_conductor_changes_nothing(
+    converse: Converse, portico: Portico, keep: Keep, notes: Path
+) -> None:
+    nest(portico, innermost=("--proxy", "three"), inner=("--proxy", "two", "--proxy", "innermost"))
+    flags = (*agent(portico), "--proxy", "one", "--proxy", "inner")
+    spoken = converse(flags, new(portico), prompt("tour"))
+    assert said(spoken)[-1] == "told: one two three·three·two·one"
+    assert notes.read_text() == "changed ✓\n"
+    keep("three_proxies", spoken)
+
+
+def test_a_turn_is_cancelled_through_conductors_inside_a_conductor(
+    converse: Converse, portico: Portico, keep: Keep
+) -> None:
+    nest(portico, innermost=("--proxy", "three"), inner=("--proxy", "two", "--proxy", "innermost"))
+    spoken = converse(
+        (*agent(portico), "--proxy", "one", "--proxy", "inner"),
+        new(portico),
+        prompt("wait", cancelAt="agent_message_chunk"),
+        prompt("hello"),
+    )
+    keep("cancelled", spoken)
 
 
 def test_a_permission_for_the_session_is_not_asked_for_again(

@@ -6,6 +6,9 @@
 // TROUBLE is what it does with a prompt:
 //   dies     ends                 twice   passes it on, and answers it twice itself
 //   silent   never answers        floods  passes it on, and sends 20 MB of updates
+//   breaks   passes it on, and ends at the first word of the answer
+// or with the greeting:
+//   deaf     never takes it in    mute    passes it on, and never answers
 
 import { createInterface } from "node:readline";
 
@@ -55,11 +58,22 @@ function prompt(id, params) {
   }
 }
 
+function end() {
+  process.stderr.write(`${mark} has lost its pen\n`, () => process.exit(7));
+}
+
+function greeted(id, params) {
+  if (trouble === "deaf") return process.stderr.write(`${mark} cannot hear\n`);
+  if (trouble !== "mute") return toAgent(id, "initialize", params);
+  process.stderr.write(`${mark} cannot speak\n`);
+  send({ id: "unheard", method: successorRequest, params: { method: "initialize", params } });
+}
+
 function fromClient({ id, method, params }) {
-  if (method === initialize) return toAgent(id, "initialize", params);
+  if (method === initialize) return greeted(id, params);
   if (method.endsWith("proxy/initialize")) return send({ id, error: { code: -32601, message: "no such method" } });
   if (method !== "session/prompt") return toAgent(id, method, params);
-  if (trouble === "dies") return process.exit(1);
+  if (trouble === "dies") return end();
   if (trouble !== "silent") prompt(id, params);
 }
 
@@ -72,6 +86,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
     return;
   } else if ([successorRequest, successorNotification].includes(message.method)) {
     const { method, params } = message.params;
+    if (trouble === "breaks" && method === "session/update") return end();
     forward(message.id, method, marked(method, params));
   } else {
     fromClient(message);

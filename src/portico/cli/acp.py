@@ -5,19 +5,29 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
-from portico.cli.arguments import Arguments
-from portico.cli.taps import tapped
-from portico.conductor.chain import Assembly, Chain
+from portico.cli.arguments import Arguments, add_trace_flag, seconds
+from portico.cli.last_words import last_words, obituary
+from portico.cli.taps import opened_trace, tapped
+from portico.conductor.chain import Assembly, Chain, StartLimit
+from portico.conductor.station import Station
 from portico.domain.errors import PorticoError
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
+from portico.rpc.streams import ByteStream
 from portico.sessions.deadlines import put_down
-from portico.sessions.ports import AgentProcess, AgentSpec
+from portico.sessions.ports import AgentProcess, AgentSpec, Limits
+
+if TYPE_CHECKING:
+    from portico.cli.chains import ChainPlan
+    from portico.conductor.tracing.recording import ChainTrace
 
 _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any editor.
 
@@ -26,8 +36,10 @@ _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any e
   portico acp --agent-command "my-agent --acp" --proxy my-proxy
 
 Your editor starts this; see docs/editors.md for how to set up Zed, Neovim, Emacs, JetBrains and Toad.
+Another conductor may start it as one of its proxies; then it runs its proxies, and no agent.
 """
 _STOP_GRACE = 3.0
+_UNNAMED = "successor"
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -39,14 +51,31 @@ def run(arguments: Sequence[str]) -> int:
         "--proxy", metavar="NAME", action="append", default=[], help="add a proxy from the settings, in order"
     )
     parser.add_argument("--no-proxies", action="store_true", help="the bare agent, with nothing in between")
+    parser.add_argument(
+        "--mcp-bridge",
+        choices=["stdio", "http"],
+        default="stdio",
+        help="how the agent reaches tools of proxies if it does not take them over ACP (default: stdio)",
+    )
+    parser.add_argument(
+        "--start-limit",
+        metavar="SECONDS",
+        type=seconds,
+        default=Limits().start,
+        help="how long the agent and the proxies may take to answer initialize (default: %(default)g)",
+    )
+    add_trace_flag(parser)
     flags = parser.parse_args(arguments)
-    return asyncio.run(_serve(flags, dict(os.environ)))
+    environ = dict(os.environ)
+    with opened_trace(flags.trace, environ) as trace:
+        watch = None if trace is None else trace.chain()
+        return asyncio.run(_serve(flags, environ, watch))
 
 
-async def _serve(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    door = _Door(flags, environ)
+async def _serve(flags: argparse.Namespace, environ: Mapping[str, str], watch: "ChainTrace | None") -> int:
+    door = _Door(flags, environ, watch)
     client = tapped(await standard_streams(), environ, "editor", "agent")
-    serving = asyncio.create_task(Chain(client, door.assemble).run(), name="the chain")
+    serving = asyncio.create_task(door.chain(client).run(), name="the chain")
     loop = asyncio.get_running_loop()
     if sys.platform != "win32":
         for number in (signal.SIGTERM, signal.SIGHUP):
@@ -64,48 +93,103 @@ async def _serve(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 class _Door:
     """Builds the chain when the editor says `initialize`, and ends what it started."""
 
-    def __init__(self, flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self, flags: argparse.Namespace, environ: Mapping[str, str], watch: "ChainTrace | None"
+    ) -> None:
         self._flags = flags
         self._environ = environ
+        self._watch = watch
         self._started: list[AgentProcess] = []
 
-    async def assemble(self, hello: Raw) -> Assembly:
-        # Only now: nothing that reading `initialize` does not need may slow an editor's start.
-        from portico.agents.processes import LocalAgents
-        from portico.agents.registry import AgentRegistry
-        from portico.config.paths import config_folder
-        from portico.config.settings import load_settings
-
-        workspace, agents = Path.cwd(), LocalAgents(self._environ)
-        try:
-            settings = load_settings(config_folder(self._environ), workspace)
-            registry = AgentRegistry(python=sys.executable, environ=self._environ, custom=settings.agents)
-            spec = registry.choose(
-                name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
-            )
-            process = await agents.launch(spec, workspace)
-            self._started.append(process)
-            # While the agent starts, so do the proxies.
-            from portico.cli.chains import ChainPlan, Wishes
-
-            plan = ChainPlan(
-                self._environ, Wishes(proxies=tuple(self._flags.proxy)), agents, self._started.append
-            )
-            stations = [] if self._flags.no_proxies else await plan.stations(spec, workspace)
-        except PorticoError as error:
-            await self.close()
-            hint = f" {error.suggestion}" if error.suggestion else ""
-            raise RpcError(INTERNAL_ERROR, error.message + hint) from error
-        wire = tapped(process.stream, self._environ, spec.name, "client")
-        return Assembly(stations, wire, lambda: _farewell(spec, process))
+    def chain(self, client: ByteStream) -> Chain:
+        return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, watch=self._watch)
 
     async def close(self) -> None:
         while self._started:
             await self._started.pop().stop(grace=_STOP_GRACE)
 
+    async def _assemble(self, hello: Raw) -> Assembly:
+        async with self._explained():
+            spec = self._spec()
+            process = await self._launch(spec)
+            # While the agent starts, so do the proxies.
+            plan = self._plan()
+            stations = await self._stations(plan, spec)
+        wire = tapped(process.stream, self._environ, spec.name, "client")
+        limit = self._flags.start_limit
+
+        def overdue() -> RpcError:
+            return _overdue_proxy(plan, limit) or _overdue("agent", spec.name, process, limit)
+
+        start = StartLimit(partial(asyncio.sleep, limit), overdue)
+        return Assembly(stations, wire, lambda: _farewell(spec, process), start)
+
+    async def _assemble_proxy(self, hello: Raw) -> Assembly:
+        """The proxies alone: the conductor has the agent. Its name, if flags give one, is for the rules."""
+        async with self._explained():
+            named = self._flags.agent or self._flags.agent_command
+            spec = self._spec() if named else AgentSpec(name=_UNNAMED, command=())
+            plan = self._plan()
+            stations = await self._stations(plan, spec)
+        limit = self._flags.start_limit
+        start = StartLimit(partial(asyncio.sleep, limit), lambda: _overdue_proxy(plan, limit))
+        return Assembly(stations, None, start_limit=start)
+
+    # What follows imports late: nothing that reading `initialize` does not need may slow an editor's start.
+
+    def _spec(self) -> AgentSpec:
+        from portico.agents.registry import AgentRegistry
+        from portico.config.paths import config_folder
+        from portico.config.settings import load_settings
+
+        settings = load_settings(config_folder(self._environ), Path.cwd())
+        registry = AgentRegistry(python=sys.executable, environ=self._environ, custom=settings.agents)
+        return registry.choose(
+            name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
+        )
+
+    async def _launch(self, spec: AgentSpec) -> AgentProcess:
+        from portico.agents.processes import LocalAgents
+
+        process = await LocalAgents(self._environ).launch(spec, Path.cwd())
+        self._started.append(process)
+        if self._watch is not None:
+            self._watch.learn(spec.env)
+        return process
+
+    def _plan(self) -> "ChainPlan":
+        from portico.agents.processes import LocalAgents
+        from portico.cli.chains import ChainPlan, Wishes
+
+        wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge)
+        agents = LocalAgents(self._environ)
+        return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch)
+
+    async def _stations(self, plan: "ChainPlan", spec: AgentSpec) -> Sequence[Station]:
+        return () if self._flags.no_proxies else await plan.stations(spec, Path.cwd())
+
+    @asynccontextmanager
+    async def _explained(self) -> AsyncIterator[None]:
+        """What stands in the way of a chain becomes the answer to `initialize`, and nothing is left running."""
+        try:
+            yield
+        except PorticoError as error:
+            await self.close()
+            hint = f" {error.suggestion}" if error.suggestion else ""
+            raise RpcError(INTERNAL_ERROR, error.message + hint) from error
+
+
+def _overdue_proxy(plan: "ChainPlan", limit: float) -> RpcError | None:
+    for station, process in plan.programs:
+        if station.is_starting:
+            return _overdue("proxy", station.name, process, limit)
+    return None
+
+
+def _overdue(what: str, name: str, process: AgentProcess, limit: float) -> RpcError:
+    silence = f"The {what} {name} did not answer initialize within {limit:g} s."
+    return RpcError(INTERNAL_ERROR, silence + last_words(process))
+
 
 async def _farewell(spec: AgentSpec, process: AgentProcess) -> RpcError:
-    how = await process.wait()
-    words = process.stderr_tail().strip()
-    last = f" Its last words: {words[-500:]}" if words else ""
-    return RpcError(INTERNAL_ERROR, f"The agent {spec.name} ended with {how}.{last}")
+    return RpcError(INTERNAL_ERROR, f"The agent {spec.name} is gone. {await obituary(process)}")

@@ -20,6 +20,12 @@ class Arguments(argparse.ArgumentParser):
         raise InvalidInput(f"{self.prog}: {message}", suggestion=f"See {self.prog} --help")
 
 
+def add_trace_flag(parser: Arguments) -> None:
+    parser.add_argument(
+        "--trace", metavar="FILE", help="write every frame there, for portico trace show and replay"
+    )
+
+
 def proper_text(text: str, what: str) -> str:
     """A word of the command line, if it is text: bytes that are not UTF-8 come in as halves of characters."""
     try:

@@ -6,12 +6,15 @@ own proxies in the order given, and next to the agent the bridge for MCP tools.
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.cli.last_words import obituary
 from portico.conductor.approvals import FileApprovals
-from portico.conductor.mcp.bridge import McpBridge
+from portico.conductor.mcp.bridge import BridgeKind, McpBridge
 from portico.conductor.policy import Policy, parse_rule
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxies.editor_context import EditorContext
@@ -22,6 +25,9 @@ from portico.config.settings import Settings, load_settings
 from portico.domain.errors import AgentNotFound, InvalidInput
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
+if TYPE_CHECKING:
+    from portico.conductor.tracing.recording import ChainTrace, Trace
+
 EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 
 
@@ -31,13 +37,18 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
+    mcp_bridge: BridgeKind = "stdio"
+    trace: "Trace | None" = None
 
 
 NO_WISHES = Wishes()
 
 
 class ChainPlan:
-    """Makes the stations of one chain. Programs it starts are told to `on_start`, which ends them."""
+    """Makes the stations of one chain. Programs it starts are told to `on_start`, which ends them.
+
+    `programs` are those of the stations that are programs, each with its process.
+    """
 
     def __init__(
         self,
@@ -45,11 +56,14 @@ class ChainPlan:
         wishes: Wishes,
         agents: Agents,
         on_start: Callable[[AgentProcess], None],
+        watch: "ChainTrace | None" = None,
     ) -> None:
         self._environ = environ
         self._wishes = wishes
         self._agents = agents
         self._on_start = on_start
+        self.programs: list[tuple[ProgramStation, AgentProcess]] = []
+        self._watch = watch
 
     async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
         settings = load_settings(config_folder(self._environ), workspace)
@@ -62,7 +76,7 @@ class ChainPlan:
         broker = PermissionBroker(agent=spec.name, policy=self._policy(spec, settings), approvals=approvals)
         stations.append(ProxyStation(broker))
         stations += [await self._program(name, settings, workspace) for name in self._wishes.proxies]
-        stations.append(ProxyStation(McpBridge()))
+        stations.append(ProxyStation(McpBridge(self._wishes.mcp_bridge)))
         return stations
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
@@ -90,4 +104,12 @@ class ChainPlan:
                 suggestion='Check its command in the settings under "proxies", or give its full path.',
             ) from error
         self._on_start(process)
-        return ProgramStation(name, process.stream)
+        stream = process.stream
+        if self._watch is not None:
+            from portico.rpc.tap import TappedStream
+
+            self._watch.learn(setting.env)
+            stream = TappedStream(stream, self._watch.wire(name))
+        station = ProgramStation(name, stream, partial(obituary, process))
+        self.programs.append((station, process))
+        return station

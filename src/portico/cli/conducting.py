@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import Raw
 
@@ -14,6 +15,9 @@ from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
 from portico.sessions.deadlines import put_down
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
+
+if TYPE_CHECKING:
+    from portico.conductor.tracing.recording import ChainTrace
 
 
 class ConductedAgents:
@@ -27,7 +31,8 @@ class ConductedAgents:
     async def launch(self, spec: AgentSpec, workspace: Path) -> "ConductedAgent":
         process = await self._agents.launch(spec, workspace)
         programs: list[AgentProcess] = [process]
-        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append)
+        watch = self._watch(spec)
+        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append, watch)
         try:
             stations = await plan.stations(spec, workspace)
         except BaseException:
@@ -43,9 +48,15 @@ class ConductedAgents:
             if side == "agent":
                 _tell(far, fault)
 
-        chain = Chain(far, assemble, on_fault=pass_on)
+        chain = Chain(far, assemble, on_fault=pass_on, watch=watch)
         running = asyncio.create_task(chain.run(), name=f"chain to {spec.name}")
         return ConductedAgent(programs, near, running)
+
+    def _watch(self, spec: AgentSpec) -> "ChainTrace | None":
+        if self._wishes.trace is None:
+            return None
+        self._wishes.trace.learn(spec.env)
+        return self._wishes.trace.chain()
 
 
 class ConductedAgent:

@@ -17,6 +17,8 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.message import Message, failure, from_frame
 from portico.conductor.station import Station
+from portico.conductor.successor import INITIALIZE, Successor, greeted
+from portico.conductor.watching import Gone, Side, Watch
 from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     INVALID_REQUEST,
@@ -32,42 +34,68 @@ from portico.rpc.streams import ByteStream, StreamClosed
 log = logging.getLogger(__name__)
 
 _CLOSING_SECONDS = 1.0
+_CLIENT = 0
+
+
+class StartLimit(msgspec.Struct, frozen=True):
+    """`over` returns when `initialize` should be answered; `overdue` says why it is not, or None to wait on."""
+
+    over: Callable[[], Awaitable[None]]
+    overdue: Callable[[], RpcError | None]
 
 
 class Assembly(msgspec.Struct, frozen=True):
     """What stands to the right of the client: proxies in order, then the agent's stream.
 
-    `farewell` says why the agent is gone; with it, requests of the client that are still open are
-    answered before the chain ends. Without it the client just sees the end.
+    There is no agent in a chain that is itself a proxy. `farewell` says why the agent is gone; with
+    it, requests of the client that are still open are answered before the chain ends. Without it the
+    client just sees the end.
     """
 
     stations: Sequence[Station]
-    agent: ByteStream
+    agent: ByteStream | None
     farewell: Callable[[], Awaitable[RpcError]] | None = None
+    start_limit: StartLimit | None = None
 
 
 Assemble = Callable[[Raw], Awaitable[Assembly]]
 """Builds the chain from the parameters of `initialize`. RpcError becomes the answer to it."""
 
-OnFault = Callable[[str, Fault], None]
+OnFault = Callable[[Side, Fault], None]
 
 
 class Chain:
-    """Runs once: from the client's first message until either end is gone."""
+    """Runs once: from the client's first message until either end is gone.
 
-    def __init__(self, client: ByteStream, assemble: Assemble, *, on_fault: OnFault | None = None) -> None:
+    With `assemble_proxy` it can be a proxy of another chain, if that is what its first message says.
+    """
+
+    def __init__(
+        self,
+        client: ByteStream,
+        assemble: Assemble,
+        *,
+        assemble_proxy: Assemble | None = None,
+        on_fault: OnFault | None = None,
+        watch: Watch | None = None,
+    ) -> None:
         self._client = client
         self._assemble = assemble
-        self._on_fault = on_fault or _log_fault
+        self._assemble_proxy = assemble_proxy
+        self._tell_fault = on_fault or _log_fault
+        self._watch = watch
         self._agent: ByteStream | None = None
+        self._successor: Successor | None = None
         self._stations: Sequence[Station] = ()
         self._places: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._made_ids = 0
         self._mark = os.urandom(4).hex()
         self._farewell: Callable[[], Awaitable[RpcError]] | None = None
+        self._start_limit: StartLimit | None = None
         self._asked_by_client: set[RequestId] = set()
         self._asked_by_agent: set[RequestId] = set()
+        self._open_at: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
 
     async def run(self) -> None:
         """Carry messages until one end is gone; then every task of the chain is over."""
@@ -79,17 +107,25 @@ class Chain:
             asyncio.create_task(
                 self._read_client(self._agent, splitter, early), name="reading from the client"
             ),
-            asyncio.create_task(self._read_agent(self._agent), name="reading from the agent"),
         ]
+        if self._successor is None:
+            reading.append(asyncio.create_task(self._read_agent(self._agent), name="reading from the agent"))
+        if self._start_limit is not None:
+            work = self._wait_for_start(early[0], self._start_limit)
+            reading.append(asyncio.create_task(work, name="waiting for the answer to initialize"))
         self._tasks |= {asyncio.create_task(one.run(), name=f"proxy {one.name}") for one in self._stations}
+        gone: Gone = "conductor"
         try:
             done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
                 task.result()
-            if reading[1] in done:
+            gone = "client" if done == {reading[0]} else "agent"
+            if gone == "agent":
                 await self._say_farewell()
         finally:
             await self._end(reading)
+            if self._watch is not None:
+                self._watch.closed(gone)
 
     def right_of(self, station: Station, message: Message) -> None:
         self._send_right(self._places[id(station)] + 1, message)
@@ -113,26 +149,49 @@ class Chain:
         while chunk := await self._client.read():
             messages = self._messages("client", self._client, splitter, chunk)
             for place, message in enumerate(messages):
-                if message.method == "initialize" and message.is_request:
+                hello = self._greeted(message)
+                if hello.method == INITIALIZE and hello.is_request:
                     try:
-                        await self._build(message.params)
+                        await self._build(hello.params)
                     except RpcError as error:
-                        _write(self._client, failure(message.id, error))  # type: ignore[arg-type]
+                        self._refuse(message, error)
                         continue
-                    return messages[place:]
+                    return [hello, *messages[place + 1 :]]
                 if message.is_request:
                     early = RpcError(INVALID_REQUEST, f"{message.method} came before initialize")
-                    _write(self._client, failure(message.id, early))  # type: ignore[arg-type]
+                    self._refuse(message, early)
         return None
 
+    def _refuse(self, message: Message, error: RpcError) -> None:
+        """Answer a request that cannot be sent along."""
+        if self._watch is not None:
+            self._watch.passed(message, _CLIENT, None)
+        self._answer("client", self._client, failure(message.id, error))  # type: ignore[arg-type]
+
+    def _answer(self, side: Side, stream: ByteStream, answer: Message) -> None:
+        """Answer in the conductor's own name."""
+        if self._watch is not None:
+            self._watch.passed(answer, None, _CLIENT if side == "client" else self._agent_link)
+        _write(stream, answer)
+
+    def _greeted(self, message: Message) -> Message:
+        """The message as the proxies are to see it; `initialize` also says whether the chain is one of them."""
+        if self._assemble_proxy is not None and message.is_request:
+            message, self._successor = greeted(message)
+        return message
+
     async def _build(self, params: Raw) -> None:
-        assembly = await self._assemble(params)
-        self._agent = assembly.agent
+        as_proxy = None if self._successor is None else self._assemble_proxy
+        assembly = await (as_proxy or self._assemble)(params)
+        self._agent = assembly.agent or self._client
         self._farewell = assembly.farewell
+        self._start_limit = assembly.start_limit
         self._stations = assembly.stations
         self._places = {id(station): place for place, station in enumerate(assembly.stations)}
         for station in assembly.stations:
             station.join(self)
+        if self._watch is not None:
+            self._watch.opened([station.name for station in assembly.stations])
 
     async def _read_client(self, agent: ByteStream, splitter: LineSplitter, early: list[Message]) -> None:
         for message in early:
@@ -169,7 +228,9 @@ class Chain:
             with suppress(StreamClosed):
                 await end.drain()
 
-    def _messages(self, side: str, stream: ByteStream, splitter: LineSplitter, chunk: bytes) -> list[Message]:
+    def _messages(
+        self, side: Side, stream: ByteStream, splitter: LineSplitter, chunk: bytes
+    ) -> list[Message]:
         messages = []
         for line in splitter.feed(chunk):
             if isinstance(line, Overlong):
@@ -179,31 +240,79 @@ class Chain:
                 if isinstance(frame, Fault):
                     self._on_fault(side, frame)
                     if not isinstance(request_id := id_in_ruins(line), UnsetType):
-                        _write(stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
+                        self._answer(
+                            side, stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail))
+                        )
                 else:
                     messages.append(from_frame(frame, line))
         return messages
 
+    @property
+    def _agent_link(self) -> int:
+        return len(self._stations) + 1
+
+    def _on_fault(self, side: Side, fault: Fault) -> None:
+        if self._watch is not None:
+            self._watch.fault(side, fault)
+        self._tell_fault(side, fault)
+
+    async def _wait_for_start(self, hello: Message, limit: StartLimit) -> None:
+        """Ends, and the chain with it, if `initialize` is not answered in time."""
+        await limit.over()
+        if hello.id in self._asked_by_client and (error := limit.overdue()) is not None:
+            await self._refuse_all(error)
+        else:
+            await asyncio.get_running_loop().create_future()
+
     def _from_client(self, message: Message) -> None:
-        if self._is_new("client", self._asked_by_client, message):
+        if self._successor is not None:
+            self._from_conductor(message, self._successor)
+        elif self._is_new("client", self._asked_by_client, message):
+            self._send_right(0, message)
+
+    def _from_conductor(self, message: Message, successor: Successor) -> None:
+        """Take a message of the conductor whose proxy this chain is: of the client, or in the agent's name."""
+        try:
+            heard = successor.heard(message)
+        except RpcError as error:
+            if message.is_request:
+                self._refuse(message, error)
+            return
+        if heard is not None:
+            self._from_agent(heard)
+        elif self._is_new("client", self._asked_by_client, message):
             self._send_right(0, message)
 
     def _from_agent(self, message: Message) -> None:
         if self._is_new("agent", self._asked_by_agent, message):
             self._send_left(len(self._stations) - 1, message)
 
-    def _is_new(self, side: str, asked: set[RequestId], message: Message) -> bool:
+    def _is_new(self, side: Side, asked: set[RequestId], message: Message) -> bool:
         """Whether a message may go on: a request whose id is in use could not be answered apart."""
-        if message.method is None or isinstance(message.id, UnsetType):
+        if message.method is None:
+            return self._is_asked(side, message)
+        if isinstance(message.id, UnsetType):
             return True
-        if message.id in asked:
+        elsewhere = self._successor is not None and message.id in self._asked_by_client | self._asked_by_agent
+        if message.id in asked or elsewhere:
             detail = f"request {message.id!r} is still being served"
             self._on_fault(side, fault_of("duplicate_id", detail, message.line))
             return False
         asked.add(message.id)
         return True
 
-    def _is_due(self, side: str, asked: set[RequestId], message: Message) -> bool:
+    def _is_asked(self, side: Side, message: Message) -> bool:
+        """Whether an answer is one to a question that its sender was shown, and the first one to it."""
+        if message.id is None or isinstance(message.id, UnsetType):
+            return True
+        if message.id not in self._open_at[side]:
+            detail = f"the {side} was never asked request {message.id!r}"
+            self._on_fault(side, fault_of("unknown_response", detail, message.line))
+            return False
+        self._open_at[side].remove(message.id)
+        return True
+
+    def _is_due(self, side: Side, asked: set[RequestId], message: Message) -> bool:
         """Whether a message may leave the chain: a second answer, or one that nobody asked for, may not."""
         if message.method is not None or message.id is None or isinstance(message.id, UnsetType):
             return True
@@ -216,34 +325,51 @@ class Chain:
 
     def _to_client(self, message: Message) -> None:
         if self._is_due("agent", self._asked_by_client, message):
+            self._note_question("client", message)
             _write(self._client, message)
 
     def _to_agent(self, agent: ByteStream, message: Message) -> None:
         if self._is_due("client", self._asked_by_agent, message):
-            _write(agent, message)
+            self._note_question("agent", message)
+            _write(agent, message if self._successor is None else self._successor.sent(message))
+
+    def _note_question(self, side: Side, message: Message) -> None:
+        if message.method is not None and not isinstance(message.id, UnsetType):
+            self._open_at[side].add(message.id)
 
     async def _say_farewell(self) -> None:
         if self._farewell is None or not self._asked_by_client:
             return
-        error = await self._farewell()
-        for request_id in list(self._asked_by_client):
-            self._to_client(failure(request_id, error))
+        await self._refuse_all(await self._farewell())
+
+    async def _refuse_all(self, error: RpcError) -> None:
+        """Answer what the client still waits for, before the chain ends."""
+        while self._asked_by_client:
+            self._answer("client", self._client, failure(self._asked_by_client.pop(), error))
         with suppress(StreamClosed):
             await self._client.drain()
 
     def _send_right(self, place: int, message: Message) -> None:
-        for station in self._stations[place:]:
-            if station.wants_right_going(message):
-                station.right_going(message)
+        for index in range(place, len(self._stations)):
+            if self._stations[index].wants_right_going(message):
+                if self._watch is not None:
+                    self._watch.passed(message, place, index + 1)
+                self._stations[index].right_going(message)
                 return
+        if self._watch is not None:
+            self._watch.passed(message, place, self._agent_link)
         if self._agent is not None:
             self._to_agent(self._agent, message)
 
     def _send_left(self, place: int, message: Message) -> None:
         for index in range(place, -1, -1):
             if self._stations[index].wants_left_going(message):
+                if self._watch is not None:
+                    self._watch.passed(message, place + 2, index + 1)
                 self._stations[index].left_going(message)
                 return
+        if self._watch is not None:
+            self._watch.passed(message, place + 2, _CLIENT)
         self._to_client(message)
 
     def _start(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
@@ -277,5 +403,5 @@ def _write(stream: ByteStream, message: Message) -> None:
         log.debug("a message for a side that is gone was passed over")
 
 
-def _log_fault(side: str, fault: Fault) -> None:
+def _log_fault(side: Side, fault: Fault) -> None:
     log.warning("the %s sent something malformed (%s): %s", side, fault.kind, fault.detail)

@@ -6,23 +6,31 @@ cancellation is translated, never passed on.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from typing import Any
+from functools import partial
 
-import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.conductor.message import Message, failure, from_frame, notification, request
 from portico.conductor.station import Route
+from portico.conductor.successor import (
+    INITIALIZE,
+    OLDER,
+    PRESENT,
+    PRESENT_SUCCESSOR,
+    Cancel,
+    is_wrapped,
+    named_in,
+    unwrapped,
+    wrapped,
+)
 from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
-    INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    NO_PARAMS,
     ErrorObject,
     Fault,
     RequestId,
@@ -34,22 +42,9 @@ from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
 
-_INITIALIZE = ("proxy/initialize", "_proxy/initialize")
-_SUCCESSOR_REQUESTS = ("proxy/successor", "_proxy/successor", "_proxy/successor/request")
-_SUCCESSOR_NOTIFICATIONS = ("proxy/successor", "_proxy/successor", "_proxy/successor/notification")
-
 Send = Callable[[Message], None]
-
-
-class Wrapped(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The parameters of `proxy/successor`."""
-
-    method: str
-    params: Raw | UnsetType = UNSET
-
-
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
+LastWords = Callable[[], Awaitable[str]]
+"""How the program ended and what it said last, as a sentence; empty if nothing is known."""
 
 
 class _Hop:
@@ -74,10 +69,8 @@ class _Hop:
 
     def given(self, params: Raw) -> RequestId | UnsetType:
         """The id under which a request that is being cancelled went on."""
-        try:
-            return self._given.get(msgspec.json.decode(params, type=_Cancel).request_id, UNSET)
-        except msgspec.DecodeError:
-            return UNSET
+        named = named_in(params)
+        return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
 
     def fail_all(self, error: RpcError) -> None:
         while self._origins:
@@ -86,17 +79,25 @@ class _Hop:
         self._given.clear()
 
 
+async def _nothing() -> str:
+    return ""
+
+
 class ProgramStation:
-    def __init__(self, name: str, stream: ByteStream) -> None:
+    """`is_starting` while it was told to initialize, and nobody but itself keeps it from answering."""
+
+    def __init__(self, name: str, stream: ByteStream, last_words: LastWords = _nothing) -> None:
         self.name = name
+        self.is_starting = False
         self._stream = stream
+        self._last_words = last_words
         self._route: Route | None = None
-        self._wrap_method = "proxy/successor"
+        self._spelling = PRESENT_SUCCESSOR
         self._asked_by_left = _Hop()
         self._asked_by_right = _Hop()
         self._asks_left = _Hop()
         self._asks_right = _Hop()
-        self._gone = False
+        self._gone: RpcError | None = None
 
     def join(self, route: Route) -> None:
         self._route = route
@@ -112,24 +113,24 @@ class ProgramStation:
             self._asks_left.close(message)
         elif message.method == CANCEL_REQUEST:
             self._cancel_at_program(self._asked_by_left, message)
-        elif not isinstance(message.id, UnsetType):
-            method = _INITIALIZE[0] if message.method == "initialize" else message.method
-            self._ask_program(message.id, str(method), message.params, self._asked_by_left, self._to_left)
-        else:
+        elif isinstance(message.id, UnsetType):
             self._to_program(message)
+        elif message.method == INITIALIZE:
+            self.is_starting = True
+            self._greet(message.id, PRESENT, message.params)
+        else:
+            self._ask_program(message.id, self._asked_by_left, message.renamed, self._to_left)
 
     def left_going(self, message: Message) -> None:
         if message.is_response:
             self._asks_right.close(message)
         elif message.method == CANCEL_REQUEST:
             self._cancel_at_program(self._asked_by_right, message)
+        elif isinstance(message.id, UnsetType):
+            self._to_program(wrapped(message, self._spelling, UNSET))
         else:
-            wrapped = Raw(msgspec.json.encode(Wrapped(str(message.method), message.params)))
-            if isinstance(message.id, UnsetType):
-                self._to_program(notification(self._wrapping("notification"), wrapped))
-            else:
-                method = self._wrapping("request")
-                self._ask_program(message.id, method, wrapped, self._asked_by_right, self._to_right)
+            wrap = partial(wrapped, message, self._spelling)
+            self._ask_program(message.id, self._asked_by_right, wrap, self._to_right)
 
     async def run(self) -> None:
         """Read what the program says, until it is gone; then everyone who waits for it is told."""
@@ -138,10 +139,10 @@ class ProgramStation:
             for line in splitter.feed(chunk):
                 self._receive(line)
             await self._way().keep_pace(self)
-        self._gone = True
-        error = RpcError(INTERNAL_ERROR, f"the proxy {self.name} is gone")
+        words = await self._last_words()
+        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
         for hop in (self._asked_by_left, self._asked_by_right):
-            hop.fail_all(error)
+            hop.fail_all(self._gone)
 
     async def drain(self) -> None:
         with suppress(StreamClosed):
@@ -169,22 +170,31 @@ class ProgramStation:
 
     def _take_request(self, message: Message, request_id: RequestId) -> None:
         given = self._way().next_id()
-        if message.method not in _SUCCESSOR_REQUESTS:
+        if not is_wrapped(message):
             self._asks_left.open(request_id, given, self._to_program)
             self._to_left(message.renamed(given))
             return
-        if (inner := self._unwrapped(message)) is None:
-            bad = RpcError(INVALID_PARAMS, f"{message.method} needs a method")
-            self._to_program(failure(request_id, bad))
+        try:
+            inner = self._unwrapped(message, given)
+        except RpcError as error:
+            self._to_program(failure(request_id, error))
             return
-        self._asks_right.open(request_id, given, self._to_program)
-        self._to_right(request(given, inner.method, _params(inner)))
+        back: Send = self._to_program
+        if inner.method == INITIALIZE:
+            self.is_starting, back = False, self._hand_back_greeting
+        self._asks_right.open(request_id, given, back)
+        self._to_right(inner)
+
+    def _hand_back_greeting(self, answer: Message) -> None:
+        self.is_starting = True
+        self._to_program(answer)
 
     def _take_notification(self, message: Message) -> None:
-        if message.method not in _SUCCESSOR_NOTIFICATIONS:
+        if not is_wrapped(message):
             self._to_left(message)
-        elif (inner := self._unwrapped(message)) is not None:
-            self._to_right(notification(inner.method, _params(inner)))
+            return
+        with suppress(RpcError):
+            self._to_right(self._unwrapped(message, UNSET))
 
     def _take_response(self, message: Message) -> None:
         if not (self._asked_by_left.close(message) or self._asked_by_right.close(message)):
@@ -193,44 +203,41 @@ class ProgramStation:
     def _cancel_at_program(self, hop: _Hop, message: Message) -> None:
         given = hop.given(message.params)
         if not isinstance(given, UnsetType):
-            self._to_program(notification(CANCEL_REQUEST, _Cancel(given)))
+            self._to_program(notification(CANCEL_REQUEST, Cancel(given)))
 
     def _cancel_beyond(self, message: Message) -> None:
         for hop, send in ((self._asks_left, self._to_left), (self._asks_right, self._to_right)):
             given = hop.given(message.params)
             if not isinstance(given, UnsetType):
-                send(notification(CANCEL_REQUEST, _Cancel(given)))
+                send(notification(CANCEL_REQUEST, Cancel(given)))
 
-    def _ask_program(self, origin: RequestId, method: str, params: Any, hop: _Hop, back: Send) -> None:
-        if self._gone:
-            back(failure(origin, RpcError(INTERNAL_ERROR, f"the proxy {self.name} is gone")))
+    def _greet(self, origin: RequestId, word: str, params: Raw) -> None:
+        """Tell the program to initialize as a proxy; if it does not know the word, in the older one."""
+
+        def answered(answer: Message) -> None:
+            refused = isinstance(answer.error, ErrorObject) and answer.error.code == METHOD_NOT_FOUND
+            if refused and word == PRESENT:
+                self._greet(origin, OLDER, params)
+            else:
+                self.is_starting = False
+                self._to_left(answer)
+
+        self._ask_program(origin, self._asked_by_left, lambda given: request(given, word, params), answered)
+
+    def _ask_program(
+        self, origin: RequestId, hop: _Hop, worded: Callable[[RequestId], Message], back: Send
+    ) -> None:
+        if self._gone is not None:
+            back(failure(origin, self._gone))
             return
         given = self._way().next_id()
+        hop.open(origin, given, back)
+        self._to_program(worded(given))
 
-        def answer(message: Message) -> None:
-            refused = isinstance(message.error, ErrorObject) and message.error.code == METHOD_NOT_FOUND
-            if method == _INITIALIZE[0] and refused:
-                self._ask_program(origin, _INITIALIZE[1], params, hop, back)
-            else:
-                back(message)
-
-        hop.open(origin, given, answer)
-        self._to_program(request(given, method, params))
-
-    def _unwrapped(self, message: Message) -> Wrapped | None:
+    def _unwrapped(self, message: Message, request_id: RequestId | UnsetType) -> Message:
         """What a `proxy/successor` carries; the program's spelling is remembered and used back."""
-        self._wrap_method = str(message.method)
-        try:
-            return msgspec.json.decode(message.params, type=Wrapped)
-        except msgspec.DecodeError:
-            return None
-
-    def _wrapping(self, kind: str) -> str:
-        """The name of the wrapping method in the dialect that this program speaks."""
-        spelled = self._wrap_method
-        if spelled.startswith("_proxy/successor/"):
-            return f"_proxy/successor/{kind}"
-        return spelled
+        self._spelling = str(message.method)
+        return unwrapped(message, request_id)
 
     def _way(self) -> Route:
         if self._route is None:
@@ -248,7 +255,3 @@ class ProgramStation:
             self._stream.write(message.line)
         except StreamClosed:
             log.debug("a message for the proxy %s, which is gone, was passed over", self.name)
-
-
-def _params(inner: Wrapped) -> Raw:
-    return NO_PARAMS if isinstance(inner.params, UnsetType) else inner.params

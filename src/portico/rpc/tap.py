@@ -14,8 +14,8 @@ from portico.rpc.connection import Direction, Tap
 from portico.rpc.framing import LineSplitter
 from portico.rpc.streams import ByteStream
 
-_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
-_SHORTEST_SECRET = 8
+SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+SHORTEST_SECRET = 8
 _HIDDEN = b"[hidden]"
 
 
@@ -74,13 +74,16 @@ class TappedStream:
 
 def hide_secrets(environ: Mapping[str, str]) -> Callable[[bytes], bytes]:
     """A function that replaces every secret value of an environment."""
-    secrets = {
-        value.encode()
-        for name, value in environ.items()
-        if _SECRET_NAME.search(name) and len(value) >= _SHORTEST_SECRET
-    }
+    secrets = {value.encode() for value in secrets_in(environ)}
     if not secrets:
         return lambda data: data
     longest_first = sorted(secrets, key=lambda secret: (-len(secret), secret))
     pattern = re.compile(b"|".join(re.escape(secret) for secret in longest_first))
     return lambda data: pattern.sub(_HIDDEN, data)
+
+
+def secrets_in(environ: Mapping[str, str]) -> set[str]:
+    """The values of an environment that look like secrets by their names."""
+    return {
+        value for name, value in environ.items() if SECRET_NAME.search(name) and len(value) >= SHORTEST_SECRET
+    }

@@ -1,22 +1,26 @@
 """The proxy that stands next to the agent and brings it MCP servers that it cannot reach over ACP.
 
 To everyone further left the agent then takes servers over ACP. Each such server of a session becomes a
-program that the agent can start, because every agent can start programs; the program leads back here.
+program that the agent can start, because every agent can start programs; the program leads back here. Or it
+becomes a URL of this machine, if that is wanted and the agent can open one.
 """
 
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Raw
 
 from portico.conductor.mcp.dialects import MESSAGES
-from portico.conductor.mcp.entries import Entry, announcing_mcp_over_acp, read_entry
+from portico.conductor.mcp.entries import Entry, announcing_mcp_over_acp, read_entry, takes_mcp_over
 from portico.conductor.mcp.sessions import OpenSession, SessionServersProxy
 from portico.conductor.message import Message
 from portico.rpc.messages import RpcError
 
 if TYPE_CHECKING:
     from portico.conductor.mcp.switchboard import Switchboard
+
+BridgeKind = Literal["stdio", "http"]
 
 
 class McpBridge(SessionServersProxy):
@@ -25,11 +29,14 @@ class McpBridge(SessionServersProxy):
     name = "mcp-bridge"
     client_methods = SessionServersProxy.client_methods | MESSAGES
 
-    def __init__(self) -> None:
+    def __init__(self, kind: BridgeKind = "stdio") -> None:
         super().__init__()
+        self._kind = kind
+        self._agent_takes_http = False
         self._switchboard: Switchboard | None = None
 
     def introduced(self, result: Raw) -> Raw:
+        self._agent_takes_http = takes_mcp_over("http", result)
         return result if self.agent_takes_acp else announcing_mcp_over_acp(result)
 
     def servers_for(self, session: OpenSession, servers: Sequence[Raw]) -> Sequence[Raw]:
@@ -37,8 +44,9 @@ class McpBridge(SessionServersProxy):
         if not any(self._needs_bridge(entry) for entry in entries):
             return servers
         switchboard = self._opened()
+        replaced = switchboard.address if self._uses_http else switchboard.stand_in
         return [
-            switchboard.stand_in(entry, session) if self._needs_bridge(entry) else server
+            replaced(entry, session) if self._needs_bridge(entry) else server
             for entry, server in zip(entries, servers, strict=True)
         ]
 
@@ -59,6 +67,12 @@ class McpBridge(SessionServersProxy):
 
         if self._switchboard is None or not self._switchboard.take(message, reply):
             self.forward_right(message)
+
+    @property
+    def _uses_http(self) -> bool:
+        """Where Portico is frozen into one program, there is no Python to run a stand-in with."""
+        no_python = not sys.executable or getattr(sys, "frozen", False)
+        return self._agent_takes_http and (self._kind == "http" or no_python)
 
     def _needs_bridge(self, entry: Entry) -> bool:
         return entry.server_id is not None and (entry.is_early or not self.agent_takes_acp)

@@ -12,15 +12,17 @@ from msgspec import Raw
 from portico.conductor.mcp import protocol
 from portico.conductor.mcp.entries import Entry
 from portico.conductor.mcp.protocol import fields_of, raw, with_modern_meta
-from portico.conductor.mcp.provider import AgentSide, Provider
+from portico.conductor.mcp.provider import AgentSide, Notified, Provider
 from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, METHOD_NOT_FOUND, RequestId, RpcError
 
 _NOT_THIS_DIALECT = (METHOD_NOT_FOUND, INVALID_PARAMS)
 
 
 class Conversation(Protocol):
-    async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
-        """RpcError for an error of any kind: to the agent they are all MCP's."""
+    async def request(self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified) -> Raw:
+        """The answer; `notified` is told what comes before it. RpcError for an error of any kind: to the agent
+        they are all MCP's.
+        """
         ...
 
     def notification(self, method: str, params: Raw | None) -> None: ...
@@ -47,23 +49,22 @@ async def open_conversation(
         spelling = "mcp/connect"
         return Connected(provider, await provider.connect(server_id, spelling, agent), spelling)
     if isinstance(found, RpcError) or method != protocol.INITIALIZE:
-        return Direct(provider, server_id, agent)
-    return Translated(provider, entry, agent, found, client)
+        return Direct(provider, server_id)
+    return Translated(provider, entry, found, client)
 
 
 class Direct:
     """Both speak the same revision of MCP, and need no connection."""
 
-    def __init__(self, provider: Provider, server_id: str, agent: AgentSide) -> None:
+    def __init__(self, provider: Provider, server_id: str) -> None:
         self._provider = provider
         self._server_id = server_id
-        self._agent = agent
 
-    async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
-        def notified(method: str, params: Raw | None) -> None:
-            self._agent.notify(method, None if params is None else _renamed(params, agent_id))
+    async def request(self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified) -> Raw:
+        def renamed(method: str, params: Raw | None) -> None:
+            notified(method, None if params is None else _renamed(params, agent_id))
 
-        found = await self._provider.call(self._server_id, method, params, notified)
+        found = await self._provider.call(self._server_id, method, params, renamed)
         if isinstance(found, RpcError):
             raise found
         return _renamed(found, agent_id)
@@ -78,22 +79,19 @@ class Direct:
 class Translated:
     """The agent shakes hands; the provider speaks the revision that has no handshake."""
 
-    def __init__(
-        self, provider: Provider, entry: Entry, agent: AgentSide, discovered: Raw, client: Raw | None
-    ) -> None:
+    def __init__(self, provider: Provider, entry: Entry, discovered: Raw, client: Raw | None) -> None:
         self._provider = provider
         self._entry = entry
-        self._agent = agent
         self._discovered = fields_of(discovered)
         self._client = client
 
-    async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
+    async def request(self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified) -> Raw:
         if method == protocol.INITIALIZE:
             return self._greeting(params)
         if method == protocol.PING:
             return raw({})
         found = await self._provider.call(
-            self._entry.server_id or "", method, with_modern_meta(params, self._client), self._agent.notify
+            self._entry.server_id or "", method, with_modern_meta(params, self._client), notified
         )
         if isinstance(found, RpcError):
             raise found
@@ -126,7 +124,7 @@ class Connected:
         self._connection_id = connection_id
         self._spelling = spelling
 
-    async def request(self, agent_id: RequestId, method: str, params: Raw | None) -> Raw:
+    async def request(self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified) -> Raw:
         return await self._provider.connected_call(self._connection_id, self._spelling, method, params)
 
     def notification(self, method: str, params: Raw | None) -> None:

@@ -4,6 +4,7 @@ Whatever is not changed stays the bytes it came as, so nothing that a client ask
 """
 
 from collections.abc import Mapping, Sequence
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
@@ -101,6 +102,17 @@ def stdio_entry(entry: Entry, command: Sequence[str], environ: Mapping[str, str]
     return raw(made if entry.meta is None else {**made, "_meta": entry.meta})
 
 
+def http_entry(entry: Entry, url: str, headers: Mapping[str, str]) -> Raw:
+    """A URL in the place of such a server."""
+    made = {
+        "type": "http",
+        "name": entry.name,
+        "url": url,
+        "headers": [{"name": name, "value": value} for name, value in headers.items()],
+    }
+    return raw(made if entry.meta is None else {**made, "_meta": entry.meta})
+
+
 def free_name(wanted: str, taken: set[str]) -> str:
     """A name that no other server has: agents know servers by their names, and keep one of two equal ones."""
     name, number = wanted, 2
@@ -109,10 +121,10 @@ def free_name(wanted: str, taken: set[str]) -> str:
     return name
 
 
-def takes_mcp_over_acp(initialized: Raw) -> bool:
-    """Whether the result of `initialize` says that servers may be offered over ACP."""
+def takes_mcp_over(kind: Literal["acp", "http"], initialized: Raw) -> bool:
+    """Whether the result of `initialize` says that servers of this kind may be offered."""
     agent = fields_of(fields_of(initialized).get("agentCapabilities"))
-    announced = fields_of(agent.get("mcpCapabilities")).get("acp")
+    announced = fields_of(agent.get("mcpCapabilities")).get(kind)
     return announced is not None and bytes(announced) == b"true"
 
 

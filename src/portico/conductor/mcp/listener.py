@@ -10,15 +10,18 @@ import shutil
 import socket
 import tempfile
 import weakref
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from portico.conductor.mcp.stand_in import TCP, UNIX
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
 
 log = logging.getLogger(__name__)
 
+Connected = Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
 Serve = Callable[[str, ByteStream], Awaitable[None]]
 """Talks to the stand-in that brought this token, until it is gone. One that brings a wrong one is turned away."""
 
@@ -31,7 +34,7 @@ class Listener:
         self._report_deadline = report_deadline
         self._folder: Path | None = None
         self._remove_folder: Callable[[], object] = lambda: None
-        self._socket = self._unix_socket() or _loopback_socket()
+        self._socket = self._unix_socket() or loopback_socket()
 
     @property
     def address(self) -> str:
@@ -43,19 +46,7 @@ class Listener:
     async def run(self, serve: Serve) -> None:
         """Welcome stand-ins until cancelled; then nothing of them is left."""
         try:
-            async with asyncio.TaskGroup() as links:
-
-                def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-                    try:
-                        links.create_task(self._welcome(reader, writer, serve), name="an MCP stand-in")
-                    except RuntimeError:
-                        writer.close()  # The group is ending.
-
-                server = await self._server(connected)
-                try:
-                    await asyncio.get_running_loop().create_future()
-                finally:
-                    server.close()
+            await welcome_all(self._server, partial(self._welcome, serve), "an MCP stand-in")
         finally:
             self.close()
 
@@ -63,15 +54,13 @@ class Listener:
         self._socket.close()
         self._remove_folder()
 
-    async def _server(
-        self, connected: Callable[[asyncio.StreamReader, asyncio.StreamWriter], None]
-    ) -> asyncio.Server:
+    async def _server(self, connected: Connected) -> asyncio.Server:
         if self._folder is not None:
             return await asyncio.start_unix_server(connected, sock=self._socket, limit=READ_SIZE)
         return await asyncio.start_server(connected, sock=self._socket, limit=READ_SIZE)
 
     async def _welcome(
-        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, serve: Serve
+        self, serve: Serve, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
         stream = PipeStream(reader, writer)
         try:
@@ -108,7 +97,28 @@ class Listener:
         return made
 
 
-def _loopback_socket() -> socket.socket:
+async def welcome_all(
+    serve: Callable[[Connected], Awaitable[asyncio.Server]],
+    welcome: Callable[[asyncio.StreamReader, asyncio.StreamWriter], Coroutine[Any, Any, None]],
+    name: str,
+) -> None:
+    """Welcome whoever comes to a server, each in a task of its own, until cancelled; then all are over."""
+    async with asyncio.TaskGroup() as guests:
+
+        def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            try:
+                guests.create_task(welcome(reader, writer), name=name)
+            except RuntimeError:
+                writer.close()  # The group is ending.
+
+        server = await serve(connected)
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            server.close()
+
+
+def loopback_socket() -> socket.socket:
     made = socket.socket(socket.AF_INET)
     made.bind(("127.0.0.1", 0))
     made.listen()

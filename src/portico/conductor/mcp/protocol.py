@@ -22,6 +22,7 @@ PING = "ping"
 CANCELLED = "notifications/cancelled"
 PROGRESS = "notifications/progress"
 
+HEADER_MISMATCH = -32020
 UNSUPPORTED_VERSION = -32022
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
-from portico.conductor.mcp.entries import Opening, read_opening, read_session_id, takes_mcp_over_acp
+from portico.conductor.mcp.entries import Opening, read_opening, read_session_id, takes_mcp_over
 from portico.conductor.message import Message, response
 from portico.conductor.proxy import Proxy
 
@@ -56,7 +56,7 @@ class SessionServersProxy(Proxy, ABC):
 
     def _initialized(self, answer: Message) -> None:
         if isinstance(answer.result, Raw):
-            self.agent_takes_acp = takes_mcp_over_acp(answer.result)
+            self.agent_takes_acp = takes_mcp_over("acp", answer.result)
             result = self.introduced(answer.result)
             if result is not answer.result:
                 answer = response(answer.id, result)  # type: ignore[arg-type]

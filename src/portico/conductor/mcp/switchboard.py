@@ -1,6 +1,7 @@
-"""Connects the stand-ins that an agent starts with whoever offered the servers they stand in for.
+"""Connects an agent with whoever offered the servers that it cannot reach by itself.
 
-Each is known by a token that only the agent is given. The socket is opened with the first of them.
+It comes through stand-ins that it starts, or over HTTP. Each server of each session is known by a token that only
+the agent is given. Sockets are opened with the first server that needs one.
 """
 
 import asyncio
@@ -10,13 +11,13 @@ import os
 import sys
 from collections.abc import Callable
 
-import msgspec
 from msgspec import Raw
 
 from portico.conductor.mcp import stand_in
 from portico.conductor.mcp.conversation import Conversation, open_conversation
-from portico.conductor.mcp.entries import Entry, stdio_entry
-from portico.conductor.mcp.link import Link
+from portico.conductor.mcp.endpoint import Endpoint
+from portico.conductor.mcp.entries import Entry, http_entry, stdio_entry
+from portico.conductor.mcp.lines import LineLink
 from portico.conductor.mcp.listener import Listener
 from portico.conductor.mcp.provider import AgentSide, Outcome, Provider
 from portico.conductor.mcp.sessions import OpenSession
@@ -27,55 +28,79 @@ from portico.rpc.streams import ByteStream
 log = logging.getLogger(__name__)
 
 
-class _Line(msgspec.Struct, frozen=True):
-    """One server of one session, as the agent was told to start it."""
+class _Line:
+    """One server of one session, as the agent was told to reach it. Calling it begins a conversation."""
 
-    entry: Entry
-    session: OpenSession
+    def __init__(self, provider: Provider, entry: Entry, session: OpenSession) -> None:
+        self.session = session
+        self.links: set[asyncio.Task[None]] = set()
+        self._provider = provider
+        self._entry = entry
+
+    async def __call__(self, agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+        return await open_conversation(self._provider, self._entry, agent, method, params)
 
 
 class Switchboard:
     def __init__(self, place: Place) -> None:
+        self._place = place
         self._provider = Provider(place)
-        self._listener = Listener()
+        self._listener: Listener | None = None
+        self._endpoint: Endpoint | None = None
         self._lines: dict[bytes, _Line] = {}
-        self._links: dict[asyncio.Task[None], OpenSession] = {}
-        place.spawn(self._listener.run(self._serve), "welcoming MCP stand-ins")
 
     def stand_in(self, entry: Entry, session: OpenSession) -> Raw:
         """A program that the agent can start, in place of a server that it cannot reach."""
-        token = os.urandom(32).hex()
-        self._lines[_digest(token)] = _Line(entry, session)
+        if self._listener is None:
+            self._listener = Listener()
+            self._place.spawn(self._listener.run(self._serve), "welcoming MCP stand-ins")
         command = [sys.executable, "-I", "-S", stand_in.__file__, self._listener.address]
-        return stdio_entry(entry, command, {stand_in.TOKEN_VARIABLE: token})
+        return stdio_entry(entry, command, {stand_in.TOKEN_VARIABLE: self._new_line(entry, session)})
+
+    def address(self, entry: Entry, session: OpenSession) -> Raw:
+        """A URL that the agent can open, in place of such a server."""
+        if self._endpoint is None:
+            self._endpoint = Endpoint(self._line)
+            self._place.spawn(self._endpoint.run(), "answering MCP over HTTP")
+        token = self._new_line(entry, session)
+        return http_entry(entry, self._endpoint.url, {"Authorization": f"Bearer {token}"})
 
     def forget(self, session: OpenSession) -> None:
-        """End the programs of a session, and let no more of them in."""
+        """End what goes on in a session, and let nobody in any more."""
+        ended = [line for line in self._lines.values() if line.session is session]
         self._lines = {key: line for key, line in self._lines.items() if line.session is not session}
-        for task in [task for task, owner in self._links.items() if owner is session]:
-            task.cancel()
+        for line in ended:
+            for task in line.links:
+                task.cancel()
+            if self._endpoint is not None:
+                self._place.spawn(self._endpoint.forget(line), "ending MCP over HTTP")
 
     def take(self, message: Message, reply: Callable[[Outcome], None]) -> bool:
-        """Hand what a provider says to the stand-in it is meant for; False if there is none."""
+        """Hand what a provider says to the agent's side that it is meant for; False if there is none."""
         return self._provider.take(message, reply)
 
+    def _new_line(self, entry: Entry, session: OpenSession) -> str:
+        """The token of a new line."""
+        token = os.urandom(32).hex()
+        self._lines[_digest(token)] = _Line(self._provider, entry, session)
+        return token
+
+    def _line(self, token: str) -> _Line | None:
+        return self._lines.get(_digest(token))
+
     async def _serve(self, token: str, stream: ByteStream) -> None:
-        line = self._lines.get(_digest(token))
+        line = self._line(token)
         if line is None:
             log.warning("an MCP stand-in came with a token that is not valid, or not any more")
             return
-
-        async def begin(agent: AgentSide, method: str, params: Raw | None) -> Conversation:
-            return await open_conversation(self._provider, line.entry, agent, method, params)
-
         task = asyncio.current_task()
         if task is None:
             raise RuntimeError("a link to an MCP stand-in needs a task of its own")
-        self._links[task] = line.session
+        line.links.add(task)
         try:
-            await Link(stream, begin).run()
+            await LineLink(stream, line).run()
         finally:
-            del self._links[task]
+            line.links.discard(task)
 
 
 def _digest(token: str) -> bytes:

@@ -12,7 +12,7 @@ from typing import Literal
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import DECIDED, Decided, Scope, Source
+from portico.acp.extensions import DECIDED, FAULT, LEFT, Decided, Left, Scope, Source, fault_notification
 from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
@@ -28,15 +28,18 @@ from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
     ErrorObject,
     RequestId,
     RpcError,
+    fault_of,
 )
 
 log = logging.getLogger(__name__)
 
 _ASK = "session/request_permission"
+_OURS = frozenset({DECIDED, FAULT})
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -59,8 +62,8 @@ class _Question(msgspec.Struct, frozen=True, eq=False):
 
 class PermissionBroker(SessionProxy):
     name = "permissions"
-    client_methods = SessionProxy.client_methods | {"initialize"}
-    agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST})
+    client_methods = SessionProxy.client_methods | {"initialize", LEFT}
+    agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS
 
     def __init__(self, *, agent: str, policy: Policy, approvals: Approvals) -> None:
         super().__init__()
@@ -77,6 +80,8 @@ class PermissionBroker(SessionProxy):
             self._client_knows_portico = wire.knows_portico(message.params)
             self.place.spawn(self._deny_at_the_end(), "denying what is left open")
             self.place.send_right(message)
+        elif message.method == LEFT:
+            self._leave(message)
         else:
             super().from_client(message)
 
@@ -86,6 +91,8 @@ class PermissionBroker(SessionProxy):
             self.place.send_left(message)
         elif message.method == CANCEL_REQUEST:
             self._withdraw(message)
+        elif message.method in _OURS:
+            self._pass_over(message)
         elif message.is_request:
             self._take(message)
 
@@ -96,6 +103,20 @@ class PermissionBroker(SessionProxy):
                 self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
         self._remembered.forget(session_id)
         self._told.forget(session_id)
+
+    def _leave(self, message: Message) -> None:
+        """The client has left a session: from now on nothing is decided in its name."""
+        session_id = msgspec.json.decode(message.params, type=Left).session_id
+        if self.folders.pop(session_id, None) is not None:
+            self.session_ended(session_id)
+
+    def _pass_over(self, message: Message) -> None:
+        """An agent speaks in Portico's own name: a decision that nobody made must not look like one."""
+        detail = f"{message.method} is for Portico to say, not for {self._agent}"
+        log.warning("passed over: %s", detail)
+        self.refuse_agent(message, RpcError(METHOD_NOT_FOUND, detail))
+        if self._client_knows_portico:
+            self.tell_client(FAULT, fault_notification(fault_of("bad_params", detail, bytes(message.params))))
 
     def _take(self, message: Message) -> None:
         try:

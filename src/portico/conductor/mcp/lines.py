@@ -1,0 +1,91 @@
+"""A link over a stream of lines, as a stand-in has it: JSON-RPC as an MCP server speaks it on standard streams.
+
+Answers and notifications leave in the order in which they were made.
+"""
+
+import asyncio
+from contextlib import suppress
+
+from msgspec import UnsetType
+
+from portico.conductor.mcp.link import Link, Open
+from portico.conductor.mcp.provider import Outcome
+from portico.rpc.framing import LineSplitter, Overlong
+from portico.rpc.messages import (
+    INVALID_REQUEST,
+    PARSE_ERROR,
+    Fault,
+    RequestId,
+    RpcError,
+    decode_frame,
+    encode_error,
+    encode_result,
+)
+from portico.rpc.streams import ByteStream, StreamClosed
+
+_QUEUE = 256
+
+
+class LineLink:
+    def __init__(self, stream: ByteStream, open_conversation: Open) -> None:
+        self._stream = stream
+        self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
+        self.link = Link(self, open_conversation)
+
+    async def run(self) -> None:
+        """Until the stand-in is gone; then whatever it had asked for is cancelled."""
+        writing = asyncio.create_task(self._write(), name="writing to an MCP stand-in")
+        try:
+            await self._read()
+        finally:
+            writing.cancel()
+            await asyncio.gather(writing, return_exceptions=True)
+            await self.link.close()
+
+    async def answer(self, request_id: RequestId, outcome: Outcome) -> None:
+        await self._outgoing.put(encoded(request_id, outcome))
+
+    def tell(self, line: bytes, about: RequestId | UnsetType) -> bool:
+        try:
+            self._outgoing.put_nowait(line)
+        except asyncio.QueueFull:
+            return False
+        return True
+
+    async def _read(self) -> None:
+        splitter = LineSplitter()
+        while chunk := await self._stream.read():
+            for line in splitter.feed(chunk):
+                if isinstance(line, Overlong):
+                    too_long = RpcError(PARSE_ERROR, f"a line of {line.size} bytes is too long")
+                    await self.answer(None, too_long)
+                elif line.strip():
+                    await self._receive(line)
+
+    async def _receive(self, line: bytes) -> None:
+        frame = decode_frame(line)
+        if isinstance(frame, Fault):
+            await self.answer(None, refusal(frame))
+        else:
+            await self.link.receive(frame)
+
+    async def _write(self) -> None:
+        while True:
+            line = await self._outgoing.get()
+            # What can no longer be written is let go, so that nobody waits for room in the queue.
+            with suppress(StreamClosed):
+                self._stream.write(line)
+                await self._stream.drain()
+
+
+def encoded(request_id: RequestId, outcome: Outcome) -> bytes:
+    """An answer as a line."""
+    if isinstance(outcome, RpcError):
+        return encode_error(request_id, outcome)
+    return encode_result(request_id, outcome)
+
+
+def refusal(fault: Fault) -> RpcError:
+    """What is answered to something that is no message."""
+    code = INVALID_REQUEST if fault.kind == "not_a_message" else PARSE_ERROR
+    return RpcError(code, fault.detail)

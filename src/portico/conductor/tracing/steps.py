@@ -1,0 +1,188 @@
+"""What the frames of a chain mean together: which answer belongs to which request, and what a proxy changed.
+
+Follows one chain, frame by frame, and keeps no more than what is still open.
+"""
+
+from collections import deque
+from datetime import datetime
+from typing import Literal
+
+import msgspec
+from msgspec import Raw, UnsetType
+
+from portico.conductor.tracing.changes import changes
+from portico.conductor.tracing.records import AGENT, CONDUCTOR, EDITOR, Direction, Passed
+from portico.rpc.messages import NO_PARAMS, ErrorObject, Fault, RequestId, decode_frame
+
+Kind = Literal["request", "response", "notification", "unreadable"]
+
+_WRAPPING = "proxy/successor"
+_NOT_PROXIES = (EDITOR, AGENT, CONDUCTOR)
+_MOST_ARRIVALS = 256
+
+
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame that passed from one link to the next that looked at it."""
+
+    line: int
+    at: int
+    direction: Direction
+    sender: str
+    receiver: str
+    kind: Kind
+    id: RequestId = None
+    method: str = ""
+    """That of the request, for a response to one; of the inner message, for one that is wrapped."""
+    wrapped: bool = False
+    session: str | None = None
+    body: Raw = NO_PARAMS
+    """The parameters, the result, or what cannot be read."""
+    error: ErrorObject | None = None
+    duration: int | None = None
+    """Milliseconds that whoever asked has waited for this answer."""
+    asked_in: int | None = None
+    """The line of the request that this answers."""
+    changed: tuple[str, ...] | None = None
+    """What its sender changed since it came in; None if it did not come in."""
+    frame: Raw
+
+
+class Waiting(msgspec.Struct, frozen=True):
+    """A request that has no answer yet, and who waits for it."""
+
+    link: str
+    id: RequestId
+    method: str
+    at: int
+    session: str | None
+    line: int
+
+
+class Meaning(msgspec.Struct, frozen=True, kw_only=True):
+    """A frame by itself. `method` and `body` are those of the inner message, if it is `wrapped` for a successor."""
+
+    kind: Kind
+    id: RequestId = None
+    method: str = ""
+    wrapped: bool = False
+    body: Raw = NO_PARAMS
+    error: ErrorObject | None = None
+
+
+class _Inner(msgspec.Struct, frozen=True):
+    method: str
+    params: Raw = NO_PARAMS
+
+
+class _About(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str | None = None
+
+
+class Follower:
+    """Give it the frames of one chain in their order."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[tuple[str, RequestId], Waiting] = {}
+        self._arrived: dict[tuple[str, Direction, Kind, str], deque[Step]] = {}
+
+    @property
+    def waiting(self) -> list[Waiting]:
+        """The requests of either end that are still open."""
+        return [one for one in self._waiting.values() if one.link in (EDITOR, AGENT)]
+
+    def take(self, line: int, record: Passed) -> Step:
+        step = self._step(line, record, meaning(record.frame))
+        if step.sender not in _NOT_PROXIES and (before := self._arrival(step)) is not None:
+            step = msgspec.structs.replace(step, changed=changes(content(before), content(step)))
+        if step.receiver not in _NOT_PROXIES:
+            key = (step.receiver, step.direction, step.kind, step.method)
+            self._arrived.setdefault(key, deque(maxlen=_MOST_ARRIVALS)).append(step)
+        return step
+
+    def _step(self, line: int, record: Passed, frame: Meaning) -> Step:
+        at, session, asked = milliseconds(record.at), session_in(frame.body), None
+        if frame.kind == "request":
+            waiting = Waiting(record.sender, frame.id, frame.method, at, session, line)
+            self._waiting[record.sender, frame.id] = waiting
+        elif frame.kind == "response":
+            asked = self._waiting.pop((record.receiver, frame.id), None)
+        return Step(
+            line=line,
+            at=at,
+            direction=record.direction,
+            sender=record.sender,
+            receiver=record.receiver,
+            kind=frame.kind,
+            id=frame.id,
+            method=frame.method if asked is None else asked.method,
+            wrapped=frame.wrapped,
+            session=session if asked is None else asked.session or session,
+            body=frame.body,
+            error=frame.error,
+            duration=None if asked is None else max(0, at - asked.at),
+            asked_in=None if asked is None else asked.line,
+            frame=record.frame,
+        )
+
+    def _arrival(self, step: Step) -> Step | None:
+        """What came in and goes out with this: the same if it is there, else the oldest of its kind.
+
+        Ids stay the same in this process and change at a program. What goes out keeps its order, so whatever
+        came before it and did not go out is not to be expected any more.
+        """
+        waiting = self._arrived.get((step.sender, step.direction, step.kind, step.method))
+        if not waiting:
+            return None
+        if step.kind == "notification":
+            for _ in range(next((place for place, one in enumerate(waiting) if one.body == step.body), 0)):
+                waiting.popleft()
+            return waiting.popleft()
+        found = next((one for one in waiting if one.id == step.id), waiting[0])
+        waiting.remove(found)
+        return found
+
+
+def meaning(line: Raw) -> Meaning:
+    """What a frame is, whatever is in it."""
+    frame = decode_frame(bytes(line))
+    if isinstance(frame, Fault):
+        return Meaning(kind="unreadable", body=line)
+    number = None if isinstance(frame.id, UnsetType) else frame.id
+    if isinstance(frame.method, UnsetType):
+        result = frame.result if isinstance(frame.result, Raw) else NO_PARAMS
+        error = frame.error if isinstance(frame.error, ErrorObject) else None
+        return Meaning(kind="response", id=number, body=result, error=error)
+    kind: Kind = "notification" if isinstance(frame.id, UnsetType) else "request"
+    params = NO_PARAMS if isinstance(frame.params, UnsetType) else frame.params
+    inner = _inner(params) if frame.method.lstrip("_").startswith(_WRAPPING) else None
+    if inner is None:
+        return Meaning(kind=kind, id=number, method=frame.method, body=params)
+    return Meaning(kind=kind, id=number, method=inner.method, body=inner.params, wrapped=True)
+
+
+def content(step: Step) -> Raw:
+    """What a frame carries: its parameters, its result or its error."""
+    return step.body if step.error is None else Raw(msgspec.json.encode(step.error))
+
+
+def milliseconds(at: str) -> int:
+    """A time of a record as a number; 0 if it is none."""
+    try:
+        return round(datetime.fromisoformat(at).timestamp() * 1000)
+    except ValueError:
+        return 0
+
+
+def session_in(body: Raw) -> str | None:
+    """The session that parameters or a result name."""
+    try:
+        return msgspec.json.decode(body, type=_About).session_id
+    except (msgspec.DecodeError, RecursionError):
+        return None
+
+
+def _inner(params: Raw) -> _Inner | None:
+    try:
+        return msgspec.json.decode(params, type=_Inner)
+    except (msgspec.DecodeError, RecursionError):
+        return None
