@@ -7,11 +7,16 @@ DIR ?= $(CURDIR)
 VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := tests/peers
+WEB    := web
+PAGE   := src/portico/doors/web/page
 
 RUNTIME_READY := $(VENV)/.runtime-ready
 DEV_READY     := $(VENV)/.dev-ready
 PEERS_READY   := $(PEERS)/node_modules/.ready
 GOLDENS_READY := $(VENV)/.goldens-ready
+BROWSER_READY := $(VENV)/.browser-ready
+WEB_READY     := $(WEB)/node_modules/.ready
+PAGE_READY    := $(PAGE)/build.json
 
 # The caller's Python settings stay outside, and the pins hold for the build backend as well.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE PYTHONWARNINGS VIRTUAL_ENV
@@ -26,19 +31,22 @@ OUTSIDE_MAKE := env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u MFLAGS -u PIP_
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run check test bench fmt clean
+.PHONY: help setup run page check test bench dist fmt clean
 
 help:
-	@echo "make run     talk to Porter in this folder (DIR=/some/project for another)"
+	@echo "make run     open the chat page with Porter in this folder (DIR=/some/project for another)"
 	@echo "make test    every check and every test"
 	@echo "make check   formatting, lint, types, import direction, generated code, docs"
 	@echo "make setup   the development environment   make fmt     format and fix"
-	@echo "make bench   the budgets, measured         make clean   remove what was built"
+	@echo "make bench   the budgets, measured         make page    build the chat page"
+	@echo "make dist    a wheel with the page inside  make clean   remove what was built"
 
-setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY)
+setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY)
 
-run: $(RUNTIME_READY)
-	@$(OUTSIDE_MAKE) $(BIN)/portico chat --cwd "$(DIR)"
+run: $(RUNTIME_READY) $(PAGE_READY)
+	@$(OUTSIDE_MAKE) $(BIN)/portico serve --open --cwd "$(DIR)"
+
+page: $(PAGE_READY)
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -46,20 +54,28 @@ check: setup
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/generate_acp.py --check
+	$(BIN)/python scripts/generate_proto.py --check
+	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_docs.py
 
 test: check
+	cd $(WEB) && npx vitest run
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 2 --dist worksteal
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench
 
-fmt: $(DEV_READY)
+dist: $(DEV_READY) $(PAGE_READY)
+	rm -rf dist
+	$(BIN)/python -m hatchling build
+
+fmt: $(DEV_READY) $(WEB_READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
+	cd $(WEB) && npx prettier --write --log-level warn .
 
 clean:
-	rm -rf $(VENV) $(PEERS)/node_modules build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(PEERS)/node_modules $(WEB)/node_modules $(PAGE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -88,6 +104,21 @@ $(PEERS_READY): $(PEERS)/package.json $(PEERS)/package-lock.json
 	@command -v npm >/dev/null || { \
 		echo "The tests need Node 20 or newer with npm; install it first." >&2; exit 1; }
 	@npm ci --prefix $(PEERS) --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
+	@touch $@
+
+$(WEB_READY): $(WEB)/package.json $(WEB)/package-lock.json
+	@command -v npm >/dev/null || { \
+		echo "The chat page is built with Node 20 or newer and npm; install them first." \
+			"The terminal needs neither: $(BIN)/portico chat" >&2; exit 1; }
+	@npm ci --prefix $(WEB) --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
+	@touch $@
+
+$(PAGE_READY): $(WEB_READY) $(WEB)/build.mjs $(shell find $(WEB)/src -type f)
+	@cd $(WEB) && node build.mjs
+	@touch $@
+
+$(BROWSER_READY): $(DEV_READY) scripts/find_browser.py
+	@$(BIN)/python scripts/find_browser.py --install > /dev/null
 	@touch $@
 
 $(GOLDENS_READY): $(DEV_READY) scripts/fetch_goldens.py

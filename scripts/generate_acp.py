@@ -34,6 +34,9 @@ MERGED_ITEM_NAMES = {"SessionConfigSelectOptions": "SessionConfigSelectEntry"}
 # The protocol's defaults for optional fields where the schema states none.
 DEFAULTS = {("ToolCall", "kind"): "other", ("ToolCall", "status"): "pending"}
 
+# Words that agents pass on from JSON schemas of others, which know more of them: "password", "ipv4".
+OPEN_WORDS = {"StringFormat"}
+
 NULL_DIFFERS = re.compile(r"null to clear|`null`(?: or `\[\]`)? (?:clears|removes)|Explicit null is retained")
 PATCHED_FIELDS = re.compile(r"((?:`\w+`(?:, (?:and )?)?)+) have patch semantics")
 
@@ -160,6 +163,8 @@ class Generator:
         schema = self.definitions[name]
         if "discriminator" in schema:
             self._define_union(name, schema)
+        elif name in OPEN_WORDS:
+            self.blocks[name] = f"{name} = str"
         elif self._is_object(schema) and not only_reference(schema):
             self._define_struct(name, schema, document(name, schema))
         elif name in MERGED_ITEM_NAMES:

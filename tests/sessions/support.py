@@ -6,11 +6,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from portico.acp import _schema as acp
 from portico.acp.agent import AgentEnd
 from portico.domain.events import AnyPayload, Event, StateChanged
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
+from portico.rpc.messages import RpcError
 from portico.rpc.streams import ByteStream
 from portico.sessions.ports import AgentSpec, Editors, Limits, Ports
 from portico.sessions.service import SessionService, ends_turn
@@ -40,9 +43,16 @@ class FakeAgent:
         self.canceled = asyncio.Event()
         self.talking_in = "a1"
         self._sessions = 0
+        self._set_values: dict[str, str | bool] = {}
         self.on_new: Callable[[], Awaitable[None]] | None = None
         self.on_reopen: Callable[[str, str], Awaitable[None]] | None = None
+        self.on_end: Callable[[], Awaitable[None]] | None = None
         self.config_options: list[acp.SessionConfigOption] = []
+        self.resumed_as = acp.ResumeSessionResponse()
+        self.modes: acp.SessionModeState | None = None
+        self.auth_methods: list[acp.AuthMethod] = []
+        self.on_authenticate: Callable[[str], Awaitable[None]] | None = None
+        self.refuses_options: RpcError | None = None
         self.initialize_gate: asyncio.Event | None = None
         self.end: AgentEnd | None = None
         self.stream: ByteStream | None = None
@@ -50,6 +60,7 @@ class FakeAgent:
     async def __call__(self, stream: ByteStream) -> None:
         self.stream = stream
         self._sessions = 0
+        self._set_values = {}
         self.end = AgentEnd(
             stream,
             name="host",
@@ -58,8 +69,14 @@ class FakeAgent:
                 "session/new": self._new,
                 "session/load": self._load,
                 "session/resume": self._resume,
+                "session/fork": self._fork,
+                "session/close": self._close,
+                "session/delete": self._delete,
                 "session/prompt": self._prompt,
                 "session/set_config_option": self._set_option,
+                "session/set_mode": self._set_mode,
+                "authenticate": self._authenticate,
+                "logout": self._logout,
             },
             on_cancel=lambda _: self.canceled.set(),
         )
@@ -80,14 +97,18 @@ class FakeAgent:
         self.methods.append("initialize")
         if self.initialize_gate is not None:
             await self.initialize_gate.wait()
-        return acp.InitializeResponse(protocol_version=1, agent_capabilities=self.capabilities)
+        return acp.InitializeResponse(
+            protocol_version=1, agent_capabilities=self.capabilities, auth_methods=self.auth_methods
+        )
 
     async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
         self.methods.append("session/new")
         if self.on_new is not None:
             await self.on_new()
         self._sessions += 1
-        return acp.NewSessionResponse(session_id=f"a{self._sessions}", config_options=self.config_options)
+        return acp.NewSessionResponse(
+            session_id=f"a{self._sessions}", config_options=self.config_options, modes=self.modes
+        )
 
     async def _load(self, request: acp.LoadSessionRequest) -> acp.LoadSessionResponse:
         self.methods.append("session/load")
@@ -99,7 +120,26 @@ class FakeAgent:
         self.methods.append("session/resume")
         if self.on_reopen is not None:
             await self.on_reopen("resume", request.session_id)
-        return acp.ResumeSessionResponse()
+        return self.resumed_as
+
+    async def _fork(self, request: acp.ForkSessionRequest) -> acp.ForkSessionResponse:
+        self.methods.append(f"session/fork {request.session_id}")
+        if self.on_reopen is not None:
+            await self.on_reopen("fork", request.session_id)
+        self._sessions += 1
+        return acp.ForkSessionResponse(session_id=f"f{self._sessions}")
+
+    async def _close(self, request: acp.CloseSessionRequest) -> acp.CloseSessionResponse:
+        self.methods.append(f"session/close {request.session_id}")
+        if self.on_end is not None:
+            await self.on_end()
+        return acp.CloseSessionResponse()
+
+    async def _delete(self, request: acp.DeleteSessionRequest) -> acp.DeleteSessionResponse:
+        self.methods.append(f"session/delete {request.session_id}")
+        if self.on_end is not None:
+            await self.on_end()
+        return acp.DeleteSessionResponse()
 
     async def _prompt(self, request: acp.PromptRequest) -> acp.PromptResponse:
         self.methods.append("session/prompt")
@@ -111,8 +151,31 @@ class FakeAgent:
     async def _set_option(
         self, request: acp.SetSessionConfigOptionRequest
     ) -> acp.SetSessionConfigOptionResponse:
+        if self.refuses_options is not None:
+            raise self.refuses_options
         self.methods.append(f"set {request.config_id}={request.value}")
-        return acp.SetSessionConfigOptionResponse(config_options=self.config_options)
+        self._set_values[request.config_id] = request.value
+        changed = [
+            msgspec.structs.replace(
+                option, current_value=self._set_values.get(option.id, option.current_value)
+            )
+            for option in self.config_options
+        ]
+        return acp.SetSessionConfigOptionResponse(config_options=changed)
+
+    async def _set_mode(self, request: acp.SetSessionModeRequest) -> acp.SetSessionModeResponse:
+        self.methods.append(f"set mode {request.mode_id}")
+        return acp.SetSessionModeResponse()
+
+    async def _authenticate(self, request: acp.AuthenticateRequest) -> acp.AuthenticateResponse:
+        self.methods.append(f"authenticate {request.method_id}")
+        if self.on_authenticate is not None:
+            await self.on_authenticate(request.method_id)
+        return acp.AuthenticateResponse()
+
+    async def _logout(self, request: acp.LogoutRequest) -> acp.LogoutResponse:
+        self.methods.append("logout")
+        return acp.LogoutResponse()
 
 
 class World:
@@ -122,9 +185,8 @@ class World:
         self.store = store
         self.clock = ManualClock()
         self.agents = MemoryAgents(agent)
-        self.service = SessionService(
-            Ports(store=store, agents=self.agents, editors=editors, clock=self.clock, limits=LIMITS)
-        )
+        self.ports = Ports(store=store, agents=self.agents, editors=editors, clock=self.clock, limits=LIMITS)
+        self.service = SessionService(self.ports)
         self.session_id = SessionId("")
 
     async def start(self) -> SessionId:

@@ -16,6 +16,9 @@ async def never_asked(request: acp.RequestPermissionRequest) -> acp.RequestPermi
     raise AssertionError("nobody asked for a permission")
 
 
+ASKING = {"session/request_permission": never_asked}
+
+
 def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
@@ -35,7 +38,7 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
     tmp_path: Path, method: str, request_: acp.Wire
 ) -> None:
     editor = LocalEditors({}).open(tmp_path)
-    serve = serve_editor(editor, never_asked, hear, reads_only=True)
+    serve = serve_editor(editor, ASKING, hear, reads_only=True)
     with pytest.raises(RpcError, match="only reads") as caught:
         await serve[method](request_)
     assert caught.value.code == INVALID_PARAMS
@@ -44,13 +47,13 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
 
 async def test_a_session_that_only_reads_does_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("here")
-    serve = serve_editor(LocalEditors({}).open(tmp_path), never_asked, hear, reads_only=True)
+    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, hear, reads_only=True)
     answer = await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="a.txt"))
     assert answer.content == "here"
 
 
 async def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    serve = serve_editor(LocalEditors({}).open(tmp_path), never_asked, hear, reads_only=False)
+    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, hear, reads_only=False)
     with pytest.raises(RpcError, match=r"gone\.txt does not exist") as caught:
         await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="gone.txt"))
     assert caught.value.code == RESOURCE_NOT_FOUND

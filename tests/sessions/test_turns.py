@@ -760,9 +760,9 @@ async def test_a_model_is_chosen_by_value_or_by_name(tmp_path: Path) -> None:
     )
     async with world(echo, tmp_path) as host:
         host.agent.config_options = [option]
-        await host.prompt(model="Big One")
+        await host.prompt(options={"model": "Big One"})
         assert "set model=big" in host.agent.methods
-        turn = await host.prompt(model="huge")
+        turn = await host.prompt(options={"model": "huge"})
     error = next(event.payload for event in turn if isinstance(event.payload, ErrorReported))
     assert error.code is ErrorCode.INVALID_INPUT
     assert "small, big" in error.message

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from portico.domain.desks import Attachment, Desk, QueuedPrompt
+from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import StoreFailed
 from portico.domain.events import (
     AgentSession,
@@ -318,9 +318,9 @@ async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store
 
 async def test_a_desk_is_kept_until_it_is_cleared_or_its_session_is_deleted(store: Store) -> None:
     await store.append(session(length=2), durable=False)
-    picture = Attachment(name="shot.png", mime_type="image/png", data=b"\x89PNG\x00")
+    picture = Raw(b'{"type":"image","data":"AAAA"}')
     desk = Desk(
-        draft="a word", client_id="c", queue=(QueuedPrompt(prompt_id="q1", text="x", attachments=(picture,)),)
+        draft="a word", client_id="c", queue=(QueuedPrompt(prompt_id="q1", text="x", blocks=(picture,)),)
     )
     assert await store.desk(ALPHA) == Desk()
     await store.keep_desk(ALPHA, desk)
@@ -363,3 +363,40 @@ async def test_sessions_are_found_by_words_and_paged(store: Store) -> None:
     second = [one.session_id for one in await store.summaries(limit=2, before=SessionId("s3"))]
     assert (first, second) == (["s4", "s3"], ["s2", "s1"])
     assert await store.summaries(before=SessionId("nobody")) == []
+
+
+async def test_a_copy_has_all_events_of_its_source_and_goes_its_own_way(store: Store) -> None:
+    events = session(length=5)
+    await store.append(events, durable=False)
+    await store.copy(ALPHA, [event(BETA, 6, TextDelta(text="on its own"))])
+    copied = await store.read(BETA, after_seq=0, limit=100)
+    assert [(one.seq, one.at, one.turn_id, one.payload) for one in copied[:-1]] == [
+        (one.seq, one.at, one.turn_id, one.payload) for one in events
+    ]
+    assert {one.session_id for one in copied} == {BETA}
+    await store.append([event(ALPHA, 6, TextDelta(text="here"))], durable=False)
+    await store.append([event(BETA, 7, TextDelta(text="there"))], durable=False)
+    summary = await store.summary(BETA)
+    assert summary is not None
+    assert (summary.session_id, summary.last_seq) == (BETA, 7)
+    assert (await store.read(ALPHA, after_seq=0, limit=100))[:5] == events
+    assert await store.verify() == []
+
+
+async def test_a_source_that_moved_on_or_is_not_there_is_not_copied(store: Store) -> None:
+    await store.append(session(length=5), durable=False)
+    for source, seq in ((ALPHA, 5), (ALPHA, 7), (SessionId("nobody"), 1)):
+        with pytest.raises(StoreFailed, match="changed just now"):
+            await store.copy(source, [event(BETA, seq, TextDelta(text="late"))])
+    assert await store.summary(BETA) is None
+    assert await store.read(BETA, after_seq=0, limit=100) == []
+
+
+async def test_a_copy_takes_the_place_of_no_other_session(store: Store) -> None:
+    await store.append(session(length=3), durable=False)
+    other = session(BETA, length=2)
+    await store.append(other, durable=False)
+    with pytest.raises(StoreFailed):
+        await store.copy(ALPHA, [event(BETA, 4, TextDelta(text="mine"))])
+    assert await store.read(BETA, after_seq=0, limit=100) == other
+    assert await store.verify() == []

@@ -291,7 +291,7 @@ class KillTerminalResponse(ExtensibleWire, frozen=True, kw_only=True):
 
 ElicitationSchemaType = Literal["object"]
 
-StringFormat = Literal["email", "uri", "date", "date-time"]
+StringFormat = str
 
 
 class EnumOption(ExtensibleWire, frozen=True, kw_only=True):

@@ -1,6 +1,6 @@
 """The agent's end of an ACP connection: the side that is prompted, and asks the client for things.
 
-An update of a new session waits until the client has the answer to `session/new`.
+An update of a new session waits until the client has the answer to `session/new` or `session/fork`.
 """
 
 import logging
@@ -78,7 +78,7 @@ class AgentEnd(End):
             if session_id is not None:
                 self._open.add(session_id)
         reply = await super().request(method, params)
-        if isinstance(reply.result, schema.NewSessionResponse):
+        if isinstance(reply.result, schema.NewSessionResponse | schema.ForkSessionResponse):
             session_id = reply.result.session_id
             return Reply(reply.result, lambda: self._release(session_id))
         return reply

@@ -5,19 +5,23 @@ order; agents do send them early.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from contextlib import suppress
+from typing import Protocol, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.acp import extensions
 from portico.acp.ends import End, Result, Serve
 from portico.acp.lenient import decode
 from portico.rpc.connection import Tap
-from portico.rpc.messages import Fault
+from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.streams import ByteStream
 
 MAX_HELD_UPDATES = 4096
+
+Made = TypeVar("Made", schema.NewSessionResponse, schema.ForkSessionResponse)
 
 
 class Listener(Protocol):
@@ -62,20 +66,23 @@ class ClientEnd(End):
     async def initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
         return await self.call("initialize", request, schema.InitializeResponse)
 
+    async def authenticate(self, request: schema.AuthenticateRequest) -> None:
+        await self.call("authenticate", request, schema.AuthenticateResponse)
+
+    async def logout(self) -> None:
+        await self.call("logout", schema.LogoutRequest(), schema.LogoutResponse)
+
     async def new_session(
         self, request: schema.NewSessionRequest, opened: Callable[[str], None] | None = None
     ) -> schema.NewSessionResponse:
         """Open a session. `opened` hears its id before the first of its updates is passed on."""
-        self._opening += 1
-        try:
-            response = await self.call("session/new", request, schema.NewSessionResponse)
-            self._open.add(response.session_id)
-            if opened is not None:
-                opened(response.session_id)
-        finally:
-            self._opening -= 1
-            self._release_held()
-        return response
+        return await self._begin("session/new", request, schema.NewSessionResponse, opened)
+
+    async def fork_session(
+        self, request: schema.ForkSessionRequest, opened: Callable[[str], None] | None = None
+    ) -> schema.ForkSessionResponse:
+        """Open a session that knows what another one knows; `opened` hears its id as above."""
+        return await self._begin("session/fork", request, schema.ForkSessionResponse, opened)
 
     async def load_session(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
         return await self._reopen("session/load", request, request.session_id, schema.LoadSessionResponse)
@@ -89,6 +96,16 @@ class ClientEnd(End):
     async def close_session(self, request: schema.CloseSessionRequest) -> None:
         await self.call("session/close", request, schema.CloseSessionResponse)
         self._open.discard(request.session_id)
+
+    async def delete_session(self, request: schema.DeleteSessionRequest) -> None:
+        await self.call("session/delete", request, schema.DeleteSessionResponse)
+        self._open.discard(request.session_id)
+
+    def leave(self, session_id: str) -> None:
+        """Have nothing more to do with a session: whatever comes for it from now on is out of place."""
+        self._open.discard(session_id)
+        with suppress(ConnectionLost):
+            self._connection.notify(extensions.LEFT, extensions.Left(session_id=session_id))
 
     async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
         return await self.call("session/prompt", request, schema.PromptResponse)
@@ -123,6 +140,20 @@ class ClientEnd(End):
 
     async def ready(self) -> None:
         await self._listener.ready()
+
+    async def _begin(
+        self, method: str, request: schema.Wire, result: type[Made], opened: Callable[[str], None] | None
+    ) -> Made:
+        self._opening += 1
+        try:
+            response = await self.call(method, request, result)
+            self._open.add(response.session_id)
+            if opened is not None:
+                opened(response.session_id)
+        finally:
+            self._opening -= 1
+            self._release_held()
+        return response
 
     async def _reopen(
         self, method: str, request: schema.Wire, session_id: str, result: type[Result]

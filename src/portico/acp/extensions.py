@@ -15,6 +15,7 @@ from portico.rpc.messages import Fault, FaultKind
 VERSION = 1
 FAULT = "_portico/fault"
 DECIDED = "_portico/permission_decided"
+LEFT = "_portico/session_left"
 
 Scope = Literal["once", "session", "always"]
 Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
@@ -36,6 +37,12 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     option_id: str | None
     rule: str | None
     source: Source
+
+
+class Left(schema.Wire, frozen=True, kw_only=True):
+    """The client has nothing more to do with a session, whether or not the agent can be told to close it."""
+
+    session_id: str
 
 
 class Offered(msgspec.Struct, frozen=True):

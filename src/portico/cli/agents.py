@@ -1,4 +1,4 @@
-"""`portico agents`: which agents there are, and whether one works here."""
+"""`portico agents`: which agents there are, whether one works here, and signing in to it."""
 
 import argparse
 import asyncio
@@ -12,12 +12,15 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.agents.processes import LocalAgents
 from portico.agents.registry import AgentRegistry
-from portico.cli.arguments import Arguments
+from portico.cli.agent_sessions import print_agent_sessions
+from portico.cli.arguments import Arguments, positive
 from portico.cli.failures import failed
 from portico.cli.host import open_host, python_program
+from portico.cli.signing import log_in, log_out
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
+from portico.doors.terminal.sanitize import clean_line
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.link import AgentLink
 from portico.sessions.ports import AgentSpec
@@ -26,8 +29,13 @@ _DESCRIPTION = """Which agents there are, and whether one works here.
 
   portico agents list
   portico agents check claude     starts it, shows what it can do, says what is missing
+  portico agents sessions claude  the conversations that it keeps by itself
+  portico agents login claude     signs in to it, by --method if it has several
+  portico agents logout claude
 """
 _CLOSING_GRACE = 1.0
+# Without it, agents do not name the ways to sign in that need a terminal.
+_SIGNS_IN = acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True))
 _LAST_LINES = 12
 
 
@@ -52,24 +60,46 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("agents", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "check"])
-    parser.add_argument("name", nargs="?", help="the agent to check")
+    parser.add_argument("action", choices=["list", "check", "sessions", "login", "logout"])
+    parser.add_argument("name", nargs="?", help="the agent to check, to look into, to sign in to or out of")
+    parser.add_argument("--cwd", metavar="DIR", help="only the agent's sessions of this folder")
+    parser.add_argument("--limit", type=positive, default=200, help="at most so many sessions (default: 200)")
+    parser.add_argument("--method", metavar="ID", help="how to sign in, where the agent has several ways")
+    parser.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
     flags = parser.parse_args(arguments)
     environ = dict(os.environ)
     settings = load_settings(config_folder(environ), Path.cwd())
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     if flags.action == "list":
         return _list(registry, settings, flags)
-    if not flags.name:
+    if not flags.name and not flags.agent_command:
         raise InvalidInput(
-            "portico agents check needs a name.", suggestion="See them with: portico agents list"
+            f"portico agents {flags.action} needs a name.", suggestion="See them with: portico agents list"
         )
-    checkup, problem = asyncio.run(_check(registry.resolve(flags.name), environ))
+    spec = registry.choose(name=flags.name, command=flags.agent_command, default=settings.agent)
+    if flags.action in ("login", "logout"):
+        return _sign(spec, environ, flags)
+    if flags.action == "sessions":
+        return print_agent_sessions(spec, flags.cwd, limit=flags.limit, api=flags.api)
+    checkup, problem = asyncio.run(_check(spec, environ))
     if flags.api:
         print(msgspec.json.encode({**_status(problem), "agent": checkup}).decode())
     else:
         print("\n".join(_in_words(checkup, problem)))
     return 0 if problem is None else int(problem.exit_code)
+
+
+def _sign(spec: AgentSpec, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+    told = {"status": "ok", "agent": spec.name}
+    if flags.action == "login":
+        method = log_in(spec, flags.method, environ, api=flags.api)
+        told["method"] = method.method_id
+        words = f"Signed in to {spec.name} by {clean_line(method.name)}."
+    else:
+        log_out(spec, environ)
+        words = f"Signed out of {spec.name}."
+    print(msgspec.json.encode(told).decode() if flags.api else words)
+    return 0
 
 
 def _list(registry: AgentRegistry, settings: Settings, flags: argparse.Namespace) -> int:
@@ -106,7 +136,7 @@ async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, 
         # The agent alone: with proxies in front of it, it would seem to have what they bring.
         ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
         try:
-            link = await AgentLink.open(ports, spec, Path.cwd(), (), acp.ClientCapabilities())
+            link = await AgentLink.open(ports, spec, Path.cwd(), (), _SIGNS_IN)
         except PorticoError as error:
             return checkup, error
         try:

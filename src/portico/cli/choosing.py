@@ -1,12 +1,13 @@
 """Flags that `exec` and `chat` share, and what they come to: a session, its agent, its rules."""
 
 import argparse
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from portico.agents.registry import AgentRegistry
+from portico.agents.registry import AgentRegistry, login_command
 from portico.cli.arguments import Arguments, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.host import python_program
@@ -39,10 +40,20 @@ def add_session_flags(parser: Arguments) -> None:
     which.add_argument(
         "--continue", dest="go_on", action="store_true", help="go on with the latest session of this folder"
     )
+    which.add_argument(
+        "--agent-session", metavar="ID", help="go on with a session that the agent has of its own"
+    )
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument("--agent", metavar="NAME", help="the agent to talk to (default: porter)")
     agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
     parser.add_argument("--model", metavar="NAME", help="the model, where the agent offers a choice")
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set an option of the agent: mode=plan, web=on",
+    )
     parser.add_argument(
         "--allow",
         metavar="RULE",
@@ -66,6 +77,17 @@ def wishes_of(flags: argparse.Namespace) -> Wishes:
     return Wishes(allow=tuple(flags.allow), deny=tuple(flags.deny))
 
 
+def options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
+    """The options of the agent that the flags set. InvalidInput for one that is no NAME=VALUE."""
+    options: dict[str, str | bool] = {} if flags.model is None else {"model": flags.model}
+    for word in flags.option:
+        name, equals, value = proper_text(word, "An option").partition("=")
+        if not name or not equals:
+            raise InvalidInput(f"--option {word} is no NAME=VALUE.", suggestion="As in: --option mode=plan")
+        options[name] = value
+    return options
+
+
 async def choose_session(
     service: SessionService, flags: argparse.Namespace, environ: Mapping[str, str]
 ) -> Chosen:
@@ -78,7 +100,12 @@ async def choose_session(
     for rule in (*settings.permissions.allow, *settings.permissions.deny):
         parse_rule(rule)
     spec = _agent(flags, settings, earlier, environ)
-    if earlier is None:
+    adopted = flags.agent_session is not None
+    if adopted:
+        wanted = proper_text(flags.agent_session, "The name of the agent's session")
+        session_id, begun = await service.adopt(workspace, spec, wanted, reads_only=flags.read_only)
+        after_seq = begun - 1
+    elif earlier is None:
         session_id, after_seq = await service.start(workspace, spec, reads_only=flags.read_only), 0
     else:
         session_id = earlier.session_id
@@ -86,7 +113,7 @@ async def choose_session(
     return Chosen(
         session_id=session_id,
         after_seq=after_seq,
-        new=earlier is None,
+        new=earlier is None and not adopted,
         workspace=workspace,
         agent=spec.name,
     )
@@ -115,6 +142,11 @@ def _agent(
     if earlier is not None and not flags.agent_command and not flags.agent:
         if earlier.agent in registry.names():
             return registry.resolve(earlier.agent)
-        return AgentSpec(name=earlier.agent, command=earlier.agent_command)
+        words = shlex.join(earlier.agent_command)
+        return AgentSpec(
+            name=earlier.agent,
+            command=earlier.agent_command,
+            login_hint=login_command("--agent-command", words),
+        )
     default = environ.get(AGENT_VARIABLE) or settings.agent
     return registry.choose(name=flags.agent, command=flags.agent_command, default=default)

@@ -5,16 +5,19 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.cli.answering import Answerer, Ask
-from portico.cli.arguments import Arguments, proper_text, seconds
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, wishes_of
+from portico.cli.answering import Answerer, Person
+from portico.cli.arguments import Arguments, add_trace_flag, proper_text, seconds
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
+from portico.cli.sending import add_attach_flag, attached, mentioned
 from portico.cli.showing import shown_to_person
+from portico.cli.taps import opened_trace
 from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
 from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
@@ -22,12 +25,16 @@ from portico.doors.outcome import Outcome
 from portico.sessions.service import SessionService
 from portico.sessions.turn import Prompt
 
+if TYPE_CHECKING:
+    from portico.conductor.tracing.recording import Trace
+
 _DESCRIPTION = """Send one prompt to an agent and stream what happens.
 
   portico exec "/help"
   portico exec --continue "/test"
   git diff | portico exec --agent claude -
   portico exec --json-stream --allow edit "/write notes.md …"
+  portico exec --attach screen.png "what is wrong here? see @src/page.css"
 """
 
 
@@ -58,6 +65,8 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--json-stream", action="store_true", help="one JSON object a line, for programs")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="stop the turn after this long")
     add_session_flags(parser)
+    add_attach_flag(parser, "send this file along; may be repeated")
+    add_trace_flag(parser)
     flags = parser.parse_args(arguments)
     if flags.api and flags.json_stream:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
@@ -70,9 +79,19 @@ async def _exec(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
         raise InvalidInput(
             "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
         )
-    async with open_host(environ, wishes_of(flags)) as host:
+    blocks = await attached(flags)
+    with opened_trace(flags.trace, environ) as trace:
+        return await _turn(flags, environ, Prompt(text=text, blocks=blocks), trace)
+
+
+async def _turn(
+    flags: argparse.Namespace, environ: Mapping[str, str], words: Prompt, trace: "Trace | None"
+) -> int:
+    wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
+    async with open_host(environ, wishes) as host:
         chosen = await choose_session(host.service, flags, environ)
-        prompt = Prompt(text=text, model=flags.model, timeout=flags.timeout)
+        blocks = (*words.blocks, *await mentioned(words.text, chosen.workspace))
+        prompt = Prompt(text=words.text, blocks=blocks, options=options_of(flags), timeout=flags.timeout)
         try:
             if flags.json_stream:
                 return await _stream(host.service, chosen, prompt, flags)
@@ -114,14 +133,14 @@ async def _show(
     environ: Mapping[str, str],
 ) -> int:
     outcome = Outcome()
-    async with shown_to_person(environ, str(chosen.workspace), prompts="hidden") as (renderer, ask):
+    async with shown_to_person(environ, str(chosen.workspace), prompts="hidden") as (renderer, person):
 
         async def show(event: Event) -> None:
             outcome.take(event.payload)
             renderer.render(event)
 
-        await _follow(service, chosen, prompt, flags, show, ask)
-    if outcome.unanswered:
+        await _follow(service, chosen, prompt, flags, show, person)
+    if outcome.nobody_asked:
         _explain_unanswered(outcome)
     return int(outcome.exit_code)
 
@@ -132,7 +151,7 @@ async def _follow(
     prompt: Prompt,
     flags: argparse.Namespace,
     show: Show,
-    ask: Ask | None = None,
+    person: Person | None = None,
 ) -> None:
     await follow_turn(
         service,
@@ -140,7 +159,7 @@ async def _follow(
         prompt,
         after_seq=chosen.after_seq,
         show=show,
-        answer=Answerer(ask),
+        answer=Answerer(person),
         wait_for_tree=flags.wait,
     )
 
@@ -160,7 +179,7 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
         error=_what_happened(outcome),
         diagnostics=Diagnostics(
             outcome.error.code if outcome.error else ErrorCode.PERMISSION_DENIED,
-            outcome.error.details.suggestion if outcome.error else _allow_hint(),
+            outcome.error.details.suggestion if outcome.error else _hint(outcome),
             os.urandom(8).hex(),
             int(outcome.exit_code),
         ),
@@ -172,17 +191,19 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
 def _what_happened(outcome: Outcome) -> str:
     if outcome.error is not None:
         return outcome.error.message
-    if outcome.unanswered:
-        return f"Nobody could be asked about: {'; '.join(outcome.unanswered)}"
+    if outcome.nobody_asked:
+        return f"Nobody could be asked about: {'; '.join(outcome.nobody_asked)}"
     return "The turn was stopped."
 
 
 def _explain_unanswered(outcome: Outcome) -> None:
-    print(f"portico: nobody could be asked about: {'; '.join(outcome.unanswered)}", file=sys.stderr)
-    print(f"  {_allow_hint()}", file=sys.stderr)
+    print(f"portico: nobody could be asked about: {'; '.join(outcome.nobody_asked)}", file=sys.stderr)
+    print(f"  {_hint(outcome)}", file=sys.stderr)
 
 
-def _allow_hint() -> str:
+def _hint(outcome: Outcome) -> str:
+    if outcome.declined and not outcome.unanswered:
+        return "The agent's questions are asked at a terminal: run it there, or use portico chat."
     return "Allow it beforehand, as in --allow edit or --allow 'execute:pytest*', or run it in a terminal."
 
 

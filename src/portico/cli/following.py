@@ -4,26 +4,30 @@ The first Ctrl-C stops the turn, the second ends the agent at once.
 """
 
 import asyncio
-import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager, suppress
 from types import TracebackType
 from typing import Self
 
+from portico.cli.answering import Answerer
+from portico.cli.interrupts import on_signals
 from portico.domain.errors import InvalidInput
-from portico.domain.events import Event, PermissionRequested, PermissionResolved, PromptSubmitted
+from portico.domain.events import (
+    Event,
+    PermissionRequested,
+    PermissionResolved,
+    PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+)
 from portico.domain.ids import SessionId
 from portico.sessions.deadlines import put_down
-from portico.sessions.permissions import Decision
+from portico.sessions.questions import NOBODY_THERE
 from portico.sessions.service import SessionService, ends_turn
 from portico.sessions.turn import Prompt
 
 Show = Callable[[Event], Awaitable[None]]
-Answer = Callable[[PermissionRequested], Awaitable[Decision]]
-
-_STOP_SIGNALS = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
-)
+Inquiry = PermissionRequested | QuestionAsked
 
 
 async def follow_turn(
@@ -33,7 +37,7 @@ async def follow_turn(
     *,
     after_seq: int,
     show: Show,
-    answer: Answer,
+    answer: Answerer,
     wait_for_tree: bool = False,
 ) -> int:
     """Run a turn and show every event after `after_seq`; the seq of its last one.
@@ -63,7 +67,7 @@ async def follow_turn(
 
 
 async def _show_turn(
-    service: SessionService, session_id: SessionId, *, after_seq: int, show: Show, answer: Answer
+    service: SessionService, session_id: SessionId, *, after_seq: int, show: Show, answer: Answerer
 ) -> int:
     held: list[Event] | None = []
     async with _Questions(service, session_id, answer) as questions:
@@ -76,9 +80,9 @@ async def _show_turn(
                 await show(one)
             held = None
             match event.payload:
-                case PermissionRequested():
-                    questions.ask(event.payload)
-                case PermissionResolved(request_id=request_id):
+                case PermissionRequested() | QuestionAsked() as inquiry:
+                    questions.ask(inquiry)
+                case PermissionResolved(request_id=request_id) | QuestionAnswered(request_id=request_id):
                     questions.take_back(request_id)
                 case _:
                     pass
@@ -90,7 +94,7 @@ async def _show_turn(
 class _Questions:
     """Asks questions side by side. One that is settled elsewhere, or left at the end, is taken back."""
 
-    def __init__(self, service: SessionService, session_id: SessionId, answer: Answer) -> None:
+    def __init__(self, service: SessionService, session_id: SessionId, answer: Answerer) -> None:
         self._service = service
         self._session_id = session_id
         self._answer = answer
@@ -111,7 +115,7 @@ class _Questions:
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
-    def ask(self, request: PermissionRequested) -> None:
+    def ask(self, request: Inquiry) -> None:
         question = _answered(self._service, self._session_id, request, self._answer)
         self._asked[request.request_id] = self._group.create_task(question, name="a question")
 
@@ -121,18 +125,21 @@ class _Questions:
 
 
 async def _answered(
-    service: SessionService, session_id: SessionId, request: PermissionRequested, answer: Answer
+    service: SessionService, session_id: SessionId, request: Inquiry, answer: Answerer
 ) -> None:
-    decision = await answer(request)
-    try:
-        service.answer(session_id, request.request_id, decision)
-    except InvalidInput:
-        return  # the turn was stopped, or another door was quicker
+    with suppress(InvalidInput):  # the turn was stopped, or another door was quicker
+        if isinstance(request, PermissionRequested):
+            service.answer(session_id, request.request_id, await answer.decide(request))
+            return
+        reply = await answer.reply(request)
+        try:
+            service.reply(session_id, request.request_id, reply)
+        except InvalidInput:
+            service.reply(session_id, request.request_id, NOBODY_THERE)
+            raise
 
 
-@asynccontextmanager
-async def _stopped_by_signals(service: SessionService, session_id: SessionId) -> AsyncIterator[None]:
-    loop = asyncio.get_running_loop()
+def _stopped_by_signals(service: SessionService, session_id: SessionId) -> AbstractAsyncContextManager[None]:
     asked = 0
 
     def stop() -> None:
@@ -140,19 +147,4 @@ async def _stopped_by_signals(service: SessionService, session_id: SessionId) ->
         asked += 1
         service.stop(session_id, force=asked > 1)
 
-    previous = {}
-    for number in _STOP_SIGNALS:
-        previous[number] = signal.getsignal(number)
-        try:
-            loop.add_signal_handler(number, stop)
-        except NotImplementedError:  # Windows: the loop takes no signal handlers
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop))
-    try:
-        yield
-    finally:
-        for number, handler in previous.items():
-            try:
-                loop.remove_signal_handler(number)
-            except NotImplementedError:
-                pass
-            signal.signal(number, handler)
+    return on_signals(stop)

@@ -1,4 +1,4 @@
-"""`portico sessions`: the conversations on this machine — list, show, export, delete."""
+"""`portico sessions`: the conversations on this machine — list, show, export, fork, delete."""
 
 import argparse
 import asyncio
@@ -21,6 +21,7 @@ _DESCRIPTION = """The conversations on this machine.
   portico sessions list [--all]
   portico sessions show ID
   portico sessions export ID --format markdown > talk.md
+  portico sessions fork ID        a copy that goes its own way
   portico sessions delete ID
   portico sessions verify
 """
@@ -41,7 +42,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("sessions", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "show", "export", "delete", "verify"])
+    parser.add_argument("action", choices=["list", "show", "export", "fork", "delete", "verify"])
     parser.add_argument("session", nargs="?", help="the session's id, or a unique beginning of it")
     parser.add_argument("--all", action="store_true", help="list the sessions of every folder")
     parser.add_argument("--cwd", metavar="DIR", default=".", help="list the sessions of this folder")
@@ -49,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--format", choices=["json", "markdown"], default="markdown", help="export as")
     parser.add_argument("--yes", action="store_true", help="delete without asking")
     flags = parser.parse_intermixed_args(arguments)
-    if flags.action in ("show", "export", "delete") and not flags.session:
+    if flags.action in ("show", "export", "fork", "delete") and not flags.session:
         raise InvalidInput(
             f"portico sessions {flags.action} needs a session.",
             suggestion="See them with: portico sessions list --all",
@@ -66,6 +67,8 @@ async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
                 return await _show(host, flags, environ)
             case "export":
                 return await _export(host, flags)
+            case "fork":
+                return await _fork(host, flags)
             case "delete":
                 return await _delete(host, flags)
             case _:
@@ -112,6 +115,16 @@ async def _export(host: Host, flags: argparse.Namespace) -> int:
     export = export_json if flags.format == "json" or flags.api else export_markdown
     async for piece in export(host.store, summary):
         sys.stdout.write(piece)
+    return 0
+
+
+async def _fork(host: Host, flags: argparse.Namespace) -> int:
+    summary = await host.service.find(flags.session)
+    forked = await host.service.fork(summary.session_id)
+    if flags.api:
+        _print_json({"status": "ok", "session": _listed(await host.service.show(forked))})
+    else:
+        print(f"Forked into {forked}. Go on with: portico chat --session {forked}")
     return 0
 
 

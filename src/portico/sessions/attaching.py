@@ -1,68 +1,184 @@
-"""How a session finds its agent again: the agent's own memory first, ours last.
+"""How a session reaches the agent's side of it: the agent's own memory first, ours last.
 
-`session/resume`, else `session/load`, else a new session that is told what was said before.
+`session/resume`, else `session/load`; a fork by `session/fork`; else a new session that is told
+what was said before.
 """
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
+from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.domain.events import AgentSession, AttachedBy
+from portico.acp.ends import AUTH_REQUIRED
+from portico.domain.errors import InvalidInput
+from portico.domain.events import AgentSession, AttachedBy, ForkedFrom, Notice
 from portico.rpc.messages import RpcError
 from portico.sessions.link import AgentLink, Tenant
 
+_Settings = (
+    acp.NewSessionResponse | acp.LoadSessionResponse | acp.ResumeSessionResponse | acp.ForkSessionResponse
+)
+
 
 class Attached(msgspec.Struct, frozen=True, kw_only=True):
-    """The agent's session, what it can be set to, and whether it has to be told the past."""
+    """The agent's session, what it can be set to, and which ways to it were refused."""
 
     session: AgentSession
     config_options: list[acp.SessionConfigOption] = []
     modes: acp.SessionModeState | None = None
     failed_ways: tuple[str, ...] = ()
+    forked: bool = False
 
-    def reached(self, way: AttachedBy, *, replayed: int = 0) -> "Attached":
-        """The same, with how it was reached."""
-        session = msgspec.structs.replace(self.session, attached_by=way, replayed_updates=replayed)
-        return msgspec.structs.replace(self, session=session)
+    @property
+    def forgotten(self) -> bool:
+        """Whether the agent knows nothing of what was said, and has to be told."""
+        return self.session.attached_by == "replay"
+
+    def notices(self) -> Iterator[Notice]:
+        """What a person should know of how the agent was reached."""
+        for way in self.failed_ways:
+            yield Notice(level="warning", text=way)
+        if self.forgotten:
+            could_not = "fork its own session" if self.forked else "reload this conversation"
+            text = f"The agent could not {could_not}, so it is given a summary of it with the next prompt."
+            yield Notice(level="warning", text=text)
+        elif self.session.attached_by == "fork":
+            yield Notice(
+                level="info", text="The agent forked its own session; it knows what was said before."
+            )
 
 
-async def attach_new(link: AgentLink, tenant: Tenant, workspace: Path) -> Attached:
-    request = acp.NewSessionRequest(cwd=str(workspace), mcp_servers=[])
-    response = await link.new_session(tenant, request)
-    return Attached(
-        session=AgentSession(agent_session_id=response.session_id, attached_by="new"),
-        config_options=response.config_options or [],
-        modes=response.modes,
+class Retelling(Protocol):
+    """Hears what an agent tells again of a conversation while it opens it."""
+
+    updates: int
+
+    def take(self, update: acp.SessionUpdate | Raw) -> bool:
+        """Whether the update belongs to the past; if not, it is news as ever."""
+        ...
+
+
+class Counted:
+    """What the log has already is counted, not written again."""
+
+    def __init__(self) -> None:
+        self.updates = 0
+
+    def take(self, update: acp.SessionUpdate | Raw) -> bool:
+        if isinstance(update, acp.AvailableCommandsUpdate):
+            return False
+        self.updates += 1
+        return True
+
+
+class Attaching(Tenant, Protocol):
+    """A session that reaches for its agent's side."""
+
+    workspace: Path
+    retelling: Retelling | None
+
+
+async def attach_session(
+    link: AgentLink, session: Attaching, *, known: str | None, forked_from: ForkedFrom | None
+) -> Attached:
+    """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
+    ways = _Ways(link, session, Counted())
+    attached = None
+    if known is not None:
+        attached = await ways.resume(known) or await ways.load(known)
+    elif forked_from is not None and forked_from.agent_session_id is not None:
+        attached = await ways.fork(forked_from.agent_session_id)
+    if attached is None:
+        had_past = known is not None or (forked_from is not None and forked_from.last_turn is not None)
+        attached = await ways.begin("replay" if had_past else "new")
+    return msgspec.structs.replace(
+        attached, failed_ways=tuple(ways.failed), forked=known is None and forked_from is not None
     )
 
 
-async def attach_again(link: AgentLink, tenant: Tenant, workspace: Path, session_id: str) -> Attached | None:
-    """Continue the agent's own session, or None if it cannot."""
-    capabilities = link.info.agent_capabilities
-    session = capabilities.session_capabilities
-    failed: list[str] = []
-    if session.resume is not None:
+async def attach_adopted(
+    link: AgentLink, session: Attaching, session_id: str, retelling: Retelling
+) -> Attached:
+    """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
+    ways = _Ways(link, session, retelling)
+    attached = await ways.load(session_id) or await ways.resume(session_id)
+    if attached is None:
+        why = " ".join(ways.failed) or "It offers neither session/load nor session/resume."
+        raise InvalidInput(
+            f"The agent {link.spec.name} cannot go on with its session {session_id}. {why}",
+            suggestion=f"See what it has with: portico agents sessions {link.spec.name}. A session of another "
+            "folder needs --cwd.",
+        )
+    return attached
+
+
+class _Ways:
+    """Each way to the agent's session is tried once; None says that it does not lead there."""
+
+    def __init__(self, link: AgentLink, session: Attaching, retelling: Retelling) -> None:
+        self.failed: list[str] = []
+        self._link = link
+        self._session = session
+        self._folder = str(session.workspace)
+        self._retelling = retelling
+        self._offered = link.info.agent_capabilities
+
+    async def begin(self, way: AttachedBy) -> Attached:
+        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=[])
+        response = await self._link.new_session(self._session, request)
+        return _attached(response.session_id, way, response)
+
+    async def resume(self, session_id: str) -> Attached | None:
+        if self._offered.session_capabilities.resume is None:
+            return None
+        request = acp.ResumeSessionRequest(session_id=session_id, cwd=self._folder, mcp_servers=[])
+        self._session.retelling = self._retelling
         try:
-            resume = acp.ResumeSessionRequest(session_id=session_id, cwd=str(workspace), mcp_servers=[])
-            resumed = await link.resume_session(tenant, resume)
-            return Attached(
-                session=AgentSession(agent_session_id=session_id, attached_by="resume"),
-                config_options=resumed.config_options or [],
-                modes=resumed.modes,
-            )
+            response = await self._link.resume_session(self._session, request)
         except RpcError as error:
-            failed.append(f"session/resume: {error.message}")
-    if capabilities.load_session:
+            self._refused("session/resume", error)
+            return None
+        finally:
+            self._session.retelling = None
+        return _attached(session_id, "resume", response, self._retelling.updates)
+
+    async def load(self, session_id: str) -> Attached | None:
+        if not self._offered.load_session:
+            return None
+        request = acp.LoadSessionRequest(session_id=session_id, cwd=self._folder, mcp_servers=[])
+        self._session.retelling = self._retelling
         try:
-            load = acp.LoadSessionRequest(session_id=session_id, cwd=str(workspace), mcp_servers=[])
-            loaded = await link.load_session(tenant, load)
-            return Attached(
-                session=AgentSession(agent_session_id=session_id, attached_by="load"),
-                config_options=loaded.config_options or [],
-                modes=loaded.modes,
-                failed_ways=tuple(failed),
-            )
+            response = await self._link.load_session(self._session, request)
         except RpcError as error:
-            failed.append(f"session/load: {error.message}")
-    return None
+            self._refused("session/load", error)
+            return None
+        finally:
+            self._session.retelling = None
+        return _attached(session_id, "load", response, self._retelling.updates)
+
+    async def fork(self, session_id: str) -> Attached | None:
+        if self._offered.session_capabilities.fork is None:
+            return None
+        request = acp.ForkSessionRequest(session_id=session_id, cwd=self._folder)
+        try:
+            response = await self._link.fork_session(self._session, request)
+        except RpcError as error:
+            self._refused("session/fork", error)
+            return None
+        return _attached(response.session_id, "fork", response)
+
+    def _refused(self, way: str, error: RpcError) -> None:
+        if error.code == AUTH_REQUIRED:
+            raise error
+        self.failed.append(f"The agent refused {way}: {error.message}")
+
+
+def _attached(session_id: str, way: AttachedBy, response: _Settings, replayed: int = 0) -> Attached:
+    return Attached(
+        session=AgentSession(agent_session_id=session_id, attached_by=way, replayed_updates=replayed),
+        config_options=response.config_options or [],
+        modes=response.modes,
+    )

@@ -6,7 +6,9 @@ Both are made page by page, so that a long session costs no more memory than a s
 from collections.abc import AsyncIterator, Iterator
 
 import msgspec
+from msgspec import Raw
 
+from portico.domain.blocks import describe_block
 from portico.domain.events import (
     AnyPayload,
     DiffPart,
@@ -16,6 +18,8 @@ from portico.domain.events import (
     PermissionResolved,
     PlanUpdated,
     PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
     TerminalOutput,
     TextDelta,
     TextPart,
@@ -91,6 +95,9 @@ class _MarkdownPage:
 
     def add(self, payload: AnyPayload) -> Iterator[str]:
         match payload:
+            case TextDelta(text="", block=Raw() as block):
+                self._running = None
+                yield f"\n\n{describe_block(block)}"
             case TextDelta(text=text):
                 yield from self._run_on(payload, text, "\n\n")
             case Thinking(text=text):
@@ -109,12 +116,8 @@ class _MarkdownPage:
 
     def _standing(self, payload: AnyPayload) -> Iterator[str]:
         match payload:
-            case PromptSubmitted(text=text):
-                yield "## You"
-                yield ""
-                yield text
-                yield ""
-                yield "## Agent"
+            case PromptSubmitted() as prompt:
+                yield from _prompt(prompt)
             case ToolStarted(tool_id=tool_id, title=title, content=content):
                 self._titles[tool_id] = title
                 yield f"- **{title}**"
@@ -130,16 +133,57 @@ class _MarkdownPage:
             case PlanUpdated(entries=entries):
                 for entry in entries:
                     yield f"- [{'x' if entry.status == 'completed' else ' '}] {entry.content}"
-            case PermissionResolved(outcome=outcome, by=by):
-                yield f"_Permission {outcome} by {by}._"
-            case Notice(text=text, level=level):
-                yield f"_{level.capitalize()}: {text}_"
+            case PermissionResolved() | QuestionAsked() | QuestionAnswered() as inquiry:
+                yield from _inquiry(inquiry)
+            case Notice() as notice:
+                yield from _notice(notice)
             case ErrorReported(code=code, message=message):
                 yield f"**{code.value}: {message}**"
             case TurnEnded(state=state) if state is not TurnState.COMPLETED:
                 yield f"_The turn was {state.value}._"
             case _:
                 return
+
+
+def _prompt(prompt: PromptSubmitted) -> Iterator[str]:
+    yield "## You"
+    yield ""
+    yield prompt.text
+    yield ""
+    for block in prompt.blocks:
+        yield f"- {describe_block(block)}"
+    if prompt.blocks:
+        yield ""
+    yield "## Agent"
+
+
+def _notice(notice: Notice) -> Iterator[str]:
+    yield f"_{notice.level.capitalize()}: {notice.text}_"
+    if notice.details:
+        yield ""
+        yield from (f"> {line}".rstrip() for line in notice.details.splitlines())
+
+
+def _inquiry(inquiry: PermissionResolved | QuestionAsked | QuestionAnswered) -> Iterator[str]:
+    match inquiry:
+        case PermissionResolved(outcome=outcome, by=by):
+            yield f"_Permission {outcome} by {by}._"
+        case QuestionAsked(message=message, url=url):
+            yield f"**{message}**" + (f" {url}" if url else "")
+        case QuestionAnswered(action="accept"):
+            yield from _answers(inquiry)
+        case QuestionAnswered(action=action, by=by):
+            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} by {by}._"
+
+
+def _answers(answered: QuestionAnswered) -> Iterator[str]:
+    for name, value in answered.content.items():
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        yield f"- {name}: {shown}"
+    for name in answered.withheld:
+        yield f"- {name}: _not kept_"
+    if not answered.content and not answered.withheld:
+        yield "_Accepted._"
 
 
 def _parts(parts: tuple[ToolPart, ...]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 Deltas that follow each other within 16 ms become one event. Everything recorded since the last
 write goes into one transaction. A reader that falls behind reads from the store: nothing is
-kept in memory for it but the newest hundred or so events that all readers share.
+kept in memory for it but the newest hundred or so events that all readers share, fewer if they are long.
 """
 
 import asyncio
@@ -21,6 +21,8 @@ GATHER_SECONDS = 0.016
 MAX_PENDING_CHARACTERS = 1_000_000
 MAX_PENDING_ENTRIES = 2_000
 RECENT_EVENTS = 128
+RECENT_CHARACTERS = 256 * 1024
+_OTHER_LENGTH = 256
 
 
 class _Entry:
@@ -64,7 +66,8 @@ class Journal:
         self._clock = clock
         self._pending: list[_Entry] = []
         self._pending_characters = 0
-        self._recent: deque[Event] = deque(maxlen=RECENT_EVENTS)
+        self._recent: deque[Event] = deque()
+        self._recent_characters = 0
         self._writing = asyncio.Lock()
         self._recorded = asyncio.Event()
         self._news = asyncio.Event()
@@ -73,8 +76,7 @@ class Journal:
 
     def record(self, payload: AnyPayload) -> None:
         """Add to the log soon, within the gathering time, in the order of the calls."""
-        length = len(payload.text) if isinstance(payload, TextDelta | Thinking) else 256
-        self._pending_characters += length
+        self._pending_characters += _length(payload)
         if self._pending and self._pending[-1].absorb(self.turn_id, payload):
             return
         self._pending.append(_Entry(self.turn_id, self._clock.now_ms(), payload))
@@ -143,13 +145,29 @@ class Journal:
                 return
             self.failure = None
             self.committed_seq += len(events)
-            self._recent.extend(events)
+            self._keep(events)
             self._last_write = self._clock.monotonic()
             self._announce()
+
+    def _keep(self, events: list[Event]) -> None:
+        """Have the newest events at hand; what no longer fits is read from the store."""
+        self._recent.extend(events)
+        self._recent_characters += sum(_length(event.payload) for event in events)
+        while len(self._recent) > RECENT_EVENTS or self._recent_characters > RECENT_CHARACTERS:
+            self._recent_characters -= _length(self._recent.popleft().payload)
 
     def _announce(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
+
+
+def _length(payload: AnyPayload) -> int:
+    """How much memory a payload takes, roughly, in characters."""
+    if isinstance(payload, TextDelta | Thinking):
+        return len(payload.text)
+    if isinstance(payload, ToolUpdated) and payload.terminal is not None:
+        return len(payload.terminal.text)
+    return _OTHER_LENGTH
 
 
 def _joinable_text(first: AnyPayload, second: AnyPayload) -> str | None:

@@ -5,6 +5,7 @@ says plainly how the agent was lost.
 """
 
 import asyncio
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,6 +28,8 @@ from portico.domain.errors import (
 from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
+
+log = logging.getLogger(__name__)
 
 LAST_WORDS_SECONDS = 2.0
 
@@ -59,6 +62,9 @@ class AgentLink:
         self._process = process
         self._clock = ports.clock
         self._tenants: dict[str, Tenant] = {}
+        self._pages: dict[str, Tenant] = {}
+        # Whoever signs in answers what the agent asks about no session; at other times nobody does.
+        self.asked_outside: Serve = _nobody_there
         serve = {method: self._serving(method) for method in methods}
         self.end = ClientEnd(process.stream, self, name=spec.name, serve=serve)
         self._reading: asyncio.Task[None] | None = None
@@ -114,9 +120,33 @@ class AgentLink:
         self._tenants[request.session_id] = tenant
         return await self.end.resume_session(request)
 
+    async def fork_session(self, tenant: Tenant, request: acp.ForkSessionRequest) -> acp.ForkSessionResponse:
+        def move_in(session_id: str) -> None:
+            self._tenants[session_id] = tenant
+
+        return await self.end.fork_session(request, move_in)
+
+    async def end_session(self, tenant: Tenant, *, delete: bool) -> None:
+        """Tell the agent that a session is closed, or gone for good, if it wants to know. It has a moment to answer."""
+        offered = self.info.agent_capabilities.session_capabilities
+        for session_id in [name for name, one in self._tenants.items() if one is tenant]:
+            if delete and offered.delete is not None:
+                last_word = self.end.delete_session(acp.DeleteSessionRequest(session_id=session_id))
+            elif offered.close is not None:
+                last_word = self.end.close_session(acp.CloseSessionRequest(session_id=session_id))
+            else:
+                continue
+            try:
+                await within(self._clock, LAST_WORDS_SECONDS, last_word)
+            except (RpcError, ConnectionLost, TimeoutError) as error:
+                log.warning("%s did not let go of its session %s: %s", self.spec.name, session_id, error)
+
     def move_out(self, tenant: Tenant) -> bool:
         """Forget a session; whether the agent still has others."""
-        self._tenants = {name: one for name, one in self._tenants.items() if one is not tenant}
+        for session_id in [name for name, one in self._tenants.items() if one is tenant]:
+            del self._tenants[session_id]
+            self.end.leave(session_id)
+        self._pages = {name: one for name, one in self._pages.items() if one is not tenant}
         return bool(self._tenants)
 
     def update(self, session_id: str, update: acp.SessionUpdate) -> None:
@@ -128,8 +158,12 @@ class AgentLink:
             tenant.unknown_update(raw)
 
     def notified(self, method: str, params: Raw) -> None:
-        about = _session_of(params)
-        for tenant in self._everyone() if about is None else filter(None, [self._tenants.get(about)]):
+        about = _about(params)
+        if about.elicitation_id in self._pages:
+            self._pages.pop(about.elicitation_id).notified(method, params)
+            return
+        tenants = self._everyone() if about.session_id is None else [self._tenants.get(about.session_id)]
+        for tenant in filter(None, tenants):
             tenant.notified(method, params)
 
     def fault(self, fault: Fault) -> None:
@@ -139,6 +173,10 @@ class AgentLink:
     async def ready(self) -> None:
         for tenant in self._everyone():
             await tenant.ready()
+
+    def ask_nobody(self) -> None:
+        """From now on nobody is there for questions about no session."""
+        self.asked_outside = _nobody_there
 
     @property
     def alive(self) -> bool:
@@ -158,9 +196,13 @@ class AgentLink:
         """Answers a request of the agent in the name of the session that it is about."""
 
         async def serve(request: Any) -> Any:
+            if isinstance(request, acp.CreateElicitationRequest) and request.session_id is None:
+                return await self.asked_outside(request)
             tenant = self._tenants.get(request.session_id)
             if tenant is None:
                 raise RpcError(INVALID_PARAMS, f"{method}: the session {request.session_id!r} is not open")
+            if isinstance(request, acp.CreateElicitationRequest) and request.elicitation_id is not None:
+                self._pages[request.elicitation_id] = tenant
             return await tenant.serve[method](request)
 
         return serve
@@ -205,10 +247,13 @@ class AgentLink:
 
     def _auth_required(self, error: RpcError) -> AuthRequired:
         methods = tuple(method.name for method in self.info.auth_methods or ())
-        ways = " or ".join(methods) if methods else "its own login command"
+        if methods and self.spec.login_hint:
+            what = f"Sign in ({' or '.join(methods)}): {self.spec.login_hint}"
+        else:
+            what = f"Sign in with {' or '.join(methods) or 'its own login command'}, then try again."
         return AuthRequired(
             f"The agent {self.spec.name} wants you to sign in first: {error.message}",
-            suggestion=f"Sign in with {ways}, then try again.",
+            suggestion=what,
             details=ErrorDetails(agent=self.spec.name, auth_methods=methods),
         )
 
@@ -218,13 +263,19 @@ class AgentLink:
         )
 
 
-class _About(msgspec.Struct, rename="camel"):
+class _About(msgspec.Struct, frozen=True, rename="camel"):
+    """What a notification is about, if it says so."""
+
     session_id: str | None = None
+    elicitation_id: str | None = None
 
 
-def _session_of(params: Raw) -> str | None:
-    """The session that a notification is about, if it says so."""
+def _about(params: Raw) -> _About:
     try:
-        return msgspec.json.decode(params, type=_About).session_id
+        return msgspec.json.decode(params, type=_About)
     except msgspec.DecodeError:
-        return None
+        return _About()
+
+
+async def _nobody_there(_: acp.CreateElicitationRequest) -> acp.CreateElicitationResponse:
+    return acp.CreateElicitationResponse(action="decline")

@@ -13,25 +13,28 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import Serve
-from portico.acp.lenient import decode
 from portico.domain import events
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
 from portico.rpc.messages import Fault
 from portico.sessions import translate
-from portico.sessions.attaching import Attached, attach_again, attach_new
+from portico.sessions.asking import Asking
+from portico.sessions.attaching import Attached, Retelling, attach_session
+from portico.sessions.forking import pending_fork
+from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
 from portico.sessions.link import AgentLink
 from portico.sessions.links import AgentLinks
-from portico.sessions.permissions import Decision, PendingPermissions, answer_to_agent
+from portico.sessions.options import SessionOptions
 from portico.sessions.ports import AgentSpec, Lease, Ports
-from portico.sessions.replay import EVENTS_LOOKED_AT, summarize
+from portico.sessions.replay import EVENTS_LOOKED_AT, LAST_EVENTS, summarize, summary_is_owed
 from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
 MAX_FAULT_NOTICES = 20
+_PAGE_DONE = "elicitation/complete"
 
 
 class LiveSession:
@@ -45,11 +48,16 @@ class LiveSession:
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, last_seq=summary.last_seq)
         self.status = TurnStatus(summary.state)
-        self.permissions = PendingPermissions()
+        self.asking = Asking(self)
+        self.options = SessionOptions(spec.name, self.journal)
         self.tools = ToolLedger(ports.clock)
+        self.gathering = Gathering()
+        self.retelling: Retelling | None = None
+        self.untold: str | None = None
+        """What the agent has to be told with the next prompt, because it remembers nothing."""
         self.editor = ports.editors.open(self.workspace)
         self.serve: Mapping[str, Serve] = serve_editor(
-            self.editor, self._ask, self._heard_terminal, reads_only=summary.reads_only
+            self.editor, self.asking.serve, self._heard_terminal, reads_only=summary.reads_only
         )
         self.link: AgentLink | None = None
         self.agent_session_id = summary.agent_session_id
@@ -58,10 +66,10 @@ class LiveSession:
         self._turns = turn_ordinal(summary.last_turn)
         self._lease = lease
         self._links = links
-        self._replayed: int | None = None
+        self._begun_before = summary.last_seq > 1
         self._faults = 0
         self._unreported_faults: tuple[Fault, int] | None = None
-        self._config: tuple[events.ConfigOption, ...] = ()
+        self._recalled = summary.last_seq == 1
 
     @property
     def agent_alive(self) -> bool:
@@ -90,32 +98,29 @@ class LiveSession:
             state=self.status.state, previous=previous, reason=reason, agent_session=agent_session
         )
 
-    async def connect(self) -> None:
-        """Start the agent if it is not there, and find or make its side of this session."""
-        if self.agent_alive:
-            return
-        await self.disconnect()
-        self.link = await self._links.take(self.spec, self.workspace, self.editor, self)
+    async def connect(self) -> AgentLink:
+        """Start the agent if it is not there."""
+        if self.link is None or not self.link.alive:
+            await self.disconnect()
+            self.link = await self._links.take(self.spec, self.workspace, self.editor, self)
+        return self.link
 
-    async def attach(self) -> str | None:
-        """Find or make the agent's side of this session; what it must be told first, if anything."""
+    async def attach(self) -> None:
+        """Find or make the agent's side of this session."""
         if self.link is None:
             raise InvalidInput("The agent is not running.")
         if self._attached:
             if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
                 self.journal.record(self.move(TurnEvent.AGENT_READY))
-            return None
-        known, attached = self.agent_session_id, None
-        if known is not None:
-            attached = await self._attach_again(self.link, known)
-        preface = None
-        if attached is None:
-            attached = await attach_new(self.link, self, self.workspace)
-            if known is not None:
-                preface = await self._what_was_said()
-                attached = attached.reached("replay")
-        self._note_attached(attached)
-        return preface
+            return
+        chosen = await self._chosen_options()
+        known, forked_from = self.agent_session_id, None
+        if known is None and self._begun_before:
+            forked_from = await pending_fork(self.ports.store, self.id)
+        attached = await attach_session(self.link, self, known=known, forked_from=forked_from)
+        self.untold = await self._what_was_said(attached)
+        self.note_attached(attached)
+        await self.options.restore(self.link.end, attached, chosen)
 
     async def disconnect(self, *, grace: float | None = None) -> None:
         """End the agent and every command it runs."""
@@ -134,55 +139,49 @@ class LiveSession:
         if link is not None:
             await self._links.end(link, grace=0)
 
-    async def close(self) -> None:
+    async def close(self, *, forget: bool = False) -> None:
+        """Let go of everything. The agent is told, and told to `forget` what nobody will come back to."""
         try:
+            if self.link is not None and self.agent_alive and not self.status.state.active:
+                await self.link.end_session(self, delete=forget)
             await self.disconnect()
+            self.settle()
             await self.journal.close()
         finally:
             self._lease.release()
 
-    def answer(self, request_id: str, decision: Decision) -> None:
-        self.permissions.answer(request_id, decision)
+    async def set_option(self, name: str, value: str | bool) -> None:
+        """Set one of the agent's options, by its id, its category or its name."""
+        if self.link is None or self.agent_session_id is None or not self._attached:
+            raise InvalidInput("The agent is not running.", suggestion="Send a prompt first.")
+        await self.options.set(self.link.end, self.agent_session_id, name, value)
 
-    async def choose(self, category: str, wanted: str) -> None:
-        """Set the agent's option of a category, by its value or its name."""
-        option = next((one for one in self._config if one.category == category), None)
-        if option is None or self.link is None or self.agent_session_id is None:
-            raise InvalidInput(
-                f"The agent {self.spec.name} offers no choice of {category}.",
-                suggestion=f"Leave out --{category}, or choose another agent.",
-            )
-        folded = wanted.casefold()
-        found = [one for one in option.choices if folded in (one.value.casefold(), one.name.casefold())]
-        if not found:
-            names = ", ".join(choice.value for choice in option.choices)
-            raise InvalidInput(f"{wanted!r} is no {category} of {self.spec.name}; it has {names}.")
-        if found[0].value == option.value:
-            return
-        response = await self.link.end.set_config_option(
-            acp.SetSessionConfigOptionRequest(
-                session_id=self.agent_session_id, config_id=option.option_id, value=found[0].value
-            )
-        )
-        self._note_config(translate.config_updated(response.config_options, None))
+    def hear(self) -> None:
+        """The agent, or the person it waited for, has given a sign of life."""
+        self.last_heard = self.ports.clock.monotonic()
 
     def update(self, update: acp.SessionUpdate) -> None:
-        self.last_heard = self.ports.clock.monotonic()
-        if self._replayed is not None:
-            self._replayed += 1
-            return
+        self.hear()
+        if self.retelling is None or not self.retelling.take(update):
+            self.take_in(update)
+
+    def take_in(self, update: acp.SessionUpdate) -> None:
+        """Write down what an update says."""
         match update:
             case acp.ToolCall() | acp.ToolCallProgress():
                 for payload in self.tools.take(update):
                     self.journal.record(payload)
             case acp.CurrentModeUpdate(current_mode_id=mode):
-                self._note_mode(mode)
+                self.options.note_mode(mode)
+            case acp.ConfigOptionUpdate(config_options=options):
+                self.options.note(options)
             case _:
-                self._record(translate.other_update(update))
+                for payload in self.gathering.take(update):
+                    self._record(payload)
 
     def unknown_update(self, raw: Raw) -> None:
-        self.last_heard = self.ports.clock.monotonic()
-        if self._replayed is None:
+        self.hear()
+        if self.retelling is None or not self.retelling.take(raw):
             self.journal.record(translate.unknown_update(Raw(bytes(raw))))
 
     def notified(self, method: str, params: Raw) -> None:
@@ -190,7 +189,11 @@ class LiveSession:
             self.fault(extensions.fault_from(params))
             return
         if method == extensions.DECIDED:
-            self._note_decision(msgspec.json.decode(params, type=extensions.Decided))
+            self.asking.decided(msgspec.json.decode(params, type=extensions.Decided))
+            return
+        if method == _PAGE_DONE:
+            page = msgspec.json.decode(params, type=acp.CompleteElicitationNotification)
+            self.asking.completed(page.elicitation_id)
             return
         text = f"The agent sent the notification {method}."
         self.journal.record(events.Notice(level="info", text=text, source="agent", raw=Raw(bytes(params))))
@@ -203,8 +206,10 @@ class LiveSession:
             first, count = self._unreported_faults or (fault, 0)
             self._unreported_faults = (first, count + 1)
 
-    def report_more_faults(self) -> None:
-        """Tell how many malformed messages came beyond those told one by one."""
+    def settle(self) -> None:
+        """Tell what came in pieces, and how many malformed messages came beyond those told one by one."""
+        for payload in self.gathering.settle():
+            self.journal.record(payload)
         if self._unreported_faults is not None:
             self.journal.record(translate.fault_notice(*self._unreported_faults))
             self._unreported_faults = None
@@ -212,32 +217,40 @@ class LiveSession:
     async def ready(self) -> None:
         await self.journal.ready()
 
-    async def _attach_again(self, link: AgentLink, known: str) -> Attached | None:
-        """Updates that come meanwhile repeat what the log has; they are counted, not recorded."""
-        self._replayed = 0
-        try:
-            attached = await attach_again(link, self, self.workspace, known)
-            return attached and attached.reached(attached.session.attached_by, replayed=self._replayed)
-        finally:
-            self._replayed = None
+    async def _chosen_options(self) -> dict[str, str | bool]:
+        """What the person has set so far, in this process or in an earlier one."""
+        if not self._recalled:
+            for event in await self.ports.store.standing(self.id):
+                if isinstance(event.payload, events.ConfigUpdated):
+                    self.options.recall(event.payload)
+            self._recalled = True
+        return self.options.set_by_person()
 
-    async def _what_was_said(self) -> str | None:
-        earlier = await self.ports.store.tail(self.id, before_seq=None, limit=EVENTS_LOOKED_AT)
-        return summarize(event for event in earlier if event.turn_id != self.journal.turn_id)
+    async def _what_was_said(self, attached: Attached) -> str | None:
+        """What the agent does not know: of a session it has lost, and of one it was to be told about next."""
+        if not attached.forgotten:
+            newest = await self._earlier(LAST_EVENTS) if self._begun_before else []
+            if not summary_is_owed(newest):
+                return None
+        return summarize(await self._earlier(EVENTS_LOOKED_AT))
+
+    async def _earlier(self, limit: int) -> list[events.Event]:
+        """The last events before this turn."""
+        found = await self.ports.store.tail(self.id, before_seq=None, limit=limit)
+        turn_id = self.journal.turn_id
+        return [event for event in found if turn_id is None or event.turn_id != turn_id]
 
     def _record(self, payload: events.AnyPayload) -> None:
         if self.status.state is TurnState.RUNNING and isinstance(payload, events.TextDelta | events.Thinking):
             self.journal.record(self.move(TurnEvent.FIRST_OUTPUT))
-        if isinstance(payload, events.ConfigUpdated):
-            self._config = payload.options
         self.journal.record(payload)
 
     def _heard_terminal(self, output: events.TerminalOutput) -> None:
-        self.last_heard = self.ports.clock.monotonic()
+        self.hear()
         for payload in self.tools.hear(output):
             self.journal.record(payload)
 
-    def _note_attached(self, attached: Attached) -> None:
+    def note_attached(self, attached: Attached) -> None:
         session = attached.session
         self.agent_session_id = session.agent_session_id
         self._attached = True
@@ -246,69 +259,5 @@ class LiveSession:
         else:
             now = self.status.state
             self.journal.record(events.StateChanged(state=now, previous=now, agent_session=session))
-        for way in attached.failed_ways:
-            self.journal.record(events.Notice(level="warning", text=f"The agent refused {way}"))
-        if session.attached_by == "replay":
-            text = "The agent could not reload this conversation, so it was given a summary of it."
-            self.journal.record(events.Notice(level="warning", text=text))
-        self._note_config(translate.config_updated(attached.config_options, attached.modes))
-
-    def _note_config(self, config: events.ConfigUpdated | None) -> None:
-        if config is not None and config.options != self._config:
-            self._config = config.options
-            self.journal.record(config)
-
-    def _note_decision(self, decided: extensions.Decided) -> None:
-        """A rule answered for the person: the log has the question and the answer all the same."""
-        call = self.tools.complete(decode(decided.tool_call, acp.ToolCallUpdate))
-        if (waiting := self.permissions.about(call.tool_call_id)) is not None:
-            decision = Decision(option_id=decided.option_id, by="policy", rule=decided.rule)
-            self.permissions.answer(waiting, decision)
-            return
-        options = decode(decided.options, list[acp.PermissionOption])
-        question = translate.permission_requested(self.permissions.next_id(), call, options)
-        self.journal.record(question)
-        self.journal.record(
-            events.PermissionResolved(
-                request_id=question.request_id,
-                outcome=decided.outcome,
-                by="policy",
-                option_id=decided.option_id,
-                rule=decided.rule or decided.source,
-            )
-        )
-
-    def _note_mode(self, mode: str) -> None:
-        options = tuple(
-            msgspec.structs.replace(option, value=mode) if option.category == "mode" else option
-            for option in self._config
-        )
-        self._note_config(events.ConfigUpdated(options=options))
-
-    async def _ask(self, request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
-        self.last_heard = self.ports.clock.monotonic()
-        call = self.tools.complete(request.tool_call)
-        offered = extensions.from_meta(request.meta, extensions.Offered)
-        question = translate.permission_requested(self.permissions.next_id(), call, request.options, offered)
-        waiting = self.permissions.ask(question)
-        resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
-        try:
-            if self.status.state.active:
-                steps: list[events.AnyPayload] = [question]
-                if self.status.state is not TurnState.AWAITING:
-                    steps.append(self.move(TurnEvent.ANSWER_NEEDED))
-                await self.journal.commit(*steps)
-            else:
-                self.journal.record(question)
-                self.permissions.answer(question.request_id, Decision(option_id=None, by="nobody"))
-            resolved = await waiting
-            return answer_to_agent(resolved)
-        except PorticoError:
-            resolved = msgspec.structs.replace(resolved, outcome="denied")
-            raise
-        finally:
-            self.permissions.forget(question.request_id)
-            self.last_heard = self.ports.clock.monotonic()
-            self.journal.record(resolved)
-            if not len(self.permissions) and self.status.state is TurnState.AWAITING:
-                self.journal.record(self.move(TurnEvent.ANSWERED))
+        for notice in attached.notices():
+            self.journal.record(notice)

@@ -38,6 +38,11 @@ class PendingPermissions:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    @property
+    def open(self) -> tuple[PermissionRequested, ...]:
+        """The questions that nobody has answered yet, oldest first."""
+        return tuple(request for request, answer in self._waiting.values() if not answer.done())
+
     def next_id(self) -> str:
         self._asked += 1
         return f"p{self._asked}"

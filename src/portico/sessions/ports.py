@@ -46,6 +46,13 @@ class Store(Protocol):
         """
         ...
 
+    async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
+        """Begin a session with all events of another, followed by these, in one durable transaction.
+
+        They continue the numbers of the source, or nothing is written and StoreFailed is raised.
+        """
+        ...
+
     async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
         """Events with a greater seq, oldest first."""
         ...
@@ -113,12 +120,16 @@ class Store(Protocol):
 
 
 class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """How to start an agent: a name for people, a command, and what its environment adds."""
+    """How to start an agent: a name for people, a command, and what its environment adds.
+
+    The hints are commands that a person can type: to install it, to sign in to it.
+    """
 
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = {}
     install_hint: str | None = None
+    login_hint: str | None = None
 
 
 class AgentProcess(Protocol):

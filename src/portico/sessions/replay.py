@@ -1,12 +1,16 @@
 """An earlier conversation in a few thousand characters, for an agent that has forgotten it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from portico.domain.events import Event, PromptSubmitted, TextDelta, ToolStarted
+from portico.acp import _schema as acp
+from portico.domain.blocks import describe_block
+from portico.domain.events import AgentSession, Event, PromptSubmitted, StateChanged, TextDelta, ToolStarted
 
 MAX_CHARACTERS = 12_000
 EVENTS_LOOKED_AT = 2_000
+LAST_EVENTS = 50
 
+_ADDRESS = "portico:///earlier-conversation"
 _OPENING = (
     "This conversation was interrupted and you no longer have it. Here is what was said, "
     "oldest first; the newest message follows after it."
@@ -19,8 +23,9 @@ def summarize(events: Iterable[Event]) -> str | None:
     speaker = None
     for event in events:
         match event.payload:
-            case PromptSubmitted(text=text):
-                speaker = _say(pieces, speaker, "Person", text)
+            case PromptSubmitted(text=text, blocks=blocks):
+                said = "\n".join(filter(None, (text, *map(describe_block, blocks))))
+                speaker = _say(pieces, speaker, "Person", said)
             case TextDelta(text=text):
                 speaker = _say(pieces, speaker, "Agent", text)
             case ToolStarted(title=title):
@@ -33,6 +38,31 @@ def summarize(events: Iterable[Event]) -> str | None:
     if len(text) > MAX_CHARACTERS:
         text = "…" + text[-MAX_CHARACTERS:]
     return f"<earlier-conversation>\n{_OPENING}\n\n{text}\n</earlier-conversation>"
+
+
+def with_past(
+    summary: str | None, prompt: list[acp.ContentBlock], takes: acp.PromptCapabilities
+) -> list[acp.ContentBlock]:
+    """A prompt with what was said before it, beside the words if the agent takes that: they may be a command."""
+    if summary is None:
+        return prompt
+    if takes.embedded_context:
+        resource = acp.EmbeddedResourceResource(uri=_ADDRESS, mime_type="text/plain", text=summary)
+        return [*prompt, acp.EmbeddedResource(resource=resource)]
+    return [acp.TextContent(text=summary), *prompt]
+
+
+def summary_is_owed(events: Sequence[Event]) -> bool:
+    """Whether the agent was to be told with the next prompt, and none has come."""
+    for event in reversed(events):
+        match event.payload:
+            case PromptSubmitted():
+                return False
+            case StateChanged(agent_session=AgentSession(attached_by=way)):
+                return way == "replay"
+            case _:
+                continue
+    return False
 
 
 def _say(pieces: list[str], before: str | None, speaker: str, text: str) -> str:

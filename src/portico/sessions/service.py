@@ -6,25 +6,33 @@ it reads from there.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import msgspec
+
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
-from portico.domain.events import Event, SessionStarted, StateChanged, TurnEnded
+from portico.domain.events import Event, SessionStarted, StateChanged, Todo, TodosUpdated, TurnEnded
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
+from portico.sessions.adopting import adopt
 from portico.sessions.deadlines import put_down
+from portico.sessions.forking import fork
 from portico.sessions.links import AgentLinks
 from portico.sessions.live import LiveSession
 from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.questions import Reply
 from portico.sessions.recovery import interrupt, recover, session_lease
-from portico.sessions.supervision import prepare, revive
+from portico.sessions.signing import Signing
+from portico.sessions.supervision import ask_agent, prepare, revive
 from portico.sessions.turn import Prompt, Turn
+from portico.sessions.views import SessionView, with_agent_side
+from portico.sessions.watching import watch_elsewhere, watch_here
 
-PAGE = 500
 TREE_POLL_SECONDS = 0.25
+_NEWEST = 200
 
 
 class _Open:
@@ -47,17 +55,21 @@ class SessionService:
         self._ports = ports
         self._links = AgentLinks(ports)
         self._open: dict[SessionId, _Open] = {}
+        self._closing = False
 
     async def recover(self) -> list[SessionId]:
         """Interrupt turns whose host died. Call once, before anything else."""
         return await recover(self._ports.store, self._ports.clock)
 
-    async def start(self, workspace: Path, spec: AgentSpec, *, reads_only: bool = False) -> SessionId:
+    async def start(
+        self, workspace: Path, spec: AgentSpec, *, reads_only: bool = False, adopts: str | None = None
+    ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
         clock = self._ports.clock
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
         lease = self._lease(session_id)
         started = self._started(_folder(workspace), spec, reads_only=reads_only, continued=False)
+        started = msgspec.structs.replace(started, adopts=adopts)
         first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
         try:
             await self._ports.store.append([first], durable=True)
@@ -66,6 +78,32 @@ class SessionService:
             raise
         self._admit(LiveSession(fold(None, first), spec, lease, self._ports, self._links))
         return session_id
+
+    async def adopt(
+        self, workspace: Path, spec: AgentSpec, agent_session_id: str, *, reads_only: bool = False
+    ) -> tuple[SessionId, int]:
+        """Begin a session with a conversation that the agent had by itself; what it tells of it is in the log.
+
+        With its id comes the seq of the `session_started` behind all that, where the person goes on.
+        """
+        session_id = await self.start(workspace, spec, reads_only=reads_only, adopts=agent_session_id)
+        session = self._live(session_id).session
+        try:
+            await adopt(session, agent_session_id)
+            await session.journal.commit(
+                self._started(str(session.workspace), spec, reads_only=reads_only, continued=True)
+            )
+            newest = await self._ports.store.tail(session_id, before_seq=None, limit=_NEWEST)
+        except BaseException:
+            await self.delete(session_id)
+            raise
+        return session_id, max(event.seq for event in newest if isinstance(event.payload, SessionStarted))
+
+    async def fork(self, session_id: SessionId) -> SessionId:
+        """Copy a session as it is now; the copy is opened like any other. SessionBusy in the middle of a turn."""
+        if session_id in self._open:
+            await self._open[session_id].session.journal.commit()
+        return await fork(self._ports, await self.show(session_id))
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
         """Open a session from the log to go on with it; the seq of the `session_started` this adds."""
@@ -89,7 +127,9 @@ class SessionService:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
         opened = self._live(session_id)
         if opened.turn is None:
+            await opened.stop_reviving()
             await prepare(opened.session)
+            await opened.session.journal.commit()
 
     async def prompt(
         self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool = False
@@ -123,20 +163,84 @@ class SessionService:
 
     def answer(self, session_id: SessionId, request_id: str, decision: Decision) -> None:
         """Answer a permission request."""
-        self._live(session_id).session.answer(request_id, decision)
+        self._live(session_id).session.asking.permissions.answer(request_id, decision)
+
+    def reply(self, session_id: SessionId, request_id: str, reply: Reply) -> None:
+        """Answer a question of the agent. InvalidInput, in words for the person, if the answer does not fit."""
+        self._live(session_id).session.asking.questions.reply(request_id, reply)
+
+    async def set_option(self, session_id: SessionId, name: str, value: str | bool) -> None:
+        """Set one of the agent's options, by id, category or name; the agent is started if need be."""
+        opened = self._live(session_id)
+        session = opened.session
+        if opened.turn is None:
+            await opened.stop_reviving()
+            await prepare(session)
+        await ask_agent(session, session.set_option(name, value), f"set {name}")
+        await session.journal.commit()
+
+    async def signing(self, session_id: SessionId) -> Signing:
+        """How to sign in to the agent of a session, and out again; the agent is started if need be."""
+        opened = self._live(session_id)
+        await opened.stop_reviving()
+        return Signing(await opened.session.connect())
 
     async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncIterator[Event]:
-        """Every event after `after_seq`, each once, in order, until the session is closed here."""
-        journal = self._live(session_id).session.journal
-        while True:
-            page = journal.recent_after(after_seq)
-            if not page and journal.committed_seq > after_seq:
-                page = await self._ports.store.read(session_id, after_seq=after_seq, limit=PAGE)
-            for event in page:
+        """Every event after `after_seq`, each once, in order, whichever process writes them.
+
+        Ends when the session is deleted or this host closes.
+        """
+        store, clock = self._ports.store, self._ports.clock
+        if not self.is_open(session_id):
+            await self.show(session_id)
+        while not self._closing:
+            opened = self._open.get(session_id)
+            if opened is not None:
+                events = watch_here(opened.session.journal, store, after_seq=after_seq)
+            else:
+                events = watch_elsewhere(
+                    session_id, store, clock, after_seq=after_seq, until=lambda: self._closing or self.is_open(session_id)
+                )
+            async for event in events:
                 yield event
                 after_seq = event.seq
-            if not page and not await journal.wait_beyond(after_seq):
+            if opened is None and not self.is_open(session_id):
                 return
+
+    def is_open(self, session_id: SessionId) -> bool:
+        """Whether this process has the session."""
+        return session_id in self._open
+
+    def is_busy(self, session_id: SessionId) -> bool:
+        """Whether a turn of it is under way in this process."""
+        opened = self._open.get(session_id)
+        return opened is not None and opened.turn is not None
+
+    async def view(self, session_id: SessionId) -> SessionView:
+        """Everything a door shows of a session besides its timeline, without reading that."""
+        store = self._ports.store
+        summary = await self.show(session_id)
+        view = SessionView(
+            summary=summary,
+            desk=await store.desk(session_id),
+            standing=tuple(event.payload for event in await store.standing(session_id)),
+            open_elsewhere=not self.is_open(session_id)
+            and store.lease_holder(session_lease(session_id)) is not None,
+        )
+        opened = self._open.get(session_id)
+        return view if opened is None else with_agent_side(view, opened.session)
+
+    def waiting(self, session_id: SessionId) -> int:
+        """How many answers a session needs from a person, as far as this process knows."""
+        opened = self._open.get(session_id)
+        if opened is None:
+            return 0
+        asking = opened.session.asking
+        return len(asking.permissions.open) + len(asking.questions.open)
+
+    async def write_todos(self, session_id: SessionId, todos: Sequence[Todo]) -> None:
+        """Replace the todo list of an open session."""
+        await self._live(session_id).session.journal.commit(TodosUpdated(todos=tuple(todos)))
 
     async def show(self, session_id: SessionId) -> SessionSummary:
         summary = await self._ports.store.summary(session_id)
@@ -174,10 +278,15 @@ class SessionService:
         return await self._ports.store.summaries(workspace=workspace, limit=limit)
 
     async def delete(self, session_id: SessionId) -> None:
-        """Remove a session for good. SessionBusy while another process has it open."""
+        """Remove a session for good. SessionBusy while another process has it open.
+
+        An agent that is there forgets it too, but for a conversation that it had before.
+        """
         await self.show(session_id)
-        if session_id in self._open:
-            await self._dismiss(self._open.pop(session_id))
+        if (opened := self._open.pop(session_id, None)) is not None:
+            (first,) = await self._ports.store.read(session_id, after_seq=0, limit=1)
+            adopted = isinstance(first.payload, SessionStarted) and first.payload.adopts
+            await self._dismiss(opened, forget=opened.session.agent_session_id != adopted)
         lease = self._lease(session_id)
         try:
             await self._ports.store.delete(session_id)
@@ -186,6 +295,7 @@ class SessionService:
 
     async def close(self) -> None:
         """Stop what runs, end every agent, write what is left."""
+        self._closing = True
         opened, self._open = list(self._open.values()), {}
         for one in opened:
             await self._dismiss(one)
@@ -254,12 +364,12 @@ class SessionService:
         writing = asyncio.create_task(session.journal.run(), name=f"writing the log of {session.id}")
         self._open[session.id] = _Open(session, writing)
 
-    async def _dismiss(self, opened: _Open) -> None:
+    async def _dismiss(self, opened: _Open, *, forget: bool = False) -> None:
         if opened.turn is not None:
             opened.turn.stop(force=True)
         await opened.stop_reviving()
         await put_down(opened.writing)
-        await opened.session.close()
+        await opened.session.close(forget=forget)
 
     def _live(self, session_id: SessionId) -> _Open:
         opened = self._open.get(session_id)

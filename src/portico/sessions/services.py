@@ -1,9 +1,9 @@
-"""What the host does for an agent on request: files, terminals, permission questions.
+"""What the host does for an agent on request: files, terminals, questions to the person.
 
 Only what the session's editor has is served, and announced as a capability.
 """
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from portico.acp import _schema as acp
@@ -14,7 +14,9 @@ from portico.domain.events import TerminalOutput
 from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from portico.sessions.ports import Editor, Files, TerminalRequest, Terminals, TerminalSnapshot
 
-Ask = Callable[[acp.RequestPermissionRequest], Awaitable[acp.RequestPermissionResponse]]
+ASKS_FORMS_AND_PAGES = acp.ElicitationCapabilities(
+    form=acp.ElicitationFormCapabilities(), url=acp.ElicitationUrlCapabilities()
+)
 
 
 def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
@@ -22,8 +24,12 @@ def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
     return acp.ClientCapabilities(
         fs=acp.FileSystemCapabilities(read_text_file=has_files, write_text_file=has_files),
         terminal=editor.terminals is not None,
+        auth=acp.AuthCapabilities(terminal=True),
+        elicitation=ASKS_FORMS_AND_PAGES,
+        plan=acp.PlanCapabilities(),
         meta=extensions.to_meta(extensions.PorticoCapabilities(permissions=extensions.VERSION)),
         session=acp.ClientSessionCapabilities(
+            compaction=acp.CompactionCapabilities(),
             notices=acp.NoticeCapabilities(),
             config_options=acp.SessionConfigOptionsCapabilities(
                 boolean=acp.BooleanConfigOptionCapabilities()
@@ -32,11 +38,16 @@ def capabilities_of(editor: Editor) -> acp.ClientCapabilities:
     )
 
 
+def capabilities_to_ask() -> acp.ClientCapabilities:
+    """Of a client that is there to sign somebody in, and for nothing else."""
+    return acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True), elicitation=ASKS_FORMS_AND_PAGES)
+
+
 def serve_editor(
-    editor: Editor, ask: Ask, heard: Callable[[TerminalOutput], None], *, reads_only: bool
+    editor: Editor, asking: Mapping[str, Serve], heard: Callable[[TerminalOutput], None], *, reads_only: bool
 ) -> dict[str, Serve]:
-    """The methods that an agent may call on this host."""
-    served: dict[str, Serve] = {"session/request_permission": ask}
+    """The methods that an agent may call on this host; `asking` are those that ask the person."""
+    served = dict(asking)
     if editor.files is not None:
         served |= _serve_files(editor.files)
     if editor.terminals is not None:

@@ -1,8 +1,11 @@
-"""Agents outside of turns: started before the first prompt, and started again after a crash.
+"""Agents outside of turns: started before the first prompt, asked for small things, started again after a crash.
 
 A revived agent has found its session again before the next prompt comes; the log says by which
 way. One that keeps dying is left alone after a few tries, until somebody asks for it.
 """
+
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from portico.domain.errors import AgentCrashed, PorticoError
 from portico.domain.events import Notice
@@ -13,12 +16,14 @@ from portico.sessions.live import LiveSession
 PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
 
 
-async def prepare(session: LiveSession) -> None:
+async def prepare(
+    session: LiveSession, attach: Callable[[], Coroutine[Any, Any, None]] | None = None
+) -> None:
     """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
     limit = session.ports.limits.start
     try:
         await session.connect()
-        await within(session.ports.clock, limit, session.attach())
+        await within(session.ports.clock, limit, (attach or session.attach)())
     except TimeoutError as error:
         if session.link is None:
             raise
@@ -31,6 +36,19 @@ async def prepare(session: LiveSession) -> None:
             failure = await session.link.explain(error)
         await session.disconnect(grace=0)
         raise failure from error
+
+
+async def ask_agent(session: LiveSession, work: Coroutine[Any, Any, None], what: str) -> None:
+    """Have the agent do something small; its failures are in words for a person."""
+    limit = session.ports.limits.start
+    try:
+        await within(session.ports.clock, limit, work)
+    except (TimeoutError, RpcError, ConnectionLost) as error:
+        if session.link is None:
+            raise AgentCrashed("The agent is gone.") from error
+        if isinstance(error, TimeoutError):
+            raise session.link.timed_out(f"did not {what} within {limit:g} s") from error
+        raise await session.link.explain(error) from error
 
 
 async def revive(session: LiveSession) -> None:

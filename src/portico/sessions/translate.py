@@ -135,7 +135,11 @@ def _config_option(option: acp.SessionConfigOption) -> events.ConfigOption:
     match option:
         case acp.SessionConfigBoolean():
             return events.ConfigOption(
-                option_id=option.id, name=option.name, value=option.current_value, category=option.category
+                option_id=option.id,
+                name=option.name,
+                value=option.current_value,
+                category=option.category,
+                description=option.description,
             )
         case acp.SessionConfigSelect():
             return events.ConfigOption(
@@ -144,6 +148,7 @@ def _config_option(option: acp.SessionConfigOption) -> events.ConfigOption:
                 value=option.current_value,
                 category=option.category,
                 choices=tuple(_choices(option.options)),
+                description=option.description,
             )
         case _:
             assert_never(option)
@@ -159,7 +164,7 @@ def _choices(entries: Iterable[acp.SessionConfigSelectEntry]) -> Iterable[events
 
 
 def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
-    """An update that is about no tool call, as one event."""
+    """An update that says all it has to say, as one event."""
     match update:
         case acp.AgentMessageChunk(content=acp.TextContent(text=text), message_id=message_id):
             return events.TextDelta(text=text, message_id=message_id)
@@ -169,13 +174,6 @@ def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
             return events.Thinking(text=text, message_id=message_id)
         case acp.AgentThoughtChunk(content=block, message_id=message_id):
             return events.Thinking(text="", message_id=message_id, block=as_raw(block))
-        case acp.Plan(entries=entries):
-            return events.PlanUpdated(
-                entries=tuple(
-                    events.PlanEntry(content=entry.content, priority=entry.priority, status=entry.status)
-                    for entry in entries
-                )
-            )
         case acp.AvailableCommandsUpdate(available_commands=commands):
             return events.CommandsUpdated(
                 commands=tuple(

@@ -15,17 +15,23 @@ from portico.domain.errors import AgentCrashed, AgentTimedOut, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
 from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.attachments import fit
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.live import LiveSession
+from portico.sessions.replay import with_past
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
-    """What a person sends: words, other content as ACP blocks, and how this turn is to be run."""
+    """What a person sends: words, other content as ACP blocks, and how this turn is to be run.
+
+    `options` are set before it: `{"model": "big"}`, by id, category or name.
+    """
 
     text: str
     blocks: tuple[Raw, ...] = ()
-    model: str | None = None
+    options: dict[str, str | bool] = {}
     timeout: float | None = None
+    prompt_id: str | None = None
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -65,7 +71,9 @@ class Turn:
             if self._prompt is None:
                 opening: list[AnyPayload] = [session.move(TurnEvent.RESUME)]
             else:
-                asked = PromptSubmitted(text=self._prompt.text, blocks=self._prompt.blocks)
+                asked = PromptSubmitted(
+                    text=self._prompt.text, blocks=self._prompt.blocks, prompt_id=self._prompt.prompt_id
+                )
                 opening = [asked, session.move(TurnEvent.PROMPT)]
             await session.journal.commit(*opening)
         except BaseException:
@@ -102,18 +110,18 @@ class Turn:
             return Ending(TurnEvent.ERROR, "timeout", failure)
         finally:
             await put_down(work, *watchers)
-            session.permissions.cancel_all()
+            await session.asking.end()
 
     async def _work(self) -> Ending:
         session = self._session
         try:
             await session.connect()
-            preface = await within(session.ports.clock, session.ports.limits.start, session.attach())
+            await within(session.ports.clock, session.ports.limits.start, session.attach())
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
-            if self._prompt.model is not None:
-                await session.choose("model", self._prompt.model)
-            return await self._converse(self._prompt, preface)
+            for name, value in self._prompt.options.items():
+                await session.set_option(name, value)
+            return await self._converse(self._prompt)
         except TimeoutError:
             what = f"did not open a session within {session.ports.limits.start:g} s"
             return Ending(TurnEvent.ERROR, "timeout", await self._give_up(what))
@@ -128,16 +136,20 @@ class Turn:
         except PorticoError as error:
             return Ending(TurnEvent.ERROR, "error", error)
 
-    async def _converse(self, prompt: Prompt, preface: str | None) -> Ending:
+    async def _converse(self, prompt: Prompt) -> Ending:
         session = self._session
         if session.link is None or session.agent_session_id is None:
             raise ConnectionLost("the agent is gone")
-        blocks: list[acp.ContentBlock] = [] if preface is None else [acp.TextContent(text=preface)]
-        blocks.append(acp.TextContent(text=prompt.text))
-        blocks.extend(msgspec.json.decode(block, type=acp.ContentBlock) for block in prompt.blocks)
+        takes = session.link.info.agent_capabilities.prompt_capabilities
+        attached = fit(prompt.blocks, takes, f"The agent {session.spec.name}")
+        for notice in attached.notices:
+            session.journal.record(notice)
+        words = [acp.TextContent(text=prompt.text)] if prompt.text else []
+        blocks = with_past(session.untold, [*words, *attached.blocks], takes)
         response = await session.link.end.prompt(
             acp.PromptRequest(session_id=session.agent_session_id, prompt=blocks)
         )
+        session.untold = None
         if response.usage is not None:
             usage = response.usage
             session.journal.record(
@@ -150,7 +162,7 @@ class Turn:
     async def _wind_down(self, work: "asyncio.Task[Ending]") -> None:
         """Tell the agent to stop and give it a moment; then end it, with everything it started."""
         session = self._session
-        session.permissions.cancel_all()
+        session.asking.cancel_all()
         if session.agent_alive and session.link is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
                 session.link.end.cancel(session.agent_session_id)
@@ -198,18 +210,18 @@ class Turn:
         return failure
 
     async def _abandon(self, started: float) -> None:
-        """Whoever ran the turn is gone: the agent is told to stop, and the log that the turn is over."""
+        """Whoever ran the turn is gone: the agent is told to stop, and the log that the turn was cut short."""
         session = self._session
         if session.link is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
                 session.link.end.cancel(session.agent_session_id)
-        await self._finish(Ending(TurnEvent.USER_STOP, "cancelled"), started)
+        await self._finish(Ending(TurnEvent.PROCESS_LOST, "interrupted"), started)
 
     async def _finish(self, ending: Ending, started: float) -> TurnEnded:
         session = self._session
         if ending.event is TurnEvent.PROCESS_LOST:
             await session.disconnect(grace=0)
-        session.report_more_faults()
+        session.settle()
         closing: list[AnyPayload] = []
         if ending.error is not None:
             error = ending.error

@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event
+from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary, fold
 
 
@@ -26,6 +29,15 @@ def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSumm
     for event in events[1:]:
         summary = fold(summary, event)
     return summary
+
+
+def advance_copy(source: SessionId, held: SessionSummary | None, events: Sequence[Event]) -> SessionSummary:
+    """The summary of a session that begins as a copy of another. StoreFailed when that has moved on."""
+    if held is None or held.last_seq + 1 != events[0].seq:
+        raise StoreFailed(
+            f"Session {source} changed just now, so it was not copied.", suggestion="Try again."
+        )
+    return advance(msgspec.structs.replace(held, session_id=events[0].session_id), events)
 
 
 def _out_of_step(first: Event, last_seq: int) -> StoreFailed:

@@ -9,7 +9,7 @@ from portico.domain.events import STANDING, Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
-from portico.store.batches import advance
+from portico.store.batches import advance, advance_copy
 from portico.store.connection import transaction
 from portico.store.migrations import require_known_schema
 from portico.store.records import (
@@ -33,6 +33,10 @@ _UPDATE_SESSION = (
     f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)} WHERE number = ?"
 )
 _INSERT_EVENT = "INSERT INTO events (session, seq, turn_id, at, kind, payload) VALUES (?, ?, ?, ?, ?, ?)"
+_COPY_EVENTS = """
+    INSERT INTO events (session, seq, turn_id, at, kind, payload)
+    SELECT ?, seq, turn_id, at, kind, payload FROM events WHERE session = ? ORDER BY seq
+"""
 _EVENTS = """
     SELECT seq, turn_id, at, kind, payload FROM events
     WHERE session = (SELECT number FROM sessions WHERE session_id = ?)
@@ -71,6 +75,18 @@ def _append_batch(connection: sqlite3.Connection, events: Sequence[Event]) -> St
         number = connection.execute(_INSERT_SESSION, summary).lastrowid
     connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
     return None
+
+
+def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Event]) -> None:
+    connection.execute("PRAGMA synchronous = FULL")
+    with transaction(connection):
+        require_known_schema(connection)
+        rows = [event_row(event) for event in events]
+        held = connection.execute(_HELD_SESSION, (source,)).fetchone()
+        summary = advance_copy(source, summary_of(SummaryRow(*held[1:])) if held else None, events)
+        number = connection.execute(_INSERT_SESSION, summary_row(summary)).lastrowid
+        connection.execute(_COPY_EVENTS, (number, held[0]))
+        connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
 
 
 def read(connection: sqlite3.Connection, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:

@@ -53,6 +53,9 @@ class SqliteStore:
         if events:
             await self._commits.append(events, durable=durable)
 
+    async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
+        await self._writer.run(partial(log.copy, source=source, events=events))
+
     async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
         return await self._reader.run(
             partial(log.read, session_id=session_id, after_seq=after_seq, limit=limit)

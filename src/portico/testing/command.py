@@ -28,9 +28,11 @@ class Script(TypedDict, total=False):
     page_size: int
     on_initialize: list[Step]
     on_authenticate: list[Step]
+    on_logout: list[Step]
     on_new: list[Step]
     on_load: list[Step]
     on_resume: list[Step]
+    on_fork: list[Step]
     on_list: list[Step]
     on_close: list[Step]
     on_delete: list[Step]

@@ -3,10 +3,11 @@
 from collections.abc import Awaitable, Callable, Sequence
 
 from portico.domain.desks import Desk
+from portico.domain.errors import StoreFailed
 from portico.domain.events import STANDING, Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
-from portico.store.batches import advance
+from portico.store.batches import advance, advance_copy
 from portico.store.records import EventRow, event_of, event_row
 from portico.store.verification import SessionCheck
 
@@ -37,6 +38,15 @@ class MemoryStore:
         rows = [event_row(event) for event in events]
         self._summaries[session_id] = advance(self._summaries.get(session_id), events)
         self._rows.setdefault(session_id, []).extend(rows)
+        self._generation += 1
+
+    async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
+        target = events[0].session_id
+        if target in self._summaries:
+            raise StoreFailed(f"There is a session {target} already.")
+        rows = [event_row(event) for event in events]
+        self._summaries[target] = advance_copy(source, self._summaries.get(source), events)
+        self._rows[target] = [*self._rows[source], *rows]
         self._generation += 1
 
     async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from msgspec import Raw
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -32,6 +33,7 @@ _OUTPUT_ROWS = 8
 _TEXT_ROWS = 4
 _ERROR_TAIL = 8
 _CARD_ROWS = 24
+_DETAIL_ROWS = 6
 _ROW_LENGTH = 2000
 
 
@@ -180,9 +182,11 @@ def notice(payload: Notice, signs: Signs) -> RenderableType:
         "warning": (signs.warning, CAUTION),
         "error": (signs.failed, BAD),
     }[payload.level]
-    return Prefixed(
-        Text(phrasing.notice_text(payload), DIM if payload.level == "info" else ""), f"{sign} ", style
-    )
+    line = Text(phrasing.notice_text(payload), DIM if payload.level == "info" else "")
+    details = phrasing.notice_details(payload)
+    shown = [Text(row[:_ROW_LENGTH], DIM) for row in details[:_DETAIL_ROWS]]
+    more = _more(len(details) - _DETAIL_ROWS, signs)
+    return Prefixed(Group(line, *shown, *more), f"{sign} ", style)
 
 
 def error(payload: ErrorReported, signs: Signs) -> RenderableType:
@@ -282,3 +286,8 @@ def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> Render
 def prompt(text: str, signs: Signs) -> RenderableType:
     """What the person wrote, for a session that is read again."""
     return Prefixed(Text(clean(text).strip(), STRONG), f"{signs.prompt} ", ACCENT)
+
+
+def sent_along(blocks: Sequence[Raw]) -> RenderableType:
+    """What the person sent besides words, a line each."""
+    return indented(Group(*(one_line((phrasing.describe_block(block), DIM)) for block in blocks)), 2)

@@ -1,4 +1,4 @@
-"""Completion while a prompt is typed: the agent's commands after `/`, files of the workspace after `@`."""
+"""Completion while a prompt is typed: the agent's and the chat's commands after `/`, files after `@`."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -12,6 +12,10 @@ from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.workspace_files import WorkspaceFiles
 
 _COMMAND = re.compile(r"/([^\s/]*)\Z")
+_OWN_COMMANDS = (
+    Command(name="options", description="see and set the agent's options", hint="NAME VALUE"),
+    Command(name="exit", description="leave; the conversation is kept"),
+)
 _FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")
 
 
@@ -30,11 +34,12 @@ class ChatCompleter(Completer):
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         text = document.text_before_cursor
         if found := _COMMAND.match(text):
-            yield from _commands(found[1], self._status().commands)
+            yield from _commands(found[1], (*self._status().commands, *_OWN_COMMANDS))
         elif found := _FILE.search(text):
             for path in self._files.matching(found[1]):
                 shown = clean_line(path)
-                yield Completion(f"@{shown} ", start_position=-len(found[0]), display=shown)
+                mention = f'@"{shown}" ' if " " in shown else f"@{shown} "
+                yield Completion(mention, start_position=-len(found[0]), display=shown)
 
 
 def _commands(typed: str, commands: tuple[Command, ...]) -> Iterator[Completion]:

@@ -1,13 +1,42 @@
-"""Whether a terminal shows what is typed. While events are drawn it must not; during a question it must."""
+"""How a terminal takes what is typed: shown or not, and Ctrl-C as a signal or as a key.
+
+While events are drawn nothing that is typed may be shown; during a question it must be.
+"""
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import Any
+
+_INTERRUPT = b"\x03"
+
+
+def echo(descriptor: int, *, shown: bool) -> AbstractContextManager[None]:
+    """Switch the echo of a terminal for a while. Ctrl-C works either way; what is no terminal stays as it is."""
+
+    def change(mode: list[Any]) -> None:
+        import termios
+
+        mode[3] = mode[3] | termios.ECHO if shown else mode[3] & ~termios.ECHO
+
+    return _changed(descriptor, change)
+
+
+def interrupt_as_key(descriptor: int) -> AbstractContextManager[None]:
+    """For a while Ctrl-C ends the line that is being typed, and is part of it, instead of being a signal."""
+
+    def change(mode: list[Any]) -> None:
+        import termios
+
+        mode[3] &= ~termios.ISIG
+        mode[6] = [*mode[6]]
+        mode[6][termios.VEOL] = _INTERRUPT
+
+    return _changed(descriptor, change)
 
 
 @contextmanager
-def echo(descriptor: int, *, shown: bool) -> Iterator[None]:
-    """Switch the echo of a terminal for a while. Ctrl-C works either way; what is no terminal stays as it is."""
+def _changed(descriptor: int, change: Callable[[list[Any]], None]) -> Iterator[None]:
     if sys.platform == "win32":
         yield
         return
@@ -19,7 +48,7 @@ def echo(descriptor: int, *, shown: bool) -> Iterator[None]:
         yield
         return
     mode = [*before]
-    mode[3] = before[3] | termios.ECHO if shown else before[3] & ~termios.ECHO
+    change(mode)
     termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
     try:
         yield

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from portico.domain.events import Event, PermissionRequested
+from portico.domain.events import Event, PermissionRequested, QuestionAsked
 from portico.doors.terminal import cards
 from portico.doors.terminal.canvas import Canvas
 from portico.doors.terminal.renderers import PromptEcho
@@ -57,7 +57,7 @@ class LiveRenderer:
         self._draw()
 
     @contextmanager
-    def question(self, request: PermissionRequested) -> Iterator[None]:
+    def question(self, request: PermissionRequested | QuestionAsked) -> Iterator[None]:
         self._add(self._transcript.ask(request))
         if not self._questions:
             self._canvas.region.draw(self._take_waiting(), ())

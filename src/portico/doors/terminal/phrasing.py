@@ -7,12 +7,18 @@ from pathlib import PurePath
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.domain import blocks
 from portico.domain.events import (
+    RETOLD,
     Notice,
     PermissionOption,
     PermissionRequested,
     PermissionResolved,
     PlanEntry,
+    PlanUpdated,
+    QuestionAnswered,
+    QuestionAsked,
+    TodosUpdated,
     TurnEnded,
     UsageUpdated,
 )
@@ -23,17 +29,6 @@ _MINUTE = 60
 _HOUR = 60 * _MINUTE
 _DAY = 24 * _HOUR
 _VALUE_LENGTH = 400
-
-
-class _RawBlock(msgspec.Struct, rename="camel"):
-    """What of an ACP content block can be said in words."""
-
-    type: str = ""
-    text: str | None = None
-    mime_type: str | None = None
-    name: str | None = None
-    uri: str | None = None
-    resource: "_RawBlock | None" = None
 
 
 def duration(milliseconds: int) -> str:
@@ -109,12 +104,28 @@ def turn_facts(ended: TurnEnded, usage: UsageUpdated | None) -> list[str]:
     if ended.stop_reason in ("max_tokens", "max_turn_requests", "refusal"):
         how = [ended.stop_reason.replace("_", " ")]
     tools = [counted(ended.tools_used, "tool")] if ended.tools_used else []
+    if ended.stop_reason == RETOLD:
+        return ["as the agent remembers it", *tools]
     return [*how, duration(ended.duration_ms), *tools, *usage_facts(usage)]
 
 
 def notice_text(notice: Notice) -> str:
     text = clean_line(notice.text)
     return f"{text} (×{notice.count})" if notice.count > 1 else text
+
+
+def notice_details(notice: Notice) -> list[str]:
+    """What there is to know beyond the line itself."""
+    return clean(notice.details or "").strip().splitlines()
+
+
+def steps_of(payload: PlanUpdated | TodosUpdated) -> tuple[PlanEntry, ...]:
+    """A plan and a todo list look the same in a terminal."""
+    if isinstance(payload, PlanUpdated):
+        return payload.entries
+    return tuple(
+        PlanEntry(content=todo.content, priority=todo.priority, status=todo.status) for todo in payload.todos
+    )
 
 
 def plan_progress(entries: tuple[PlanEntry, ...]) -> str:
@@ -142,15 +153,7 @@ def short_path(path: str, workspace: str = "", home: str = "") -> str:
 
 def describe_block(raw: Raw | UnsetType) -> str:
     """A content block that is no text, in a few words: an image, a sound, a file."""
-    if raw is UNSET:
-        return ""
-    try:
-        block = msgspec.json.decode(raw, type=_RawBlock)
-    except msgspec.MsgspecError:
-        return "[content that cannot be shown here]"
-    resource = block.resource or block
-    facts = (block.type.replace("_", " "), resource.name, resource.uri, resource.mime_type)
-    return f"[{clean_line(' '.join(fact for fact in facts if fact))}]"
+    return "" if raw is UNSET else clean_line(blocks.describe_block(raw))
 
 
 def input_facts(raw: Raw | UnsetType) -> list[str]:
@@ -184,6 +187,23 @@ def permission_words(resolved: PermissionResolved, request: PermissionRequested 
     return ": ".join(filter(None, (f"{outcome} ({chosen})" if chosen else outcome, title))) + (
         f", {who}" if who else ""
     )
+
+
+def answer_words(answered: QuestionAnswered, asked: QuestionAsked | None) -> str:
+    """How a question of the agent ended."""
+    outcome = {"accept": "Answered", "decline": "Declined", "cancel": "Canceled"}[answered.action]
+    who = ", nobody could be asked" if (answered.by, answered.action) == ("nobody", "decline") else ""
+    message = clean_line(asked.message) if asked else ""
+    return (f"{outcome}: {message}" if message else outcome) + who
+
+
+def answer_lines(answered: QuestionAnswered, asked: QuestionAsked | None) -> list[str]:
+    """What was said, field by field; of a secret only that it was."""
+    titles = {field.name: field.title or field.name for field in asked.fields} if asked else {}
+    said = [
+        f"{clean_line(titles.get(name, name))}: {_value(value)}" for name, value in answered.content.items()
+    ]
+    return said + [f"{clean_line(titles.get(name, name))}: (not kept)" for name in answered.withheld]
 
 
 def option_name(option: PermissionOption) -> str:

@@ -15,11 +15,14 @@ from portico.domain.events import (
     PermissionResolved,
     PlanUpdated,
     PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
     SessionStarted,
     StateChanged,
     TextDelta,
     Thinking,
     TitleUpdated,
+    TodosUpdated,
     ToolCompleted,
     ToolStarted,
     ToolUpdated,
@@ -60,6 +63,7 @@ class PlainRenderer:
         self._between = False
         self._tools: dict[str, ToolView] = {}
         self._requests: dict[str, PermissionRequested] = {}
+        self._questions: dict[str, QuestionAsked] = {}
         self._usage: UsageUpdated | None = None
         self._progress = ""
 
@@ -67,18 +71,20 @@ class PlainRenderer:
         match event.payload:
             case TextDelta() as delta:
                 self._answer(delta)
-            case PromptSubmitted(text=text):
-                self._prompt(text)
+            case PromptSubmitted() as prompt:
+                self._prompt(prompt)
             case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
                 self._tool(tool, event.at)
-            case PlanUpdated(entries=entries):
-                self._plan(phrasing.plan_progress(entries))
-            case PermissionRequested() | PermissionResolved() as permission:
-                self._permission(permission)
+            case PlanUpdated() | TodosUpdated() as steps:
+                self._plan(phrasing.plan_progress(phrasing.steps_of(steps)))
+            case (
+                PermissionRequested() | PermissionResolved() | QuestionAsked() | QuestionAnswered() as inquiry
+            ):
+                self._inquiry(inquiry)
             case UsageUpdated() as usage:
                 self._usage = usage
             case Notice() as notice:
-                self._note(f"{notice.level}: {phrasing.notice_text(notice)}")
+                self._notice(notice)
             case ErrorReported() as error:
                 self._failure(error)
             case TurnEnded() as ended:
@@ -95,21 +101,31 @@ class PlainRenderer:
         """Plain text does not move."""
 
     @contextmanager
-    def question(self, request: PermissionRequested) -> Iterator[None]:
+    def question(self, request: PermissionRequested | QuestionAsked) -> Iterator[None]:
+        if isinstance(request, PermissionRequested):
+            self._show_choices(request)
+        else:
+            for words in filter(None, (request.title, request.description)):
+                self._note(f"  {clean_line(words)}")
+            self._note("  Ctrl-C declines")
+        yield
+
+    def _show_choices(self, request: PermissionRequested) -> None:
         for line in phrasing.input_facts(request.input):
             self._note(f"  {line}")
         for keyed in keyed_options(request):
             letter = f" ({keyed.letter})" if keyed.letter else ""
             self._note(f"  {keyed.number}  {keyed.name}{letter}")
-        yield
 
     def finish(self) -> None:
         self._end_answer()
 
-    def _prompt(self, text: str) -> None:
+    def _prompt(self, prompt: PromptSubmitted) -> None:
         if self._prompts == "shown":
             self._end_answer()
-            self._write(f"> {clean(text) if self._cleaner else text}\n\n")
+            words = [clean(prompt.text) if self._cleaner else prompt.text]
+            words += [phrasing.describe_block(block) for block in prompt.blocks]
+            self._write("> " + "\n> ".join(filter(None, words)) + "\n\n")
 
     def _answer(self, delta: TextDelta) -> None:
         text = delta.text or phrasing.describe_block(delta.block)
@@ -153,7 +169,9 @@ class PlainRenderer:
         for part in view.diffs if view.success else ():
             self._note(f"  changed {phrasing.short_path(part.path, self._workspace)}")
 
-    def _permission(self, payload: PermissionRequested | PermissionResolved) -> None:
+    def _inquiry(
+        self, payload: PermissionRequested | PermissionResolved | QuestionAsked | QuestionAnswered
+    ) -> None:
         match payload:
             case PermissionRequested():
                 self._requests[payload.request_id] = payload
@@ -162,11 +180,26 @@ class PlainRenderer:
             case PermissionResolved():
                 request = self._requests.pop(payload.request_id, None)
                 self._note(_lowered(phrasing.permission_words(payload, request)))
+            case QuestionAsked():
+                self._questions[payload.request_id] = payload
+                self._note(f"question: {clean_line(payload.message)}")
+                if payload.url:
+                    self._note(f"  {clean_line(payload.url)}")
+            case QuestionAnswered():
+                asked = self._questions.pop(payload.request_id, None)
+                self._note(_lowered(phrasing.answer_words(payload, asked)))
+                for line in phrasing.answer_lines(payload, asked):
+                    self._note(f"  {line}")
 
     def _plan(self, progress: str) -> None:
         if progress != self._progress:
             self._progress = progress
             self._note(progress)
+
+    def _notice(self, notice: Notice) -> None:
+        self._note(f"{notice.level}: {phrasing.notice_text(notice)}")
+        for line in phrasing.notice_details(notice):
+            self._note(f"  {line}")
 
     def _failure(self, error: ErrorReported) -> None:
         self._note(f"error: {clean_line(error.message)} [{error.code}]")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import IO, Literal, Protocol, TextIO
 
-from portico.domain.events import Event, PermissionRequested
+from portico.domain.events import Event, PermissionRequested, QuestionAsked
 
 PromptEcho = Literal["hidden", "typed", "shown"]
 """Whether prompts are shown: not at all, because the person just typed them, or because nobody did."""
@@ -22,7 +22,7 @@ class Renderer(Protocol):
         """Show that time passes. Call it about ten times a second, or never."""
         ...
 
-    def question(self, request: PermissionRequested) -> AbstractContextManager[None]:
+    def question(self, request: PermissionRequested | QuestionAsked) -> AbstractContextManager[None]:
         """Show what is asked; inside, nothing else is written, so that a person can answer."""
         ...
 

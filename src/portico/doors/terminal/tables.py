@@ -73,14 +73,21 @@ def print_sessions(
 def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) -> str:
     """One session a line, columns two spaces apart, the title last but for the workspace."""
     cells = [(row.session_id, row.state.value, row.agent, row.age, row.title) for row in rows]
-    widths = [max(phrasing.columns(cell) for cell in column) for column in zip(*cells, strict=True)]
-    lines: list[str] = []
-    for row, words in zip(rows, cells, strict=True):
-        padded = [
-            word + " " * (width - phrasing.columns(word)) for word, width in zip(words, widths, strict=True)
-        ]
-        lines.append("  ".join((*padded, row.workspace) if show_workspace else padded).rstrip())
-    return "".join(f"{line}\n" for line in lines)
+    return plain_columns(
+        [(*words, row.workspace) for row, words in zip(rows, cells, strict=True)] if show_workspace else cells
+    )
+
+
+def plain_columns(rows: Sequence[Sequence[str]]) -> str:
+    """Words in columns two spaces apart, one row a line."""
+    widths = [max(phrasing.columns(cell) for cell in column) for column in zip(*rows, strict=True)]
+    lines = (
+        "  ".join(
+            word + " " * (width - phrasing.columns(word)) for word, width in zip(row, widths, strict=True)
+        )
+        for row in rows
+    )
+    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _table(rows: Sequence[SessionRow], width: int, *, show_workspace: bool) -> "RenderableType":

@@ -22,11 +22,14 @@ from portico.domain.events import (
     PlanEntry,
     PlanUpdated,
     PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
     SessionStarted,
     StateChanged,
     TextDelta,
     Thinking,
     TitleUpdated,
+    TodosUpdated,
     ToolCompleted,
     ToolStarted,
     ToolUpdated,
@@ -34,7 +37,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
-from portico.doors.terminal import cards, phrasing
+from portico.doors.terminal import cards, phrasing, question_cards
 from portico.doors.terminal.answer import Answer
 from portico.doors.terminal.look import Signs
 from portico.doors.terminal.renderers import PromptEcho
@@ -83,7 +86,7 @@ class Transcript:
         self._tools: dict[str, ToolView] = {}
         self._plan: tuple[PlanEntry, ...] = ()
         self._usage: UsageUpdated | None = None
-        self._requests: dict[str, PermissionRequested] = {}
+        self._requests: dict[str, PermissionRequested | QuestionAsked] = {}
         self._asked: set[str] = set()
         self._diffs_seen: dict[str, tuple[DiffPart, ...]] = {}
 
@@ -102,12 +105,12 @@ class Transcript:
                 self._thought = thought.going_on(text or phrasing.describe_block(block))
             case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
                 yield from self._tool(tool, event.at)
-            case PermissionRequested() as request:
+            case PermissionRequested() | QuestionAsked() as request:
                 self._requests[request.request_id] = request
-            case PermissionResolved() as resolved:
-                yield from self._permission(resolved)
-            case PlanUpdated(entries=entries):
-                self._plan = entries
+            case PermissionResolved() | QuestionAnswered() as resolved:
+                yield from self._settled(resolved)
+            case PlanUpdated() | TodosUpdated() as steps:
+                self._plan = entries = phrasing.steps_of(steps)
                 if all(entry.status == "completed" for entry in entries):
                     yield from self._close_answer()
                     yield from self._close_plan()
@@ -122,10 +125,13 @@ class Transcript:
             case other:
                 assert_never(other)
 
-    def ask(self, request: PermissionRequested) -> Iterator[Finished]:
+    def ask(self, request: PermissionRequested | QuestionAsked) -> Iterator[Finished]:
         """A person is asked now: all that came before is closed and the question is shown."""
         yield from self._close_answer()
         self._asked.add(request.request_id)
+        if isinstance(request, QuestionAsked):
+            yield Finished("card", (question_cards.question(request, self._signs),))
+            return
         diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
         self._diffs_seen[request.tool_id] = diffs
         yield Finished("card", (cards.permission(request, self._signs, workspace=self._workspace),))
@@ -205,11 +211,18 @@ class Transcript:
             tool_id=tool_id, title=title, started_at=at, workspace=self._workspace
         )
 
-    def _permission(self, resolved: PermissionResolved) -> Iterator[Finished]:
+    def _settled(self, resolved: PermissionResolved | QuestionAnswered) -> Iterator[Finished]:
         request = self._requests.pop(resolved.request_id, None)
+        asked_here = resolved.request_id in self._asked
+        if isinstance(resolved, QuestionAnswered):
+            if not asked_here or resolved.action != "accept":
+                asked = request if isinstance(request, QuestionAsked) else None
+                yield Finished("activity", tuple(question_cards.answer(resolved, asked, self._signs)))
+            return
         answered_here = resolved.by == "person" or resolved.outcome == "canceled"
-        if not answered_here or resolved.request_id not in self._asked:
-            yield Finished("activity", (cards.permission_result(resolved, request, self._signs),))
+        if not answered_here or not asked_here:
+            permission = request if isinstance(request, PermissionRequested) else None
+            yield Finished("activity", (cards.permission_result(resolved, permission, self._signs),))
 
     def _turn(
         self, payload: SessionStarted | PromptSubmitted | StateChanged | TurnEnded, at: int
@@ -218,10 +231,11 @@ class Transcript:
             case SessionStarted(agent=agent, workspace=workspace):
                 self._workspace = workspace
                 self._agent = phrasing.title_text(agent, "the agent")
-            case PromptSubmitted(text=text):
+            case PromptSubmitted(text=text, blocks=blocks):
                 if self._prompts != "hidden":
-                    shown = self._prompts == "shown"
-                    yield Finished("prompt", (cards.prompt(text, self._signs),) if shown else ())
+                    shown = [cards.prompt(text, self._signs)] if self._prompts == "shown" else []
+                    shown += [cards.sent_along(blocks)] if blocks else []
+                    yield Finished("prompt", tuple(shown))
             case StateChanged(state=state):
                 self._state = state
                 if not state.active:

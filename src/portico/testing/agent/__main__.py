@@ -1,4 +1,4 @@
-"""The command line: python -m portico.testing.agent [--script FILE | --steps JSON] [--state DIR] [--transcript FILE]"""
+"""The command line of the scripted agent; docs/testing.md has its options."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ import sys
 
 from portico.testing.agent.script import ScriptError, parse_script, read_script
 from portico.testing.agent.server import ScriptedAgent
+from portico.testing.agent.sign_in import SignIn
 from portico.testing.agent.wire import Wire
 
-OPTIONS = ("--script", "--steps", "--state", "--transcript")
-USAGE = "python -m portico.testing.agent [--script FILE | --steps JSON] [--state DIR] [--transcript FILE]"
+OPTIONS = ("--script", "--steps", "--state", "--transcript", "--sign-in")
+USAGE = (
+    "python -m portico.testing.agent [--script FILE | --steps JSON] [--state DIR] [--transcript FILE]"
+    " [--sign-in NAME]"
+)
 
 
 def main(arguments: list[str]) -> int:
@@ -28,6 +32,10 @@ def main(arguments: list[str]) -> int:
     except (ScriptError, OSError, UnicodeDecodeError) as error:
         sys.stderr.write(f"scripted agent: {error}\n")
         return 5
+    if "--sign-in" in given:
+        SignIn(given.get("--state"), needed=True).do()
+        sys.stdout.write(f"signed in as {given['--sign-in']}\n")
+        return 0
     # Ctrl-C ends it like any other signal, without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     ScriptedAgent(Wire(given.get("--transcript")), script, given.get("--state")).serve()

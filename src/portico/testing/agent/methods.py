@@ -5,6 +5,7 @@ from __future__ import annotations
 from portico.testing.agent.prompt_text import steps_of
 from portico.testing.agent.script import ScriptError
 from portico.testing.agent.sessions import Sessions
+from portico.testing.agent.sign_in import SignIn
 from portico.testing.agent.turn import (
     AUTH_REQUIRED,
     INVALID_PARAMS,
@@ -26,11 +27,12 @@ if TYPE_CHECKING:
 CAPABILITIES: Json = {
     "loadSession": True,
     "promptCapabilities": {"image": True, "embeddedContext": True},
-    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}},
+    "sessionCapabilities": {"list": {}, "resume": {}, "close": {}, "delete": {}, "fork": {}},
+    "auth": {"logout": {}},
 }
-BEFORE_AUTHENTICATION = ("initialize", "authenticate")
+BEFORE_AUTHENTICATION = ("initialize", "authenticate", "logout")
 # The capabilities without which a client must not call a method; `loadSession` stands beside the others.
-OPTIONAL = {f"session/{name}": name for name in ("list", "resume", "close", "delete")}
+OPTIONAL = {f"session/{name}": name for name in ("list", "resume", "close", "delete", "fork")}
 
 
 class Methods:
@@ -39,13 +41,15 @@ class Methods:
         self._script = agent.script
         self._sessions = Sessions(state)
         self._capabilities: Json = agent.script.get("capabilities", CAPABILITIES)
-        self._authenticated = not agent.script.get("auth_required", False)
+        self._sign_in = SignIn(state, needed=agent.script.get("auth_required", False))
         self._known: dict[str, Callable[[Turn], Json]] = {
             "initialize": self._initialize,
             "authenticate": self._authenticate,
+            "logout": self._logout,
             "session/new": self._new,
             "session/load": self._load,
             "session/resume": self._resume,
+            "session/fork": self._fork,
             "session/list": self._list,
             "session/close": self._close,
             "session/delete": self._delete,
@@ -59,7 +63,7 @@ class Methods:
         method = self._known.get(turn.method)
         if method is None or not self._offered(turn.method):
             raise Refused(METHOD_NOT_FOUND, f"Method not found: {turn.method}")
-        if not self._authenticated and turn.method not in BEFORE_AUTHENTICATION:
+        if not self._sign_in.done and turn.method not in BEFORE_AUTHENTICATION:
             raise Refused(AUTH_REQUIRED, "Authentication required")
         turn.result = method(turn)
         if turn.method == "session/prompt":
@@ -70,6 +74,8 @@ class Methods:
     def _offered(self, method: str) -> bool:
         if method == "session/load":
             return bool(self._capabilities.get("loadSession"))
+        if method == "logout":
+            return (self._capabilities.get("auth") or {}).get("logout") is not None
         offered = self._capabilities.get("sessionCapabilities") or {}
         return method not in OPTIONAL or offered.get(OPTIONAL[method]) is not None
 
@@ -82,10 +88,15 @@ class Methods:
         }
 
     def _authenticate(self, turn: Turn) -> Json:
-        known = [method["id"] for method in self._script.get("auth_methods", [])]
+        methods = self._script.get("auth_methods", [])
+        known = [method["id"] for method in methods if method.get("type") != "terminal"]
         if turn.params.get("methodId") not in known:
             raise Refused(INVALID_PARAMS, f"unknown authentication method; there are {known}")
-        self._authenticated = True
+        turn.on_success = self._sign_in.do
+        return {}
+
+    def _logout(self, turn: Turn) -> Json:
+        turn.on_success = self._sign_in.undo
         return {}
 
     def _new(self, turn: Turn) -> Json:
@@ -100,6 +111,14 @@ class Methods:
 
     def _resume(self, turn: Turn) -> Json:
         return self._settings(self._reopened(turn))
+
+    def _fork(self, turn: Turn) -> Json:
+        source = self._found(turn)
+        turn.session = self._sessions.create(_text(turn, "cwd"))
+        for update in source.updates:
+            turn.session.record(update)
+        turn.session.save()
+        return {"sessionId": turn.session.id, **self._settings(turn.session)}
 
     def _list(self, turn: Turn) -> Json:
         cwd, start = turn.params.get("cwd"), int(turn.params.get("cursor") or 0)
@@ -143,7 +162,8 @@ class Methods:
         blocks = turn.params.get("prompt")
         if not isinstance(blocks, list):
             raise Refused(INVALID_PARAMS, "session/prompt needs prompt")
-        turn.prompt = "\n".join(block.get("text") or f"[{block.get('type')}]" for block in blocks)
+        turn.words = "\n".join(block["text"] for block in blocks if "text" in block)
+        turn.prompt = "\n".join(_told(block) for block in blocks)
         turn.session.record_prompt(blocks)
         turn.session.save()
         return {"stopReason": "end_turn"}
@@ -153,7 +173,7 @@ class Methods:
         if scripted and turn.session is not None:
             return scripted[min(turn.session.prompts, len(scripted)) - 1]
         try:
-            return steps_of(turn.prompt)
+            return steps_of(turn.words)
         except ScriptError as error:
             raise Refused(INVALID_PARAMS, str(error)) from error
 
@@ -164,11 +184,15 @@ class Methods:
         return session
 
     def _reopened(self, turn: Turn) -> Session:
+        session = self._found(turn)
+        self._sessions.reopen(session)
+        turn.session = session
+        return session
+
+    def _found(self, turn: Turn) -> Session:
         session = self._sessions.find(_text(turn, "sessionId"))
         if session is None:
             raise Refused(NOT_FOUND, f"session not found: {turn.params['sessionId']}")
-        self._sessions.reopen(session)
-        turn.session = session
         return session
 
     def _settings(self, session: Session) -> Json:
@@ -189,6 +213,12 @@ class Methods:
     def _options(self, session: Session) -> list[Json]:
         changed = session.last("config_option_update", "configOptions")
         return changed if isinstance(changed, list) else self._script.get("config_options", [])
+
+
+def _told(block: Json) -> str:
+    """What a block says, or what kind of block it is."""
+    inside = block.get("resource") or block
+    return inside.get("text") or f"[{block.get('type')}]"
 
 
 def _text(turn: Turn, name: str) -> str:

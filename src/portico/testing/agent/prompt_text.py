@@ -34,6 +34,15 @@ PERMISSION: list[Json] = [
         }
     },
 ]
+QUESTION: Json = {
+    "message": "Where shall it listen?",
+    "fields": {
+        "host": {"type": "string", "title": "Host", "default": "localhost"},
+        "port": {"type": "integer", "title": "Port", "minimum": 1, "maximum": 65535},
+        "scheme": {"type": "string", "enum": ["http", "https"]},
+    },
+    "required": ["port"],
+}
 PLAN = [{"content": "look", "status": "completed"}, {"content": "think", "status": "in_progress"}, "write"]
 
 
@@ -120,6 +129,7 @@ COMMANDS: dict[str, Callable[[str], list[Json]]] = {
     "resend": _resend,
     "tool": _alone({"tool": TOOL}),
     "permission": _alone(*PERMISSION),
+    "question": _alone({"elicit": QUESTION}),
     "plan": _alone({"plan": PLAN}),
     "usage": _alone({"usage": {"used": 1200, "size": 200000}}),
     "commands": _alone({"commands": ["plan", "review"]}),

@@ -1,4 +1,4 @@
-"""Verbs that want something from the client: a permission, a file, a command; each says what came of it."""
+"""Verbs that want something from the client: a permission, an answer, a file, a command; each says what came of it."""
 
 from __future__ import annotations
 
@@ -45,6 +45,41 @@ def permission(turn: Turn, fields: Json) -> None:
         turn.run(fields[branch])
     else:
         turn.say(f"permission {words}")
+
+
+@VERBS.takes(
+    {
+        "message?": str,
+        "fields?": dict,
+        "required?": list,
+        "url?": str,
+        "id?": str,
+        "mode?": str,
+        "tool?": str,
+        "accepted?": Steps,
+        "declined?": Steps,
+        "cancelled?": Steps,
+        "failed?": Steps,
+    }
+)
+def elicit(turn: Turn, fields: Json) -> None:
+    """Ask for values, or for a visit to a page, then do the steps of the branch; without one, say what came."""
+    about = {"requestId": turn.request_id} if turn.session is None else {}
+    if "tool" in fields:
+        about["toolCallId"] = fields["tool"]
+    answer = turn.ask("elicitation/create", **about, **_question(fields))
+    failure = _failure("elicitation", answer)
+    action = answer.get("result", {}).get("action")
+    branch = "failed" if failure else {"accept": "accepted", "cancel": "cancelled"}.get(action, "declined")
+    if branch == "cancelled":
+        if branch not in fields:
+            raise Cancelled
+        turn.run_to_the_end(fields[branch])
+    elif branch in fields:
+        turn.run(fields[branch])
+    elif turn.session is not None:
+        content = encode(answer.get("result", {}).get("content") or {}).decode()
+        turn.say(failure or f"elicitation {action} {content}")
 
 
 @VERBS.takes({"path": str, "line?": int, "limit?": int})
@@ -125,6 +160,18 @@ def _option(option: str | Json) -> Json:
     if isinstance(option, str):
         return {"optionId": option, "name": option.replace("_", " ").capitalize(), "kind": option}
     return option
+
+
+def _question(fields: Json) -> Json:
+    asked: Json = {"message": fields.get("message", "Please tell"), "mode": fields.get("mode", "form")}
+    if "url" in fields:
+        return {**asked, "mode": "url", "url": fields["url"], "elicitationId": fields.get("id", "page-1")}
+    schema = {
+        "type": "object",
+        "properties": fields.get("fields", {}),
+        "required": fields.get("required", []),
+    }
+    return {**asked, "requestedSchema": schema}
 
 
 def _decision(answer: Json, options: list[Json]) -> tuple[str, str]:

@@ -48,8 +48,8 @@ class Session:
 
     def last(self, kind: str, field: str) -> object:
         """The newest value of a field in updates of a kind, or None."""
-        found = (update.get(field) for update in reversed(self.updates) if update["sessionUpdate"] == kind)
-        return next(found, None)
+        about = (update for update in reversed(self.updates) if update["sessionUpdate"] == kind)
+        return next((update[field] for update in about if field in update), None)
 
     def save(self) -> None:
         """Put what is new into the folder, where a later process can find it."""
@@ -66,8 +66,9 @@ class Session:
             self._path = None
 
     def describe(self) -> Json:
-        title = self.last("session_info_update", "title")
-        return {"sessionId": self.id, "cwd": self.cwd} | ({} if title is None else {"title": title})
+        told = {name: self.last("session_info_update", name) for name in ("title", "updatedAt")}
+        known = {name: value for name, value in told.items() if value is not None}
+        return {"sessionId": self.id, "cwd": self.cwd, **known}
 
 
 class Sessions:

@@ -53,8 +53,10 @@ class Turn:
         self.cancel = threading.Event()
         self.withdrawn = False
         self.session: Session | None = None
+        self.words = ""
         self.prompt = ""
         self.result: Json = {}
+        self.on_success: Callable[[], None] | None = None
         self.answered = False
         self._stoppable = True
         self._calls = 0
@@ -93,6 +95,8 @@ class Turn:
         # The client may prompt again the moment it reads this, so the session is free before.
         self.agent.release(self)
         self.answered = True
+        if error is None and self.on_success is not None:
+            self.on_success()
         self.wire.respond(self.request_id, result=self.result if result is None else result, error=error)
 
     def _finish_cancelled(self) -> None:

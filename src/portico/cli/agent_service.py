@@ -1,0 +1,23 @@
+"""Builds AgentService for a server, on the host and this machine."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from portico.cli.serving import OpenedService, ServiceContext
+from portico.cli.surroundings import LocalSurroundings
+from portico.doors.connect.service import MAX_REQUEST_BYTES, Service, application
+
+
+@asynccontextmanager
+async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedService]:
+    """The service, and the end of the turns that it runs. AgentNotFound for an agent nobody has."""
+    options = context.options
+    surroundings = LocalSurroundings(
+        context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build()
+    )
+    surroundings.agent("", options.workspace)
+    service = Service(context.host.service, context.host.ports, surroundings, context.closing)
+    try:
+        yield OpenedService(app=application(service), max_body=MAX_REQUEST_BYTES)
+    finally:
+        await service.dispatcher.close()

@@ -1,0 +1,89 @@
+"""`portico agents sessions`: the conversations that an agent keeps by itself, for `--agent-session`."""
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.agents.processes import LocalAgents
+from portico.cli.host import open_host
+from portico.domain.errors import InvalidInput
+from portico.doors.terminal import phrasing
+from portico.doors.terminal.sanitize import clean_line
+from portico.doors.terminal.tables import plain_columns
+from portico.sessions.agent_sessions import agent_sessions
+from portico.sessions.link import AgentLink
+from portico.sessions.ports import AgentSpec
+
+_CLOSING_GRACE = 1.0
+
+
+class ListedAgentSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    session_id: str
+    cwd: str
+    title: str | None = None
+    updated_at: str | None = None
+
+
+def print_agent_sessions(spec: AgentSpec, cwd: str | None, *, limit: int, api: bool) -> int:
+    """List what the agent has, in one folder or in all."""
+    folder = None if cwd is None else str(Path(cwd).expanduser().resolve())
+    if folder is not None and not Path(folder).is_dir():
+        raise InvalidInput(f"{cwd} is not a folder.", suggestion="Give --cwd a folder that exists.")
+    found, now_ms = asyncio.run(_ask(spec, folder, limit, dict(os.environ)))
+    if api:
+        listed = [_listed(session) for session in found]
+        print(msgspec.json.encode({"status": "ok", "sessions": listed, "count": len(listed)}).decode())
+    elif found:
+        print(_in_columns(found, now_ms), end="")
+    else:
+        print(f"{spec.name} has no sessions{'' if folder is None else ' in this folder'}.")
+    return 0
+
+
+async def _ask(
+    spec: AgentSpec, folder: str | None, limit: int, environ: Mapping[str, str]
+) -> tuple[list[acp.SessionInfo], int]:
+    async with open_host(environ) as host:
+        ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
+        workspace = Path.cwd() if folder is None else Path(folder)
+        link = await AgentLink.open(ports, spec, workspace, (), acp.ClientCapabilities())
+        try:
+            return await agent_sessions(link, ports, cwd=folder, limit=limit), host.clock.now_ms()
+        finally:
+            await link.close(grace=_CLOSING_GRACE)
+
+
+def _listed(session: acp.SessionInfo) -> ListedAgentSession:
+    return ListedAgentSession(
+        session_id=session.session_id, cwd=session.cwd, title=session.title, updated_at=session.updated_at
+    )
+
+
+def _in_columns(found: Sequence[acp.SessionInfo], now_ms: int) -> str:
+    home = os.environ.get("HOME", "")
+    rows = [
+        (
+            clean_line(session.session_id),
+            _age(session.updated_at, now_ms),
+            phrasing.short_path(session.cwd, home=home),
+            clean_line(session.title or "") or "untitled",
+        )
+        for session in found
+    ]
+    return plain_columns(rows)
+
+
+def _age(updated_at: str | None, now_ms: int) -> str:
+    """How long ago, or the agent's own words for when, or nothing."""
+    if updated_at is None:
+        return "-"
+    try:
+        then = datetime.fromisoformat(updated_at)
+    except ValueError:
+        return clean_line(updated_at)
+    return phrasing.age(int(then.timestamp() * 1000), now_ms)

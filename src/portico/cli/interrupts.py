@@ -1,0 +1,34 @@
+"""What Ctrl-C and its kin do while something else is under way than waiting for a prompt."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+STOP_SIGNALS: tuple[signal.Signals, ...] = tuple(
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+)
+
+
+@asynccontextmanager
+async def on_signals(
+    act: Callable[[], object], signals: tuple[signal.Signals, ...] = STOP_SIGNALS
+) -> AsyncIterator[None]:
+    """For a while, each such signal calls `act` in the event loop and does nothing else."""
+    loop = asyncio.get_running_loop()
+    previous = {}
+    for number in signals:
+        previous[number] = signal.getsignal(number)
+        try:
+            loop.add_signal_handler(number, act)
+        except NotImplementedError:  # Windows: the loop takes no signal handlers
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(act))
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            try:
+                loop.remove_signal_handler(number)
+            except NotImplementedError:
+                pass
+            signal.signal(number, handler)

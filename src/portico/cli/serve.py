@@ -1,0 +1,139 @@
+"""`portico serve`: one server per user, for the chat page, editors and programs."""
+
+import argparse
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico import __version__
+from portico.cli.arguments import Arguments, proper_text
+from portico.cli.browsing import open_browser
+from portico.cli.detaching import ensure_detached, server_command
+from portico.cli.server_files import ServerFiles, ServerRecord
+from portico.config.paths import state_folder
+from portico.domain.errors import InvalidInput
+from portico.doors.web.credentials import make_pass
+
+_DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
+
+  portico serve --open               show the chat page; Ctrl-C stops
+  portico serve --detach             in the background; one that runs already is used
+  portico status · portico stop
+"""
+# A command that ends at once must not end before the browser has been started.
+_BROWSER_SECONDS = 5.0
+
+
+class Serving(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What `--api` prints of a server that answers."""
+
+    status: str = "ok"
+    url: str
+    port: int
+    pid: int
+    version: str
+    token_file: str
+    reused: bool
+
+
+def run(arguments: Sequence[str]) -> int:
+    parser = Arguments("serve", _DESCRIPTION)
+    parser.add_argument("--port", type=_port, default=0, help="the port (default: the latest, or any)")
+    parser.add_argument("--detach", action="store_true", help="leave it running in the background")
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    parser.add_argument("--agent", metavar="NAME", help="the agent to talk to, if none is chosen")
+    parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
+    parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
+    flags = parser.parse_args(arguments)
+    environ = dict(os.environ)
+    files = ServerFiles(state_folder(environ))
+    workspace = _folder(flags.cwd)
+    if flags.detach:
+        return _detach(flags, workspace, files, environ)
+    return asyncio.run(_serve(flags, workspace, files, environ))
+
+
+def _detach(
+    flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
+) -> int:
+    words = ["serve", "--detached", "--port", str(flags.port), "--cwd", str(workspace)]
+    if flags.agent is not None:
+        words += ["--agent", flags.agent]
+    detached = ensure_detached(files, server_command(*words), environ)
+    server = detached.server
+    _tell(flags, server.record, server.token, environ, reused=detached.reused)
+    if server.version != __version__ and not flags.api:
+        print(
+            f"It is version {server.version}, and this is {__version__}: portico stop ends it.",
+            file=sys.stderr,
+        )
+    return 0
+
+
+async def _serve(
+    flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
+) -> int:
+    # Only now: a server that is just looked for needs none of what it stands on.
+    from portico.cli.agent_service import open_agent_service
+    from portico.cli.serving import ServeOptions, Started, serve
+
+    options = ServeOptions(port=flags.port, workspace=workspace, agent=flags.agent, detached=flags.detached)
+
+    def ready(started: Started) -> None:
+        if flags.detached:
+            return
+        if started.note and not flags.api:
+            print(started.note, file=sys.stderr)
+        _tell(flags, started.record, started.token, environ, reused=False)
+
+    await serve(options, environ, files, open_agent_service, ready)
+    if not flags.api and not flags.detached:
+        print("Stopped.")
+    return 0
+
+
+def _tell(
+    flags: argparse.Namespace,
+    record: ServerRecord,
+    token: str,
+    environ: Mapping[str, str],
+    *,
+    reused: bool,
+) -> None:
+    """Say where the server is. Only the line with which a person opens the page has the token in it."""
+    if flags.api:
+        serving = Serving(
+            url=record.url,
+            port=record.port,
+            pid=record.pid,
+            version=record.version,
+            token_file=record.token_file,
+            reused=reused,
+        )
+        print(msgspec.json.encode(serving).decode(), flush=True)
+    elif flags.detach and not flags.open:
+        print(f"Portico {'already serves' if reused else 'serves'} at {record.url}", flush=True)
+    else:
+        print(f"Portico: {record.url}#token={token}", flush=True)
+    if flags.open:
+        opening = open_browser(f"{record.url}#token={make_pass(token, now=time.time())}", environ)
+        if flags.detach and opening is not None:
+            opening.join(_BROWSER_SECONDS)
+
+
+def _folder(text: str) -> Path:
+    folder = Path(text).expanduser()
+    if not folder.is_dir():
+        raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
+    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
+
+
+def _port(text: str) -> int:
+    if not text.isdecimal() or int(text) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port")
+    return int(text)

@@ -1,0 +1,230 @@
+"""Runs the user's server in this process: takes the lock, the port and the token, and gives them back in the end.
+
+What is lost with the process is nothing: streams end first, then turns, then agents, then the log is closed.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from portico import __version__
+from portico.cli.failures import configure_log
+from portico.cli.host import Host, open_host
+from portico.cli.interrupts import on_signals
+from portico.cli.server_files import ServerFiles, ServerRecord
+from portico.cli.server_finding import Running, Unproven, find_server
+from portico.domain.errors import InvalidInput
+from portico.domain.events import format_time
+from portico.doors.web.app import Health, build_app
+from portico.doors.web.asgi import ASGIApp
+from portico.doors.web.page import PageFiles
+from portico.doors.web.server import WebServer, listen
+
+log = logging.getLogger("portico.server")
+
+_COUNTED_SESSIONS = 10_000
+
+
+class ServeOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the flags of `serve` come to. A port of zero is the latest one, or any."""
+
+    port: int
+    workspace: Path
+    agent: str | None
+    detached: bool
+
+
+class Started(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that answers; `note` says what the person did not ask for."""
+
+    record: ServerRecord
+    token: str
+    note: str | None = None
+
+
+class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service is made from."""
+
+    host: Host
+    options: ServeOptions
+    environ: Mapping[str, str]
+    page: PageFiles
+    closing: asyncio.Event
+
+
+class OpenedService(msgspec.Struct, frozen=True, kw_only=True):
+    """A service as an app, and how large a request to it may be."""
+
+    app: ASGIApp
+    max_body: int
+
+
+OpenService = Callable[[ServiceContext], AbstractAsyncContextManager[OpenedService]]
+
+
+async def serve(
+    options: ServeOptions,
+    environ: Mapping[str, str],
+    files: ServerFiles,
+    open_service: OpenService,
+    on_ready: Callable[[Started], None],
+) -> None:
+    """Serve until a signal or a caller with the token says stop. InvalidInput if another server runs."""
+    lease = files.take_lease()
+    if lease is None:
+        raise _already_running(files)
+    try:
+        token = files.keep_token()
+        listener, note = _take_port(options.port, files.read_record())
+        with listener:
+            async with _open_door(options, environ, token, listener, open_service) as server:
+                record = _record(listener, files)
+
+                def ready() -> None:
+                    files.write_record(record)
+                    log.info("started port=%d pid=%d version=%s", record.port, record.pid, record.version)
+                    on_ready(Started(record=record, token=token, note=note))
+
+                async with _stopped_by_signals(server, detached=options.detached):
+                    await server.run(ready)
+        log.info("stopped port=%d pid=%d", record.port, record.pid)
+    finally:
+        lease.release()
+
+
+@asynccontextmanager
+async def _open_door(
+    options: ServeOptions,
+    environ: Mapping[str, str],
+    token: str,
+    listener: socket.socket,
+    open_service: OpenService,
+) -> AsyncIterator[WebServer]:
+    """A server that is ready to run, over a host of its own."""
+    closing, page = asyncio.Event(), PageFiles()
+    _begin_log()
+    async with open_host(environ) as host:
+        context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=closing)
+        async with open_service(context) as service:
+            life = _Life(host, options.workspace)
+            app = build_app(
+                service=service.app,
+                token=token,
+                page=page,
+                version=__version__,
+                closing=closing,
+                life=life,
+                max_body=service.max_body,
+            )
+            server = life.server = WebServer(app, listener, closing)
+            yield server
+
+
+class _Life:
+    """What the door may know of this process, and its way to end it."""
+
+    server: WebServer
+
+    def __init__(self, host: Host, workspace: Path) -> None:
+        self._host = host
+        self._workspace = workspace
+        self._began = time.monotonic()
+
+    async def health(self) -> Health:
+        return Health(
+            pid=os.getpid(),
+            workspace=str(self._workspace),
+            uptime_seconds=round(time.monotonic() - self._began, 1),
+            sessions=len(await self._host.service.list(limit=_COUNTED_SESSIONS)),
+            active_sessions=len(await self._host.store.active_sessions()),
+            memory_bytes=_memory(),
+        )
+
+    def stop(self) -> None:
+        self.server.stop()
+
+
+@asynccontextmanager
+async def _stopped_by_signals(server: WebServer, *, detached: bool) -> AsyncIterator[None]:
+    """A terminal that goes away ends the server in it, and no other."""
+    stops = [signal.SIGINT, signal.SIGTERM]
+    hang_up = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
+    if not detached:
+        stops, hang_up = [*stops, *hang_up], []
+
+    def stay() -> None:
+        log.info("the terminal is gone")
+
+    async with on_signals(server.stop, tuple(stops)), on_signals(stay, tuple(hang_up)):
+        yield
+
+
+def _take_port(wanted: int, earlier: ServerRecord | None) -> tuple[socket.socket, str | None]:
+    """The wanted port, else the one of the server before, else any; and what to say about it."""
+    if wanted:
+        try:
+            return listen(wanted), None
+        except OSError as error:
+            raise InvalidInput(
+                f"Port {wanted} cannot be used: {error.strerror or error}.",
+                suggestion="Choose another --port, or leave it out.",
+            ) from error
+    if earlier is not None:
+        try:
+            return listen(earlier.port), None
+        except (OSError, OverflowError):
+            note = f"Port {earlier.port}, where the server was before, is taken; this is another one."
+            return listen(0), note
+    return listen(0), None
+
+
+def _record(listener: socket.socket, files: ServerFiles) -> ServerRecord:
+    return ServerRecord(
+        pid=os.getpid(),
+        port=listener.getsockname()[1],
+        version=__version__,
+        started_at=format_time(time.time_ns() // 1_000_000),
+        token_file=str(files.token_file),
+    )
+
+
+def _already_running(files: ServerFiles) -> InvalidInput:
+    match find_server(files):
+        case Running(record=record):
+            return InvalidInput(
+                f"Your server runs already, at {record.url}",
+                suggestion="Show its page with: portico serve --detach --open. Or end it first: portico stop",
+            )
+        case Unproven(holder=holder):
+            return InvalidInput(
+                f"Another server ({holder}) is just starting or stopping.",
+                suggestion="Try again in a moment; portico status tells how it stands.",
+            )
+        case _:
+            return InvalidInput("Another server has just ended.", suggestion="Try again.")
+
+
+def _begin_log() -> None:
+    """A server tells of its life, and what its HTTP library has to say goes where our own log goes."""
+    configure_log()
+    log.setLevel(logging.INFO)
+    library = logging.getLogger("uvicorn")
+    library.handlers = logging.getLogger("portico").handlers
+    library.propagate = False
+
+
+def _memory() -> int | None:
+    """How much memory this process takes, where the system says so."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,50 @@
+"""`portico stop`: ends the server, and says so when it is over."""
+
+import os
+import time
+from collections.abc import Sequence
+
+from portico.cli.arguments import Arguments, seconds
+from portico.cli.server_files import ServerFiles
+from portico.cli.server_finding import Absent, Running, Unproven, find_server
+from portico.config.paths import state_folder
+from portico.domain.errors import DeveloperMustAct
+
+STOP_SECONDS = 30.0
+
+_LOOK_AGAIN = 0.05
+
+
+def run(arguments: Sequence[str]) -> int:
+    parser = Arguments("stop", "End the server. Turns under way are stopped, and nothing is lost.")
+    parser.add_argument(
+        "--timeout", metavar="SECONDS", type=seconds, default=STOP_SECONDS, help="how long to wait for it"
+    )
+    flags = parser.parse_args(arguments)
+    stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)
+    if flags.api:
+        print(f'{{"status":"ok","stopped":{"true" if stopped else "false"}}}')
+    else:
+        print("Stopped." if stopped else "No server runs.")
+    return 0
+
+
+def stop_server(files: ServerFiles, *, deadline: float) -> bool:
+    """Ask the server to stop, and wait until it has; False if none runs."""
+    until, asked = time.monotonic() + deadline, False
+    while not isinstance(found := find_server(files), Absent):
+        if isinstance(found, Running) and not asked:
+            asked = found.stop()
+        if time.monotonic() > until:
+            raise _still_there(found, deadline, asked=asked)
+        time.sleep(_LOOK_AGAIN)
+    return asked
+
+
+def _still_there(found: Running | Unproven, deadline: float, *, asked: bool) -> DeveloperMustAct:
+    who = found.holder if isinstance(found, Unproven) else f"process {found.record.pid}"
+    what = "was asked to stop and has not ended" if asked else "does not answer, so it could not be asked"
+    return DeveloperMustAct(
+        f"The server ({who}) {what} within {deadline:g} s.",
+        suggestion="Wait a little longer with --timeout, or end that process yourself.",
+    )

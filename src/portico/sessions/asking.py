@@ -1,0 +1,147 @@
+"""What a session asks people in its agent's name: permissions and questions, with the turn that waits for them.
+
+Every question and every answer is in the log, in this order. While one is open the turn awaits;
+outside of a turn nobody is there to be asked.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.acp import extensions
+from portico.acp.ends import Serve
+from portico.acp.lenient import decode
+from portico.domain import events
+from portico.domain.errors import PorticoError
+from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.sessions import elicitation, translate
+from portico.sessions.journal import Journal
+from portico.sessions.permissions import Decision, PendingPermissions, answer_to_agent
+from portico.sessions.questions import CANCELED, DECLINED, NOBODY_THERE, PendingQuestions
+from portico.sessions.tools import ToolLedger
+
+_WORKING = (TurnState.RUNNING, TurnState.STREAMING)
+
+
+class Asker(Protocol):
+    """The session as its questions need it."""
+
+    journal: Journal
+    tools: ToolLedger
+    status: TurnStatus
+
+    def move(self, event: TurnEvent) -> events.StateChanged: ...
+
+    def hear(self) -> None:
+        """The agent, or the person it waited for, has given a sign of life."""
+        ...
+
+
+class Asking:
+    def __init__(self, session: Asker) -> None:
+        self.permissions = PendingPermissions()
+        self.questions = PendingQuestions()
+        self._session = session
+
+    @property
+    def serve(self) -> Mapping[str, Serve]:
+        """What an agent calls to ask something."""
+        return {"session/request_permission": self.ask_permission, "elicitation/create": self.ask_question}
+
+    async def ask_permission(self, request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
+        self._session.hear()
+        call = self._session.tools.complete(request.tool_call)
+        offered = extensions.from_meta(request.meta, extensions.Offered)
+        question = translate.permission_requested(self.permissions.next_id(), call, request.options, offered)
+        waiting = self.permissions.ask(question)
+        resolved = events.PermissionResolved(request_id=question.request_id, outcome="canceled", by="nobody")
+        try:
+            nobody = Decision(option_id=None, by="nobody")
+            await self._await_person(question, lambda: self.permissions.answer(question.request_id, nobody))
+            resolved = await waiting
+            return answer_to_agent(resolved)
+        except PorticoError:
+            resolved = msgspec.structs.replace(resolved, outcome="denied")
+            raise
+        finally:
+            self.permissions.forget(question.request_id)
+            self._settle(resolved)
+
+    async def ask_question(self, request: acp.CreateElicitationRequest) -> acp.CreateElicitationResponse:
+        self._session.hear()
+        question = elicitation.question_asked(self.questions.next_id(), request)
+        if question is None:
+            self._session.journal.record(elicitation.not_asked(request))
+            return acp.CreateElicitationResponse(action=DECLINED.action)
+        waiting = self.questions.ask(question)
+        reply = CANCELED
+        try:
+            await self._await_person(
+                question, lambda: self.questions.reply(question.request_id, NOBODY_THERE)
+            )
+            reply = await waiting
+            return elicitation.answer_to_agent(question, reply)
+        finally:
+            self.questions.forget(question.request_id)
+            self._settle(elicitation.question_answered(question, reply))
+
+    def completed(self, elicitation_id: str) -> bool:
+        """The agent says that a page has done its work; whether this session had shown it."""
+        question = self.questions.completed(elicitation_id)
+        if question is not None:
+            self._session.journal.record(
+                events.Notice(level="info", text=f"Done: {question.message}", source="agent")
+            )
+        return question is not None
+
+    def decided(self, decided: extensions.Decided) -> None:
+        """A rule answered for the person: the log has the question and the answer all the same."""
+        call = self._session.tools.complete(decode(decided.tool_call, acp.ToolCallUpdate))
+        if (waiting := self.permissions.about(call.tool_call_id)) is not None:
+            decision = Decision(option_id=decided.option_id, by="policy", rule=decided.rule)
+            self.permissions.answer(waiting, decision)
+            return
+        options = decode(decided.options, list[acp.PermissionOption])
+        question = translate.permission_requested(self.permissions.next_id(), call, options)
+        self._session.journal.record(question)
+        self._session.journal.record(
+            events.PermissionResolved(
+                request_id=question.request_id,
+                outcome=decided.outcome,
+                by="policy",
+                option_id=decided.option_id,
+                rule=decided.rule or decided.source,
+            )
+        )
+
+    def cancel_all(self) -> None:
+        """The turn is being stopped: every open question ends unanswered."""
+        self.permissions.cancel_all()
+        self.questions.cancel_all()
+
+    async def end(self) -> None:
+        """The turn is over. What is still open ends unanswered, and stands in the log before the turn's end."""
+        self.cancel_all()
+        await asyncio.sleep(0)
+
+    async def _await_person(self, question: events.AnyPayload, nobody: Callable[[], None]) -> None:
+        """Have the question on the disk before anyone sees it. Without a turn, `nobody` answers it."""
+        session = self._session
+        if not session.status.state.active:
+            session.journal.record(question)
+            nobody()
+            return
+        steps = [question]
+        if session.status.state in _WORKING:
+            steps.append(session.move(TurnEvent.ANSWER_NEEDED))
+        await session.journal.commit(*steps)
+
+    def _settle(self, answer: events.AnyPayload) -> None:
+        self._session.hear()
+        self._session.journal.record(answer)
+        waiting = len(self.permissions) + len(self.questions)
+        if not waiting and self._session.status.state is TurnState.AWAITING:
+            self._session.journal.record(self._session.move(TurnEvent.ANSWERED))

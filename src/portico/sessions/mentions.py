@@ -1,0 +1,56 @@
+"""Files that a prompt mentions in its words, as in `see @src/app.py` or `@"a name with spaces"`.
+
+A mention begins a word. An address such as a@b, or an @ behind a backslash, is none; nor is one
+that names no file. The words themselves stay as they are.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Raw
+
+from portico.domain.privacy import is_private
+from portico.sessions.attachments import link
+
+_MENTION = re.compile(r"""(?<![^\s(\[{<"'])@(?:"([^"\n]+)"|([^\s"]\S*))""")
+_CLOSING = ".,;:!?)]}>\"'"
+_MOST_LINKS = 50
+_MOST_LOOKED_AT = 1_000
+
+
+def mentioned(text: str, is_file: Callable[[str], bool]) -> list[str]:
+    """The paths that a text mentions, each once, in the order of the text."""
+    found: dict[str, None] = {}
+    for number, mention in enumerate(_MENTION.finditer(text)):
+        if number >= _MOST_LOOKED_AT or len(found) >= _MOST_LINKS:
+            break
+        quoted, word = mention.groups()
+        path = quoted if quoted is not None and is_file(quoted) else _longest(word or "", is_file)
+        if path:
+            found[path] = None
+    return list(found)
+
+
+def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
+    """Links to the files of a workspace that a text mentions. Files of secrets are only linked by attaching them."""
+    root = workspace.resolve()
+
+    def is_file(path: str) -> bool:
+        try:
+            place = (root / path).resolve()
+            inside = place.is_relative_to(root) and not is_private(place.relative_to(root).parts)
+            return inside and not is_private(Path(path).parts) and place.is_file()
+        except (OSError, ValueError):
+            return False
+
+    return tuple(link((root / path).resolve(), path) for path in mentioned(text, is_file))
+
+
+def _longest(word: str, is_file: Callable[[str], bool]) -> str | None:
+    """The word without as little as possible of what closes a sentence or a bracket, if that is a file."""
+    while word and not is_file(word):
+        if word[-1] not in _CLOSING:
+            return None
+        word = word[:-1]
+    return word or None

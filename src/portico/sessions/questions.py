@@ -1,0 +1,90 @@
+"""Questions of an agent that wait for a person's answer.
+
+An answer has to fit what was asked before it goes anywhere. A question that nobody answers is
+declined, and one whose turn is stopped is canceled: no answer is ever made up.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.domain.events import QuestionAsked, QuestionValue
+from portico.sessions.fields import check_answers
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """An answer: the values of the fields, or that there is none. Its secrets stay in memory."""
+
+    action: Literal["accept", "decline", "cancel"]
+    content: Mapping[str, QuestionValue] = {}
+    by: Literal["person", "nobody"] = "person"
+
+
+DECLINED = Reply(action="decline")
+NOBODY_THERE = Reply(action="decline", by="nobody")
+CANCELED = Reply(action="cancel", by="nobody")
+
+
+def checked(question: QuestionAsked, reply: Reply) -> Reply:
+    """The answer if it fits the question. InvalidInput, in words for the person, if it does not."""
+    if reply.action != "accept":
+        return Reply(action=reply.action, by=reply.by)
+    check_answers(question.fields, reply.content)
+    return reply
+
+
+class PendingQuestions:
+    def __init__(self) -> None:
+        self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Reply]]] = {}
+        self._pages: dict[str, QuestionAsked] = {}
+        self._asked = 0
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def open(self) -> tuple[QuestionAsked, ...]:
+        """The questions that nobody has answered yet, oldest first."""
+        return tuple(question for question, answer in self._waiting.values() if not answer.done())
+
+    def next_id(self) -> str:
+        self._asked += 1
+        return f"q{self._asked}"
+
+    def ask(self, question: QuestionAsked) -> "asyncio.Future[Reply]":
+        answer: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
+        self._waiting[question.request_id] = (question, answer)
+        if question.elicitation_id is not None:
+            self._pages[question.elicitation_id] = question
+        return answer
+
+    def forget(self, request_id: str) -> None:
+        self._waiting.pop(request_id, None)
+
+    def reply(self, request_id: str, reply: Reply) -> None:
+        """Answer a question. InvalidInput if it is not waiting, or if the answer does not fit it."""
+        question, answer = self._waiting.get(request_id, (None, None))
+        if question is None or answer is None or answer.done():
+            raise InvalidInput(f"No question {request_id} is waiting for an answer.")
+        answer.set_result(checked(question, reply))
+
+    def completed(self, elicitation_id: str) -> QuestionAsked | None:
+        """The agent says that a page has done its work: the question that it belongs to, if there is one.
+
+        Whoever has been through the page need not say so here as well.
+        """
+        question = self._pages.pop(elicitation_id, None)
+        if question is not None:
+            _, answer = self._waiting.get(question.request_id, (None, None))
+            if answer is not None and not answer.done():
+                answer.set_result(Reply(action="accept"))
+        return question
+
+    def cancel_all(self) -> None:
+        """The turn is being stopped: every open question ends unanswered."""
+        for _, answer in self._waiting.values():
+            if not answer.done():
+                answer.set_result(CANCELED)
