@@ -1,6 +1,6 @@
 """Runs the user's server in this process: takes the lock, the port and the token, and gives them back in the end.
 
-What is lost with the process is nothing: streams end first, then turns, then agents, then the log is closed.
+Nothing is lost with the process: streams end first, then turns, then agents, and the log is closed last.
 """
 
 import asyncio
@@ -82,78 +82,82 @@ async def serve(
     if lease is None:
         raise _already_running(files)
     try:
-        token = files.keep_token()
-        listener, note = _take_port(options.port, files.read_record())
-        with listener:
-            async with _open_door(options, environ, token, listener, open_service) as server:
-                record = _record(listener, files)
+        life = _Life(options.workspace)
+        async with _stopped_by_signals(life, detached=options.detached):
+            token = files.keep_token()
+            listener, note = _take_port(options.port, files.read_record())
+            record = _record(listener, files)
 
-                def ready() -> None:
-                    files.write_record(record)
-                    log.info("started port=%d pid=%d version=%s", record.port, record.pid, record.version)
-                    on_ready(Started(record=record, token=token, note=note))
+            def ready() -> None:
+                files.write_record(record)
+                log.info("started port=%d pid=%d version=%s", record.port, record.pid, record.version)
+                on_ready(Started(record=record, token=token, note=note))
 
-                async with _stopped_by_signals(server, detached=options.detached):
-                    await server.run(ready)
-        log.info("stopped port=%d pid=%d", record.port, record.pid)
+            with listener:
+                async with _open_door(options, environ, token, life, open_service) as app:
+                    await life.run(WebServer(app, listener, life.closing), ready)
+            log.info("stopped port=%d pid=%d", record.port, record.pid)
     finally:
         lease.release()
 
 
 @asynccontextmanager
 async def _open_door(
-    options: ServeOptions,
-    environ: Mapping[str, str],
-    token: str,
-    listener: socket.socket,
-    open_service: OpenService,
-) -> AsyncIterator[WebServer]:
-    """A server that is ready to run, over a host of its own."""
-    closing, page = asyncio.Event(), PageFiles()
+    options: ServeOptions, environ: Mapping[str, str], token: str, life: "_Life", open_service: OpenService
+) -> AsyncIterator[ASGIApp]:
+    """The whole door as an app, over a host of its own."""
+    page = PageFiles()
     _begin_log()
     async with open_host(environ) as host:
-        context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=closing)
+        life.host = host
+        context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
         async with open_service(context) as service:
-            life = _Life(host, options.workspace)
-            app = build_app(
+            yield build_app(
                 service=service.app,
                 token=token,
                 page=page,
                 version=__version__,
-                closing=closing,
+                closing=life.closing,
                 life=life,
                 max_body=service.max_body,
             )
-            server = life.server = WebServer(app, listener, closing)
-            yield server
 
 
 class _Life:
-    """What the door may know of this process, and its way to end it."""
+    """This process as a server: how it does, and how it ends. It can be told to stop at any time."""
 
-    server: WebServer
+    host: Host
 
-    def __init__(self, host: Host, workspace: Path) -> None:
-        self._host = host
+    def __init__(self, workspace: Path) -> None:
+        self.closing = asyncio.Event()
         self._workspace = workspace
         self._began = time.monotonic()
+        self._server: WebServer | None = None
+
+    async def run(self, server: WebServer, on_ready: Callable[[], None]) -> None:
+        if not self.closing.is_set():
+            self._server = server
+            await server.run(on_ready)
 
     async def health(self) -> Health:
         return Health(
             pid=os.getpid(),
             workspace=str(self._workspace),
             uptime_seconds=round(time.monotonic() - self._began, 1),
-            sessions=len(await self._host.service.list(limit=_COUNTED_SESSIONS)),
-            active_sessions=len(await self._host.store.active_sessions()),
+            sessions=len(await self.host.service.list(limit=_COUNTED_SESSIONS)),
+            active_sessions=len(await self.host.store.active_sessions()),
             memory_bytes=_memory(),
         )
 
     def stop(self) -> None:
-        self.server.stop()
+        if self._server is None:
+            self.closing.set()
+        else:
+            self._server.stop()
 
 
 @asynccontextmanager
-async def _stopped_by_signals(server: WebServer, *, detached: bool) -> AsyncIterator[None]:
+async def _stopped_by_signals(life: _Life, *, detached: bool) -> AsyncIterator[None]:
     """A terminal that goes away ends the server in it, and no other."""
     stops = [signal.SIGINT, signal.SIGTERM]
     hang_up = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
@@ -163,7 +167,7 @@ async def _stopped_by_signals(server: WebServer, *, detached: bool) -> AsyncIter
     def stay() -> None:
         log.info("the terminal is gone")
 
-    async with on_signals(server.stop, tuple(stops)), on_signals(stay, tuple(hang_up)):
+    async with on_signals(life.stop, tuple(stops)), on_signals(stay, tuple(hang_up)):
         yield
 
 

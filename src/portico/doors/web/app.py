@@ -1,0 +1,179 @@
+"""The web door as one ASGI app: health, the page and its cookie, the way to stop, and AgentService.
+
+| path                          | who                             | what                                   |
+|-------------------------------|---------------------------------|----------------------------------------|
+| `GET /healthz`                | anybody; more with the token    | alive, which version; how it does      |
+| `POST /auth`                  | the token or a pass             | the page's cookie                      |
+| `POST /stop`                  | the token                       | ends the server gracefully             |
+| `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
+| `GET` of anything else        | anybody                         | the page's files                       |
+"""
+
+import asyncio
+import logging
+import os
+from typing import Protocol
+
+import msgspec
+
+from portico.doors.web.asgi import Answer, ASGIApp, Receive, Request, Scope, Send
+from portico.doors.web.bodies import BoundedBody
+from portico.doors.web.credentials import Credentials
+from portico.doors.web.guard import MAX_BODY_BYTES, SERVICE_PATH, Guard, bearer
+from portico.doors.web.page import PageFiles
+from portico.doors.web.refusals import Refused, wrong_method
+
+log = logging.getLogger("portico.web")
+
+CHALLENGE_HEADER = "portico-challenge"
+_LONGEST_CHALLENGE = 200
+_LONGEST_LOGGED_PATH = 200
+
+
+class Health(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server does, for those who know its token."""
+
+    pid: int
+    workspace: str
+    uptime_seconds: float
+    sessions: int
+    active_sessions: int
+    memory_bytes: int | None
+
+
+class Pulse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What `/healthz` says: the first two to anybody, the proof to a challenge, the rest for the token."""
+
+    status: str
+    version: str
+    proof: str | None = None
+    health: Health | None = None
+
+
+class Life(Protocol):
+    """What the door knows of the process it stands in."""
+
+    async def health(self) -> Health: ...
+
+    def stop(self) -> None:
+        """Begin to stop. Calls that are under way are ended first."""
+        ...
+
+
+def build_app(
+    *,
+    service: ASGIApp,
+    token: str,
+    page: PageFiles,
+    version: str,
+    closing: asyncio.Event,
+    life: Life,
+    max_body: int = MAX_BODY_BYTES,
+) -> ASGIApp:
+    """The whole door. `service` is asked only what an admitted caller asks; `closing` refuses new calls."""
+    credentials = Credentials(token)
+    guard = Guard(credentials, closing, max_body)
+    door = _Door(service, credentials, guard, page, Pulse(status="ok", version=version), life)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request, answer = Request(scope), Answer(send)
+        try:
+            guard.admit(request)
+            await door.open(request, scope, receive, answer)
+        except Refused as refused:
+            _log_refusal(request, refused)
+            await refused.tell(answer)
+        except Exception:
+            log.exception("failed method=%s path=%r", request.method, _short(request.path))
+            if not answer.started:
+                await Refused(500, "internal", "The server failed; its log says how.").tell(answer)
+
+    return app
+
+
+class _Door:
+    """Sends each admitted request where it wants to go."""
+
+    def __init__(
+        self,
+        service: ASGIApp,
+        credentials: Credentials,
+        guard: Guard,
+        page: PageFiles,
+        pulse: Pulse,
+        life: Life,
+    ) -> None:
+        self._service = service
+        self._credentials = credentials
+        self._guard = guard
+        self._page = page
+        self._pulse = pulse
+        self._life = life
+
+    async def open(self, request: Request, scope: Scope, receive: Receive, answer: Answer) -> None:
+        match request.path:
+            case "/healthz":
+                await self._tell_health(request, answer)
+            case "/auth":
+                _only(request, "POST")
+                await answer.whole(204, headers=[self._guard.let_page_in(request)])
+            case "/stop":
+                _only(request, "POST")
+                self._guard.require_token(request)
+                await answer.json(202, msgspec.structs.replace(self._pulse, status="stopping"))
+                self._life.stop()
+            case path if path.startswith(SERVICE_PATH):
+                self._guard.require_program_or_page(request)
+                _refuse_plain_grpc(request, scope)
+                body = BoundedBody(receive, answer, self._guard.max_body)
+                await self._service(scope, body.receive, body.send)
+            case _:
+                await self._show(request, answer)
+
+    async def _tell_health(self, request: Request, answer: Answer) -> None:
+        _only(request, "GET", "HEAD")
+        pulse = self._pulse
+        challenge = request.header(CHALLENGE_HEADER)
+        if challenge is not None and len(challenge) <= _LONGEST_CHALLENGE:
+            proof = self._credentials.proof(challenge, os.getpid())
+            pulse = msgspec.structs.replace(pulse, proof=proof)
+        if bearer(request) is not None:
+            self._guard.require_token(request)
+            pulse = msgspec.structs.replace(pulse, health=await self._life.health())
+        await answer.json(200, pulse)
+
+    async def _show(self, request: Request, answer: Answer) -> None:
+        _only(request, "GET", "HEAD")
+        file = await asyncio.to_thread(self._page.load, request.path)
+        if file is None:
+            raise Refused(404, "not_found", "There is nothing here.")
+        await answer.whole(file.status, file.body, content_type=file.content_type, headers=file.headers)
+
+
+def _only(request: Request, *methods: str) -> None:
+    if request.method not in methods:
+        raise wrong_method(*methods)
+
+
+def _refuse_plain_grpc(request: Request, scope: Scope) -> None:
+    """gRPC ends its answers with trailers, which this server's HTTP/1.1 does not carry."""
+    content_type = request.header("content-type") or ""
+    plain = content_type.startswith("application/grpc") and not content_type.startswith(
+        "application/grpc-web"
+    )
+    if plain and "http.response.trailers" not in scope.get("extensions", {}):
+        raise Refused(415, "unimplemented", "gRPC needs HTTP/2. Use Connect or gRPC-Web here.")
+
+
+def _log_refusal(request: Request, refused: Refused) -> None:
+    log.warning(
+        "refused status=%d method=%s path=%r reason=%r",
+        refused.status,
+        request.method,
+        _short(request.path),
+        refused.refusal.message,
+    )
+
+
+def _short(path: str) -> str:
+    return path[:_LONGEST_LOGGED_PATH]

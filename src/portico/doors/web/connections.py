@@ -1,0 +1,55 @@
+"""One connection of the server, with an end to its patience.
+
+The library waits for ever for the head of a request, and reads to its end a body that was refused.
+Here a head has to come within seconds, and of an unwanted body only so much is thrown away as a
+caller needs to notice its answer.
+"""
+
+import asyncio
+from typing import ClassVar
+
+import h11
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+MAX_HEAD_BYTES = 32 * 1024
+
+
+class Connection(H11Protocol):
+    head_seconds: ClassVar[float] = 10.0
+    unwanted_bytes: ClassVar[int] = 1024 * 1024
+
+    _deadline: asyncio.TimerHandle | None = None
+    _unwanted = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._set_deadline()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._has_refused():
+            self._unwanted += len(data)
+            self._set_deadline()
+            if self._unwanted > self.unwanted_bytes:
+                self.transport.close()
+        elif self.conn.their_state is h11.IDLE:
+            self._set_deadline()
+        else:
+            self._clear_deadline()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._clear_deadline()
+        super().connection_lost(exc)
+
+    def _has_refused(self) -> bool:
+        """Whether the answer is out while the body still comes in."""
+        return self.conn.their_state is h11.SEND_BODY and self.cycle.response_complete
+
+    def _set_deadline(self) -> None:
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(self.head_seconds, self.transport.close)
+
+    def _clear_deadline(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None

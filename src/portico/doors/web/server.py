@@ -1,0 +1,110 @@
+"""The HTTP server on the loopback address: from a bound socket to the end of the last stream.
+
+It knows nothing of what it serves. When it stops, it takes no new connections, sets `closing` so that
+streams end by themselves, and cuts off after a grace time those whose readers do not read.
+"""
+
+import asyncio
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from portico.doors.web.asgi import ASGIApp
+from portico.doors.web.connections import MAX_HEAD_BYTES, Connection
+
+LOOPBACK = "127.0.0.1"
+GRACE_SECONDS = 5.0
+
+_KEEP_ALIVE_SECONDS = 30
+_MOST_CONNECTIONS = 512
+
+
+def listen(port: int) -> socket.socket:
+    """A socket that listens on the loopback address; zero takes any free port. OSError if it cannot."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if sys.platform == "win32":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
+        else:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((LOOPBACK, port))
+        listener.listen()
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+class WebServer:
+    """Serves an app on a socket until it is told to stop."""
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        listener: socket.socket,
+        closing: asyncio.Event,
+        *,
+        grace: float = GRACE_SECONDS,
+        connection: type[Connection] = Connection,
+    ) -> None:
+        self._listener = listener
+        self._closing = closing
+        self._grace = grace
+        self._cut_off: asyncio.TimerHandle | None = None
+        self._server = _Uvicorn(
+            uvicorn.Config(
+                app,
+                http=connection,
+                ws="none",
+                lifespan="off",
+                interface="asgi3",
+                log_config=None,
+                access_log=False,
+                proxy_headers=False,
+                server_header=False,
+                workers=1,
+                limit_concurrency=_MOST_CONNECTIONS,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                h11_max_incomplete_event_size=MAX_HEAD_BYTES,
+            )
+        )
+
+    async def run(self, on_ready: Callable[[], None]) -> None:
+        """Serve, and return when every connection has ended. `on_ready` is called once calls are answered."""
+        self._server.on_ready = on_ready
+        try:
+            await self._server.serve(sockets=[self._listener])
+        finally:
+            self._listener.close()
+            if self._cut_off is not None:
+                self._cut_off.cancel()
+
+    def stop(self) -> None:
+        """Stop gracefully; said again, at once."""
+        grace = 0.0 if self._closing.is_set() else self._grace
+        self._closing.set()
+        self._server.should_exit = True
+        if self._cut_off is not None:
+            self._cut_off.cancel()
+        self._cut_off = asyncio.get_running_loop().call_later(grace, self._cut_connections)
+
+    def _cut_connections(self) -> None:
+        for connection in list(self._server.server_state.connections):
+            connection.transport.abort()
+
+
+class _Uvicorn(uvicorn.Server):
+    """The library's server, without its own idea of signals, and with a word when it is ready."""
+
+    on_ready: Callable[[], None]
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        self.on_ready()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
