@@ -1,4 +1,4 @@
-"""What a chain costs between a client and an agent: proxies in the conductor's process, and programs.
+"""What `portico acp` costs between a client and an agent: alone, with proxies in its process, and with programs.
 
 The agents are plain and the client only moves bytes, so the ratios over talking to the agent directly
 are as strict as they can be. All contenders run at the same time and take turns to be asked; each has
@@ -12,14 +12,13 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from bench.children import PORTICO, agent_command, environment
-from bench.dialogue import INITIALIZE
+from bench.dialogue import INITIALIZE, between_pipes
 from bench.programs.flood_agent import SESSION, delta
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
@@ -31,14 +30,12 @@ REQUESTS = 15
 UPDATES = 10_000
 UPDATE_ROUNDS = 5
 ECHO = {"text": "a line of words as an agent may get them"}
-DIRECT, NONE, ONE, FIVE = "no conductor", "0 proxies", "1 proxy that looks", "5 proxies that look"
+DIRECT, NONE, ONE, FIVE = "no conductor", "0 proxies", "1 in its process", "5 in its process"
 _PROGRAM = "plain"
-_LONGEST_SECONDS = 60.0
-_SECONDS_TO_END = 5.0
 
 
 class Client:
-    """Made by `_connected`; one request at a time, and no JSON is decoded while the clock runs."""
+    """One request at a time, and no JSON is decoded while the clock runs."""
 
     def __init__(self, name: str, process: "subprocess.Popen[bytes]") -> None:
         assert process.stdin is not None
@@ -78,18 +75,18 @@ def measure() -> Section:
     # Held against the same program without proxies, so that nothing else differs.
     one, five = (round_trips[name].since(round_trips[NONE]) for name in (ONE, FIVE))
     return Section(
-        title="A chain between a client and a plain agent, over talking to it directly",
+        title="portico acp between a client and a plain agent, over talking to it directly",
         lines=(
             Line(what="round trip, no conductor", samples=direct, unit="seconds"),
             *(ratio(f"  {name}", found, direct) for name, found in round_trips.items() if name != DIRECT),
-            ratio("  what 1 that looks adds", one, direct, Budget("at most", 1)),
-            ratio("  what 5 that look add", five, direct),
+            ratio("  what 1 in its process adds", one, direct, Budget("at most", 1)),
+            ratio("  what 5 in its process add", five, direct),
             Line(what="updates, no conductor", samples=rate, unit="per second"),
             *(ratio(f"  {name}", found, rate) for name, found in rates.items() if name != DIRECT),
         ),
         notes=(
             f"Updates: {UPDATES:,} deltas of 40 characters; all the text arrived, in order, through each chain.",
-            "A proxy that looks sees each request, its answer and each update. A program is Python with json.",
+            "A proxy in its process sees each request, its answer and each update. A program is Python with json.",
         ),
     )
 
@@ -105,21 +102,21 @@ def _name_proxy(home: Path) -> None:
 
 
 def _contenders(agent: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    acp = (PORTICO, "acp", "--agent-command", shlex.join(agent))
+    to_agent = ("--agent-command", shlex.join(agent))
+    acp = (PORTICO, "acp", *to_agent)
 
     def looking(count: int) -> tuple[str, ...]:
-        return agent_command("looking_chain", str(count), *agent)
+        return agent_command("looking_acp", str(count), *to_agent)
 
     return {
         DIRECT: tuple(agent),
-        NONE: looking(0),
+        NONE: (*acp, "--no-proxies"),
         ONE: looking(1),
-        "3 proxies that look": looking(3),
+        "3 in its process": looking(3),
         FIVE: looking(5),
-        "portico acp --no-proxies": (*acp, "--no-proxies"),
-        "portico acp": acp,
-        "portico acp, 1 program": (*acp, "--proxy", _PROGRAM),
-        "portico acp, 3 programs": (*acp, *("--proxy", _PROGRAM) * 3),
+        "its own proxies": acp,
+        "its own and 1 program": (*acp, "--proxy", _PROGRAM),
+        "its own and 3 programs": (*acp, *("--proxy", _PROGRAM) * 3),
     }
 
 
@@ -132,7 +129,9 @@ def _in_turns(
 ) -> dict[str, Samples]:
     with ExitStack() as running:
         clients = {
-            name: running.enter_context(_connected(name, command, home))
+            name: Client(
+                name, running.enter_context(between_pipes(command, environ=environment(home), cwd=home))
+            )
             for name, command in _contenders(agent).items()
         }
         for client in clients.values():
@@ -184,27 +183,3 @@ def _rate(client: Client) -> float:
     if "".join(texts) != "".join(map(delta, range(UPDATES))):
         raise MeasurementFailed("not all the text of a flood arrived in order")
     return UPDATES / seconds
-
-
-@contextmanager
-def _connected(name: str, command: Sequence[str], home: Path) -> Iterator[Client]:
-    """A running chain. It ends with its input, and is killed if it does not or hangs."""
-    process = subprocess.Popen(
-        command,
-        env=environment(home),
-        cwd=home,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline = Timer(_LONGEST_SECONDS, process.kill)
-    deadline.start()
-    with process:
-        try:
-            yield Client(name, process)
-            assert process.stdin is not None
-            process.stdin.close()
-            process.wait(_SECONDS_TO_END)
-        finally:
-            deadline.cancel()
-            process.kill()

@@ -50,7 +50,16 @@ class Dialogue:
 
 @contextmanager
 def dialogue(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -> Iterator[Dialogue]:
-    """A running agent. It ends with its input, and is killed if it does not or hangs."""
+    """A running agent, to be asked one thing after another."""
+    with between_pipes(command, environ=environ, cwd=cwd) as process:
+        yield Dialogue(command, process)
+
+
+@contextmanager
+def between_pipes(
+    command: Sequence[str], *, environ: Mapping[str, str], cwd: Path
+) -> "Iterator[subprocess.Popen[bytes]]":
+    """A running program. It ends with its input, and is killed if it does not or hangs."""
     process = subprocess.Popen(
         command,
         env=environ,
@@ -63,7 +72,7 @@ def dialogue(command: Sequence[str], *, environ: Mapping[str, str], cwd: Path) -
     deadline.start()
     with process:
         try:
-            yield Dialogue(command, process)
+            yield process
             assert process.stdin is not None
             process.stdin.close()
             process.wait(_SECONDS_TO_END)

@@ -1,16 +1,21 @@
-"""A hundred sessions stream at once over five agents, for as long as is asked: python -m bench.soak [SECONDS]
+"""A hundred sessions stream at once over five agents: python -m bench.soak [SECONDS | --turns COUNT]
 
 Every word of every answer is numbered and compared, so a loss or a change of order shows. At the end
-the log must be whole, the memory must not have grown beyond its bound, and no process may be left.
+the log must be whole, the memory must not have grown beyond its bound, and no process may be left,
+not even one that has lost its parent. Without arguments it takes two minutes.
 """
 
+import argparse
 import asyncio
 import os
 import sys
 import tempfile
 import time
+import uuid
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import msgspec
 import psutil
 
 from portico.cli.host import Host, open_host
@@ -25,38 +30,70 @@ from portico.testing import scripted_agent_command, stream_text
 SESSIONS = 100
 AGENTS = 5
 SECONDS = 120.0
-DELTAS, SIZE, PAUSE_MS = 200, 40, 5
-# What the process may grow by after everything has run once.
-MEMORY_BOUND = 64 * 1024 * 1024
+DELTAS, SIZE, PAUSE_MS = 200, 1000, 5
+# Each session keeps its newest events in memory; after so many turns there are as many as there can be.
+WARM_UP = 2
+# What the process may grow by from then on. Three turns of all sessions say more than this.
+MEMORY_BOUND = 24_000_000
+_MARK = "SOAK_MARK"
+_SECONDS_TO_END = 5.0
+
+GoOn = Callable[[int], bool]
+"""Whether a session takes another turn, after so many."""
 
 
 class Failed(Exception):
     """Something was lost, mixed up or left behind."""
 
 
-async def soak(seconds: float) -> None:
-    """Stream until the time is up, and check everything."""
+class Outcome(msgspec.Struct, frozen=True):
+    turns: int
+    seconds: float
+    grown: int
+
+    def __str__(self) -> str:
+        return (
+            f"{SESSIONS} sessions over {AGENTS} agents for {self.seconds:.0f} s: {self.turns:,} turns, "
+            f"{self.turns * DELTAS:,} updates, none lost or out of order; "
+            f"memory {self.grown / 1e6:+.1f} MB; no process left."
+        )
+
+
+async def soak(limit: Callable[[], GoOn]) -> Outcome:
+    """Stream within a limit, which begins when everything is warm, and check everything. Raises Failed."""
+    mark = uuid.uuid4().hex
     with tempfile.TemporaryDirectory() as folder:
-        environ = {**os.environ, "PORTICO_HOME": folder}
+        environ = {**os.environ, "PORTICO_HOME": folder, _MARK: mark}
         environ.pop("PORTICO_TAP", None)
         async with open_host(environ) as host:
             sessions = [
                 await _start(host, Path(folder) / f"work{number % AGENTS}") for number in range(SESSIONS)
             ]
-            await asyncio.gather(*(_turn(host, session_id) for session_id in sessions))
-            _expect(len(_agents()) == AGENTS, f"{len(_agents())} agents instead of {AGENTS}")
-            before, end = _memory(), time.monotonic() + seconds
-            turns = sum(await asyncio.gather(*(_until(host, session_id, end) for session_id in sessions)))
-            grown = _memory() - before
+            await _stream(host, sessions, lambda turns: turns < WARM_UP)
+            agents = _agents()
+            _expect(len(agents) == AGENTS, f"{len(agents)} agents instead of {AGENTS}")
+            before, started = _memory(), time.monotonic()
+            turns = await _stream(host, sessions, limit())
+            outcome = Outcome(turns, time.monotonic() - started, _memory() - before)
+            _expect(_agents() == agents, "an agent was lost on the way")
             problems = await host.store.verify()
         _expect(not problems, f"the log is not whole: {problems[:3]}")
-        _expect(grown < MEMORY_BOUND, f"memory grew by {grown / 1e6:.1f} MB")
-        _expect(not _agents(), "an agent was left behind")
-    updates = turns * DELTAS
-    print(
-        f"{SESSIONS} sessions over {AGENTS} agents for {seconds:g} s: {turns:,} turns, {updates:,} updates, "
-        f"none lost or out of order; memory {grown / 1e6:+.1f} MB; no process left."
-    )
+        _expect(outcome.grown < MEMORY_BOUND, f"memory grew by {outcome.grown / 1e6:.1f} MB")
+        left = await asyncio.to_thread(_left_behind, mark)
+        _expect(not left, f"left behind: {left}")
+    return outcome
+
+
+def for_seconds(seconds: float) -> Callable[[], GoOn]:
+    def begin() -> GoOn:
+        end = time.monotonic() + seconds
+        return lambda _: time.monotonic() < end
+
+    return begin
+
+
+def for_turns(count: int) -> Callable[[], GoOn]:
+    return lambda: lambda turns: turns < count
 
 
 async def _start(host: Host, workspace: Path) -> SessionId:
@@ -65,21 +102,30 @@ async def _start(host: Host, workspace: Path) -> SessionId:
     return await host.service.start(workspace, spec, reads_only=True)
 
 
-async def _until(host: Host, session_id: SessionId, end: float) -> int:
-    turns = 0
-    while time.monotonic() < end:
-        await _turn(host, session_id)
-        turns += 1
-    return turns
+async def _stream(host: Host, sessions: list[SessionId], go_on: GoOn) -> int:
+    """Turns of all sessions side by side; how many there were."""
+
+    async def one(session_id: SessionId) -> int:
+        turns = 0
+        while go_on(turns):
+            await _turn(host, session_id)
+            turns += 1
+        return turns
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(session_id), name=session_id) for session_id in sessions]
+    return sum(task.result() for task in tasks)
 
 
 async def _turn(host: Host, session_id: SessionId) -> None:
     """One turn, watched by a door that compares every word."""
     summary = await host.service.show(session_id)
-    watching = asyncio.create_task(_watch(host, session_id, summary.last_seq))
-    ended = await host.service.prompt(session_id, Prompt(text=f"stream {DELTAS} {SIZE} {PAUSE_MS}"))
+    prompt = Prompt(text=f"stream {DELTAS} {SIZE} {PAUSE_MS}")
+    async with asyncio.TaskGroup() as group:
+        door = group.create_task(_watch(host, session_id, summary.last_seq), name="door")
+        ended = await host.service.prompt(session_id, prompt)
     _expect(ended.state is TurnState.COMPLETED, f"a turn ended {ended.state}")
-    _expect(await watching == stream_text(DELTAS, SIZE), f"session {session_id} got other words")
+    _expect(door.result() == stream_text(DELTAS, SIZE), f"session {session_id} got other words")
 
 
 async def _watch(host: Host, session_id: SessionId, after_seq: int) -> str:
@@ -95,9 +141,16 @@ async def _watch(host: Host, session_id: SessionId, after_seq: int) -> str:
     return "".join(pieces)
 
 
-def _agents() -> list[psutil.Process]:
-    children = psutil.Process().children(recursive=True)
-    return [child for child in children if "portico.testing.agent" in " ".join(child.cmdline())]
+def _agents() -> set[int]:
+    children = psutil.Process().children()
+    return {child.pid for child in children if "portico.testing.agent" in child.cmdline()}
+
+
+def _left_behind(mark: str) -> list[psutil.Process]:
+    """Whatever this run started, or what it started in turn, that does not end by itself in a moment."""
+    running = psutil.process_iter(["environ"])
+    marked = [process for process in running if (process.info["environ"] or {}).get(_MARK) == mark]
+    return psutil.wait_procs(marked, timeout=_SECONDS_TO_END)[1]
 
 
 def _memory() -> int:
@@ -109,5 +162,28 @@ def _expect(true: bool, complaint: str) -> None:
         raise Failed(complaint)
 
 
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.soak", description="Stream in a hundred sessions.")
+    parser.add_argument("seconds", nargs="?", type=float, default=SECONDS, help=f"default: {SECONDS:g}")
+    parser.add_argument("--turns", type=int, help="so many turns in each session, instead of a time")
+    flags = parser.parse_args()
+    limit = for_seconds(flags.seconds) if flags.turns is None else for_turns(flags.turns)
+    code = 0
+    try:
+        print(asyncio.run(soak(limit)))
+    except* Failed as failures:
+        code = 1
+        print("Failed:", *set(_complaints(failures)), sep="\n  ", file=sys.stderr)
+    return code
+
+
+def _complaints(failures: BaseExceptionGroup[Failed]) -> Iterator[str]:
+    for one in failures.exceptions:
+        if isinstance(one, BaseExceptionGroup):
+            yield from _complaints(one)
+        else:
+            yield str(one)
+
+
 if __name__ == "__main__":
-    asyncio.run(soak(float(sys.argv[1]) if len(sys.argv) > 1 else SECONDS))
+    sys.exit(main())

@@ -46,7 +46,7 @@ MOMENTS = [
 
 async def told_until_the_end(scene: Scene) -> list[str]:
     """What the agent hears before its chain ends: options, `cancelled` or `error`."""
-    heard = []
+    heard: list[str] = []
     while True:
         try:
             message = await scene.answer()

@@ -64,13 +64,19 @@ class AgentRegistry:
         """How to start the named agent. AgentNotFound when nobody has that name."""
         if name in self._custom:
             setting = self._custom[name]
-            return AgentSpec(name=name, command=(setting.command, *setting.args), env=setting.env)
+            command = (setting.command, *setting.args)
+            return AgentSpec(name=name, command=command, env=setting.env, login_hint=login_command(name))
         if name == PORTER:
             # The folder being worked on must not stand first among Python's places to import from.
             return AgentSpec(name=PORTER, command=(self._python, "-P", "-m", "portico", "agent"))
         if name in self._known:
             known = self._known[name]
-            return AgentSpec(name=name, command=self._command(known), install_hint=known.install_hint)
+            return AgentSpec(
+                name=name,
+                command=self._command(known),
+                install_hint=known.install_hint,
+                login_hint=login_command(name),
+            )
         raise AgentNotFound(
             f"There is no agent called “{name}”.",
             suggestion=f"{_did_you_mean(name, self.names())}Agents: {', '.join(self.names())}.",
@@ -103,7 +109,12 @@ class AgentRegistry:
             )
         name = PurePath(words[0]).stem or words[0]
         by_program = {agent.program: agent.install_hint for agent in KNOWN_AGENTS}
-        return AgentSpec(name=name, command=tuple(words), install_hint=by_program.get(words[0]))
+        return AgentSpec(
+            name=name,
+            command=tuple(words),
+            install_hint=by_program.get(words[0]),
+            login_hint=login_command("--agent-command", text),
+        )
 
     def _command(self, agent: KnownAgent) -> tuple[str, ...]:
         try:
@@ -124,6 +135,11 @@ class AgentRegistry:
 
     def _find(self, program: str) -> str:
         return find_program(program, cwd=Path.cwd(), environ=self._environ)
+
+
+def login_command(*words: str) -> str:
+    """What a person types to sign in to an agent."""
+    return shlex.join(("portico", "agents", "login", *words))
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:

@@ -7,6 +7,8 @@ from portico.domain.events import (
     PermissionRequested,
     PermissionResolved,
     PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
     TextDelta,
     TurnEnded,
 )
@@ -20,6 +22,7 @@ class Outcome:
         self._pieces: list[str] = []
         self._asked: dict[str, str] = {}
         self.unanswered: list[str] = []
+        self.declined: list[str] = []
         self.error: ErrorReported | None = None
         self.ended: TurnEnded | None = None
 
@@ -27,10 +30,15 @@ class Outcome:
     def text(self) -> str:
         return "".join(self._pieces)
 
+    @property
+    def nobody_asked(self) -> list[str]:
+        """What the agent wanted to do or to know, and nobody was there for."""
+        return self.unanswered + self.declined
+
     def take(self, payload: AnyPayload) -> None:
         match payload:
             case PromptSubmitted():
-                self._pieces, self._asked, self.unanswered = [], {}, []
+                self._pieces, self._asked, self.unanswered, self.declined = [], {}, [], []
                 self.error = self.ended = None
             case TextDelta(text=text):
                 self._pieces.append(text)
@@ -40,6 +48,10 @@ class Outcome:
                 self._asked[request_id] = title
             case PermissionResolved(outcome="denied", by="nobody", request_id=request_id):
                 self.unanswered.append(self._asked.get(request_id, request_id))
+            case QuestionAsked(request_id=request_id, message=message):
+                self._asked[request_id] = message
+            case QuestionAnswered(action="decline", by="nobody", request_id=request_id):
+                self.declined.append(self._asked.get(request_id, request_id))
             case TurnEnded():
                 self.ended = payload
             case _:
@@ -50,6 +62,6 @@ class Outcome:
         """0 for a turn that went through; a stop, or a question nobody could answer, is policy."""
         if self.error is not None:
             return EXIT_CODES[self.error.code]
-        if self.ended is None or self.ended.state is not TurnState.COMPLETED or self.unanswered:
+        if self.ended is None or self.ended.state is not TurnState.COMPLETED or self.nobody_asked:
             return ExitCode.POLICY
         return ExitCode.OK

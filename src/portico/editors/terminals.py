@@ -20,6 +20,7 @@ from portico.rpc.streams import READ_SIZE
 from portico.sessions.ports import TerminalListener, TerminalRequest, TerminalSnapshot
 
 DEFAULT_OUTPUT_BYTES = 1024 * 1024
+MOST_OUTPUT_BYTES = 8 * 1024 * 1024
 KILL_GRACE_SECONDS = 2.0
 _LINGER_SECONDS = 0.5
 _OWN_VARIABLES = "PORTICO_"
@@ -43,7 +44,8 @@ class LocalTerminals:
             raise InvalidInput(
                 f"The command cannot be run: {error.reason}.", suggestion=error.suggestion
             ) from error
-        limit = DEFAULT_OUTPUT_BYTES if request.output_byte_limit is None else request.output_byte_limit
+        wanted = DEFAULT_OUTPUT_BYTES if request.output_byte_limit is None else request.output_byte_limit
+        limit = min(wanted, MOST_OUTPUT_BYTES)
         terminal = _Terminal(f"term_{secrets.token_hex(6)}", group, OutputTail(limit), listener)
         terminal.follow()
         self._terminals[terminal.id] = terminal

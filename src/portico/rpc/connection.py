@@ -193,7 +193,8 @@ class Connection:
             return
         answer = self._waiting.get(frame.id)
         if answer is None or answer.done():
-            if self._canceled.pop(frame.id, self) is self:
+            given_up = answer is not None or self._canceled.pop(frame.id, self) is not self
+            if not given_up:
                 self._handler.fault(fault_of("unknown_response", f"nobody asked request {frame.id!r}", line))
             return
         self._response_arrived = True

@@ -1,0 +1,38 @@
+"""`portico acp` with N proxies that look in place of its own: looking_acp.py N FLAGS …
+
+Each proxy sees every request and its answer, and every update, and lets them go on unchanged.
+"""
+
+import sys
+from collections.abc import Sequence
+from typing import ClassVar
+from unittest.mock import patch
+
+from portico.cli import acp
+from portico.cli.chains import ChainPlan
+from portico.conductor.message import Message
+from portico.conductor.proxy import Proxy
+from portico.conductor.station import ProxyStation, Station
+
+
+class Looking(Proxy):
+    name: ClassVar[str] = "looking"
+    client_methods = frozenset({"echo", "session/prompt"})
+    agent_methods = frozenset({"session/update"})
+
+    def from_client(self, message: Message) -> None:
+        self.forward_right(message, then=self.forward_left)
+
+
+def main() -> int:
+    count = int(sys.argv[1])
+
+    async def stations(*_: object) -> Sequence[Station]:
+        return [ProxyStation(Looking()) for _ in range(count)]
+
+    with patch.object(ChainPlan, "stations", stations):
+        return acp.run(sys.argv[2:])
+
+
+if __name__ == "__main__":
+    sys.exit(main())
