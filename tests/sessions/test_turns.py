@@ -229,7 +229,7 @@ class TestStopping:
             assert isinstance(ended, TurnEnded)
             assert ended.state is TurnState.CANCELED
 
-    async def test_a_turn_whose_door_goes_away_is_canceled_and_the_next_one_works(
+    async def test_a_turn_whose_door_goes_away_is_interrupted_and_the_next_one_works(
         self, tmp_path: Path
     ) -> None:
         async with world(stop_when_told, tmp_path) as host:
@@ -240,7 +240,7 @@ class TestStopping:
             with pytest.raises(asyncio.CancelledError):
                 await turn
             assert kinds(await host.events())[-2:] == ["turn_ended", "state_changed"]
-            assert states(await host.events())[-1] == "canceled"
+            assert states(await host.events())[-1] == "interrupted"
             await until(host.agent.canceled.is_set)
             again = host.prompting("again")
             await host.until(lambda payload: isinstance(payload, PromptSubmitted) and payload.text == "again")

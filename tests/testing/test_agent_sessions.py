@@ -25,7 +25,7 @@ def test_it_says_what_it_was_told_to_about_itself(start: Start) -> None:
     assert (hello["protocolVersion"], hello["agentCapabilities"]) == (7, {"loadSession": False})
 
 
-@pytest.mark.parametrize("method", ["load", "resume", "list", "close", "delete"])
+@pytest.mark.parametrize("method", ["load", "resume", "list", "close", "delete", "fork"])
 def test_what_it_does_not_offer_it_does_not_have(start: Start, method: str) -> None:
     agent = start({"capabilities": {}}).open()
     params = {"sessionId": agent.session, "cwd": str(agent.cwd), "mcpServers": []}
@@ -242,3 +242,21 @@ def test_a_half_line_of_a_killed_process_does_not_hide_what_follows(start: Start
     assert second.said() == "before"
     second.turn("say after")
     assert loaded().said() == "beforeafter"
+
+
+def test_a_fork_remembers_what_its_source_did_and_then_its_own(start: Start, tmp_path: Path) -> None:
+    agent = start(state=tmp_path / "state").open()
+    agent.turn("say one")
+    source = agent.session
+    agent.session = agent.result("session/fork", sessionId=source, cwd=str(tmp_path))["sessionId"]
+    assert agent.session != source
+    agent.turn("say two")
+    agent.seen.clear()
+    agent.result("session/load", sessionId=agent.session, cwd=str(tmp_path), mcpServers=[])
+    assert agent.said() == "onetwo"
+    agent.seen.clear()
+    agent.result("session/load", sessionId=source, cwd=str(tmp_path), mcpServers=[])
+    assert agent.said() == "one"
+    refused = agent.call("session/fork", sessionId="nobody", cwd=str(tmp_path))
+    assert refused["error"]["code"] == -32002
+    assert agent.honest()

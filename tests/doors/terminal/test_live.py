@@ -15,6 +15,7 @@ from portico.domain.events import (
     StateChanged,
     TextDelta,
     Thinking,
+    TurnEnded,
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
@@ -185,7 +186,34 @@ def test_a_turn_that_was_stopped_says_so(state: TurnState, footer: str) -> None:
 
 def test_an_image_in_the_answer_is_named() -> None:
     image = TextDelta(text="", block=Raw(b'{"type":"image","mimeType":"image/png","data":"AAAA"}'))
-    assert Stage().show(text("See:"), image) == "See:\n\n[image image/png]\n"
+    assert Stage().show(text("See:"), image) == "See:\n\n[image: image/png, 3 bytes]\n"
+
+
+def test_what_was_sent_along_stands_below_the_prompt() -> None:
+    image = Raw(b'{"type":"image","mimeType":"image/png","data":"AAAA","uri":"file:///tmp/a%1B[2J.png"}')
+    link = Raw(b'{"type":"resource_link","name":"src/a.py","uri":"file:///w/src/a.py","size":2048}')
+    prompt = PromptSubmitted(text="Look", blocks=(image, link))
+    below = "  [image: a.png, 3 bytes]\n  [file: src/a.py, 2 KB]\n"
+    assert Stage(prompts="shown").show(prompt) == f"❯ Look\n{below}"
+    assert Stage(prompts="typed").show(prompt) == below
+    assert "image" not in Stage(prompts="hidden").show(prompt)
+
+
+def test_a_notice_shows_the_first_lines_of_its_details() -> None:
+    details = "\n".join(f"line {number}\x1b[2J" for number in range(1, 10))
+    shown = Stage().show(Notice(level="info", text="Compacted.", details=details))
+    assert shown.splitlines()[0].endswith("Compacted.")
+    assert "line 6" in shown
+    assert "line 7" not in shown
+    assert "3 more lines" in shown
+
+
+def test_a_turn_that_the_agent_remembers_has_no_duration() -> None:
+    end = TurnEnded(state=TurnState.COMPLETED, stop_reason="retold", duration_ms=0, tools_used=2)
+    shown = Stage(prompts="shown").show(
+        PromptSubmitted(text="One"), text("Done."), end, PromptSubmitted(text="Two")
+    )
+    assert shown == "❯ One\n\nDone.\n\n✓ as the agent remembers it · 2 tools\n\n❯ Two\n"
 
 
 def test_a_session_that_is_read_again_shows_its_prompts() -> None:

@@ -163,11 +163,26 @@ def test_prompts_are_shown_when_a_session_is_read_again() -> None:
     assert outputs.answer == "> Do it\n\nDone.\n> Again\n\n"
 
 
+def test_what_was_sent_along_stands_below_the_prompt() -> None:
+    outputs = Outputs()
+    renderer = PlainRenderer(outputs.to("answer"), outputs.to("notes"), prompts="shown")
+    image = Raw(b'{"type":"image","mimeType":"image/png","data":"AAAA"}')
+    feed(renderer, PromptSubmitted(text="Look", blocks=(image,)), PromptSubmitted(text="", blocks=(image,)))
+    picture = "[image: image/png, 3 bytes]"
+    assert outputs.answer == f"> Look\n> {picture}\n\n> {picture}\n\n"
+
+
+def test_the_details_of_a_notice_are_indented() -> None:
+    outputs = Outputs()
+    feed(renderer_on(outputs), Notice(level="info", text="Compacted.", details="We fixed\nthe parser.\n"))
+    assert outputs.notes == "info: Compacted.\n  We fixed\n  the parser.\n"
+
+
 def test_an_image_is_named() -> None:
     outputs = Outputs()
     link = Raw(b'{"type":"resource_link","name":"notes","uri":"file:///n.md"}')
     feed(renderer_on(outputs), TextDelta(text="", block=link))
-    assert outputs.answer == "[resource link notes file:///n.md]"
+    assert outputs.answer == "[file: notes, file:///n.md]"
 
 
 def test_plain_output_loads_no_library_for_terminals() -> None:

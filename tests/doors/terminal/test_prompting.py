@@ -132,21 +132,29 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
     assert completions(status, "/s") == [("/search ", "/search", "Find text  TEXT")]
     assert completions(status, "/sear") == completions(status, "/s")
     assert completions(status, "/esea") == [("/research ", "/research", "Look further")]
-    assert len(completions(status, "/")) == 3
+    assert len(completions(status, "/")) == 3 + 2
+
+
+def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
+    assert [name for _, name, _ in completions(status, "/")][-2:] == ["/options", "/exit"]
+    assert completions(status, "/op") == [
+        ("/options ", "/options", "see and set the agent's options  NAME VALUE")
+    ]
 
 
 def test_commands_that_the_agent_changes_are_offered_at_once(status: ChatStatus) -> None:
     changed = CommandsUpdated(commands=(Command(name="new", description="New"),))
-    assert completions(status.after(make_event(changed)), "/") == [("/new ", "/new", "New")]
+    assert completions(status.after(make_event(changed)), "/")[:-2] == [("/new ", "/new", "New")]
 
 
 def test_an_at_sign_offers_files_by_a_few_of_their_letters(status: ChatStatus) -> None:
     folder = Path(status.workspace)
     (folder / "src").mkdir()
-    for name in ("src/settings.py", "src/retry.py", "README.md"):
+    for name in ("src/settings.py", "src/retry.py", "README.md", "to do.md"):
         (folder / name).write_text("")
     assert completions(status, "look at @retry") == [("@src/retry.py ", "src/retry.py", "")]
     assert completions(status, "look at @srcset")[0][0] == "@src/settings.py "
+    assert completions(status, "look at @todo")[0][0] == '@"to do.md" '
 
 
 @pytest.mark.parametrize(

@@ -31,11 +31,12 @@ class LineEntry:
         lines.drop_typed_ahead()
 
     async def read(self, prompt: str, *, secret: bool = False) -> str | None:
-        self._write(prompt)
         descriptor = self._lines.descriptor
         typed = None
         try:
-            with echo(descriptor, shown=not secret), interrupt_as_key(descriptor):
+            # Before the prompt: whoever sees it may press Ctrl-C at once.
+            with interrupt_as_key(descriptor), echo(descriptor, shown=not secret):
+                self._write(prompt)
                 typed = await self._lines.read_line()
         finally:
             if typed is None or secret:
