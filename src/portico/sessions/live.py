@@ -4,6 +4,7 @@ The session is the listener of its agent: every update becomes events here, in o
 runs from prompt to end is in `turn.py`.
 """
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -59,6 +60,8 @@ class LiveSession:
         self.serve: Mapping[str, Serve] = serve_editor(
             self.editor, self.asking.serve, self._heard_terminal, reads_only=summary.reads_only
         )
+        # Held while the agent is started and its session opened, so that this is never done twice at once.
+        self.reaching = asyncio.Lock()
         self.link: AgentLink | None = None
         self.agent_session_id = summary.agent_session_id
         self.last_heard = 0.0

@@ -20,10 +20,15 @@ async def prepare(
     session: LiveSession, attach: Callable[[], Coroutine[Any, Any, None]] | None = None
 ) -> None:
     """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
+    async with session.reaching:
+        await _reach(session, attach or session.attach)
+
+
+async def _reach(session: LiveSession, attach: Callable[[], Coroutine[Any, Any, None]]) -> None:
     limit = session.ports.limits.start
     try:
         await session.connect()
-        await within(session.ports.clock, limit, (attach or session.attach)())
+        await within(session.ports.clock, limit, attach())
     except TimeoutError as error:
         if session.link is None:
             raise

@@ -115,8 +115,9 @@ class Turn:
     async def _work(self) -> Ending:
         session = self._session
         try:
-            await session.connect()
-            await within(session.ports.clock, session.ports.limits.start, session.attach())
+            async with session.reaching:
+                await session.connect()
+                await within(session.ports.clock, session.ports.limits.start, session.attach())
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
             for name, value in self._prompt.options.items():
