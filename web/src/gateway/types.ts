@@ -1,6 +1,7 @@
 // The one way from the page to the world. The browser and the VS Code webview each have their own.
 
 import type { Client } from "@connectrpc/connect";
+import type { ReadonlySignal } from "@preact/signals";
 import type { AgentService } from "../generated/portico/v1/agent_pb";
 
 export interface Gateway {
@@ -11,15 +12,32 @@ export interface Gateway {
   readonly pageBuild: string;
   /** Small things that this page remembers about itself: open tabs, switches. Never words of the person. */
   readonly memory: Memory;
+  /** Words of the person that the server does not have yet, so that a reload loses none of them. */
+  readonly vault: Vault;
   openLink(url: string): void;
   /** Shows a file in the editor, where there is one. */
   readonly openFile?: (path: string, line?: number) => void;
+  /** What the person looks at in the editor, where there is one. */
+  readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
   /** Offers a document to be saved. */
   save(fileName: string, content: string): void;
   reload(): void;
 }
 
+export interface EditorContext {
+  readonly activeFile?: string;
+  /** Lines count from one. */
+  readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
 export interface Memory {
   get(key: string): unknown;
   set(key: string, value: unknown): void;
+}
+
+/** Keeps words as long as this tab of the browser lives, reloads included. */
+export interface Vault {
+  get(key: string): string | undefined;
+  /** Undefined takes the words away. */
+  set(key: string, words: string | undefined): void;
 }

@@ -1,12 +1,9 @@
 // The words that the model and the views share. Values only: nothing here does anything.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
+import type { Desk, SessionDetail, SessionSummary } from "../generated/portico/v1/agent_pb";
 import type {
-  Desk,
-  SessionDetail,
-  SessionSummary,
-} from "../generated/portico/v1/agent_pb";
-import type {
+  ErrorDetails,
   ErrorReported,
   Location,
   Notice,
@@ -71,7 +68,9 @@ export interface AnswerItem extends ItemBase {
 export interface ThoughtItem extends ItemBase {
   readonly type: "thought";
   readonly text: string;
+  readonly blocks: readonly Block[];
   readonly open: boolean;
+  readonly partial: boolean;
   readonly durationMs: number;
 }
 
@@ -90,6 +89,8 @@ export interface ToolItem extends ItemBase {
   readonly terminals: ReadonlyMap<string, TerminalText>;
   readonly durationMs: number | undefined;
   readonly partial: boolean;
+  /** Its turn ended before it did: nothing more will come. */
+  readonly abandoned: boolean;
 }
 
 export interface TerminalText {
@@ -106,12 +107,15 @@ export interface PermissionItem extends ItemBase {
   readonly type: "permission";
   readonly request: PermissionRequested;
   readonly resolved: PermissionResolved | undefined;
+  /** Its turn ended without an answer, so none can be given any more. */
+  readonly abandoned: boolean;
 }
 
 export interface QuestionItem extends ItemBase {
   readonly type: "question";
   readonly asked: QuestionAsked;
   readonly answered: QuestionAnswered | undefined;
+  readonly abandoned: boolean;
 }
 
 export interface NoticeItem extends ItemBase {
@@ -161,6 +165,8 @@ export interface Failure {
   readonly message: string;
   readonly suggestion: string;
   readonly recoverable: boolean;
+  /** Whatever else the server said of it. */
+  readonly details?: ErrorDetails;
 }
 
 /** What a person sends. */
@@ -206,6 +212,8 @@ export interface SessionModel {
   reply(requestId: string, action: "accept" | "decline" | "cancel", content?: object): Promise<void>;
   setOption(optionId: string, value: string | boolean): Promise<void>;
   unqueue(promptId: string): Promise<void>;
+  /** Sends a prompt that waits in the queue. */
+  sendQueued(promptId: string): Promise<void>;
   writeTodos(todos: readonly Todo[]): Promise<void>;
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]>;
   /** Stops watching; called for hidden and closed tabs. */
@@ -227,6 +235,8 @@ export interface SessionsModel {
   readonly search: Signal<string>;
   readonly more: ReadonlySignal<boolean>;
   readonly connection: ReadonlySignal<Connection>;
+  /** The last call that failed and has not been dismissed. */
+  readonly failure: Signal<Failure | undefined>;
   loadMore(): Promise<void>;
   remove(sessionId: string): Promise<void>;
   dispose(): void;

@@ -1,0 +1,2 @@
+export function answer(length: number): string;
+export function terminalOutput(length: number): string;

@@ -1,0 +1,67 @@
+// The gateway of a page in a browser: it speaks with the server that it came from.
+
+import { createClient } from "@connectrpc/connect";
+import { createConnectTransport } from "@connectrpc/connect-web";
+import { AgentService } from "../generated/portico/v1/agent_pb";
+import { SignIn } from "./sign-in";
+import { createMemory, createVault } from "./storage";
+import type { Gateway } from "./types";
+
+const LINKS = new Set(["http:", "https:", "mailto:"]);
+/** A browser carries no more than 64 KB beyond the end of a page. */
+const LAST_WORDS = 60_000;
+
+export function createBrowserGateway(): Gateway {
+  const signIn = new SignIn({ location, history, fetch: (input, init) => fetch(input, init) });
+  signIn.takeToken();
+  window.addEventListener("hashchange", () => signIn.takeToken());
+  let leaving = false;
+  window.addEventListener("pagehide", () => (leaving = true));
+  window.addEventListener("pageshow", () => (leaving = false));
+
+  const transport = createConnectTransport({
+    baseUrl: location.origin,
+    useBinaryFormat: true,
+    fetch: async (input, init) => {
+      // A page that is going away has no time to wait for anything.
+      if (!leaving) await signIn.ready();
+      const keepalive = leaving && init?.body instanceof Uint8Array && init.body.byteLength <= LAST_WORDS;
+      return await fetch(input, { ...init, credentials: "same-origin", keepalive });
+    },
+  });
+  return {
+    client: createClient(AgentService, transport),
+    clientId: crypto.randomUUID(),
+    pageBuild: document.querySelector<HTMLMetaElement>('meta[name="portico-build"]')?.content ?? "",
+    memory: createMemory(storage(() => localStorage)),
+    vault: createVault(storage(() => sessionStorage)),
+    openLink,
+    save,
+    reload: () => location.reload(),
+  };
+}
+
+/** Whatever else a link may be, it is not opened. */
+function openLink(url: string): void {
+  if (URL.canParse(url) && LINKS.has(new URL(url).protocol))
+    window.open(url, "_blank", "noopener,noreferrer");
+}
+
+function save(fileName: string, content: string): void {
+  const address = URL.createObjectURL(new Blob([content], { type: "text/plain;charset=utf-8" }));
+  const link = document.createElement("a");
+  link.href = address;
+  link.download = fileName;
+  link.click();
+  // The download has begun by the next task, and holds the content itself.
+  setTimeout(() => URL.revokeObjectURL(address));
+}
+
+/** A browser that forbids storage throws at the mere mention of it. */
+function storage(find: () => Storage): Storage | undefined {
+  try {
+    return find();
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+// Time, frames, chance, and the comings and goings of the person: what a model needs of the page it runs in.
+
+export type Cancel = () => void;
+
+export interface World {
+  /** Milliseconds, also while the machine sleeps. */
+  now(): number;
+  /** A number from 0 up to 1. */
+  random(): number;
+  after(milliseconds: number, act: () => void): Cancel;
+  /** Before the next picture is drawn; soon, if none is being drawn. */
+  frame(act: () => void): Cancel;
+  /** The person, or the network, is back. */
+  onReturn(act: () => void): Cancel;
+  /** The page is being hidden or closed; there may be no other chance. */
+  onLeave(act: () => void): Cancel;
+}
+
+/** A hidden page draws nothing, so a frame may not come. */
+const LONGEST_FRAME = 200;
+
+export const browserWorld: World = {
+  now: () => Date.now(),
+  random: () => Math.random(),
+
+  after(milliseconds, act) {
+    const timer = setTimeout(act, milliseconds);
+    return () => clearTimeout(timer);
+  },
+
+  frame(act) {
+    const cancel = (): void => {
+      cancelAnimationFrame(drawn);
+      clearTimeout(late);
+    };
+    const once = (): void => {
+      cancel();
+      act();
+    };
+    const drawn = requestAnimationFrame(once);
+    const late = setTimeout(once, LONGEST_FRAME);
+    return cancel;
+  },
+
+  onReturn(act) {
+    const visible = (): void => {
+      if (document.visibilityState === "visible") act();
+    };
+    window.addEventListener("online", act);
+    window.addEventListener("focus", act);
+    document.addEventListener("visibilitychange", visible);
+    return () => {
+      window.removeEventListener("online", act);
+      window.removeEventListener("focus", act);
+      document.removeEventListener("visibilitychange", visible);
+    };
+  },
+
+  onLeave(act) {
+    const hidden = (): void => {
+      if (document.visibilityState === "hidden") act();
+    };
+    window.addEventListener("pagehide", act);
+    document.addEventListener("visibilitychange", hidden);
+    return () => {
+      window.removeEventListener("pagehide", act);
+      document.removeEventListener("visibilitychange", hidden);
+    };
+  },
+};

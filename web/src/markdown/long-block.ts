@@ -1,0 +1,69 @@
+// A block so long that it came in several pieces: shows the first ones, and the rest when the reader asks.
+
+import { countLines, showAllButton, showAllLabel } from "./elements";
+import { whenIdle } from "./idle";
+
+const MANY_LINES = 400;
+const MANY_CHARACTERS = 65_536;
+
+const putAway = new WeakSet<HTMLElement>();
+
+/** Whether what belongs into a holder waits for the reader to ask for it. */
+export function isPutAway(holder: HTMLElement): boolean {
+  return putAway.has(holder);
+}
+
+export class LongBlock {
+  readonly #hidden = new Map<HTMLElement, () => void>();
+  #lines = 0;
+  #characters = 0;
+  /** The piece that was measured last may have grown since. */
+  #lastIndex = -1;
+  #lastLines = 0;
+  #lastCharacters = 0;
+  #expanded = false;
+  #showAll: HTMLButtonElement | undefined;
+
+  /** Shows a piece by the given action, or hides it behind the button. */
+  show(index: number, source: string, holder: HTMLElement, action: () => void): void {
+    this.#measure(index, source);
+    const long = this.#lines > MANY_LINES || this.#characters > MANY_CHARACTERS;
+    if (!long || (this.#expanded && !this.#hidden.has(holder))) {
+      action();
+      return;
+    }
+    this.#hidden.set(holder, action);
+    putAway.add(holder);
+    if (this.#expanded) {
+      return;
+    }
+    if (this.#showAll === undefined) {
+      this.#showAll = showAllButton(() => this.#expand());
+      holder.replaceChildren(this.#showAll);
+    }
+    this.#showAll.textContent = showAllLabel(this.#lines, this.#characters, MANY_LINES);
+  }
+
+  #measure(index: number, source: string): void {
+    const lines = countLines(source);
+    this.#lines += lines - (index === this.#lastIndex ? this.#lastLines : 0);
+    this.#characters += source.length - (index === this.#lastIndex ? this.#lastCharacters : 0);
+    this.#lastIndex = index;
+    this.#lastLines = lines;
+    this.#lastCharacters = source.length;
+  }
+
+  #expand(): void {
+    this.#expanded = true;
+    this.#showAll?.remove();
+    whenIdle(() => {
+      for (const [holder, show] of this.#hidden) {
+        this.#hidden.delete(holder);
+        putAway.delete(holder);
+        show();
+        break;
+      }
+      return this.#hidden.size > 0;
+    });
+  }
+}

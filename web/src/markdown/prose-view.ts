@@ -1,0 +1,194 @@
+// Keeps the DOM of one Markdown text up to date while the text grows: finished blocks are not touched again,
+// and no call works longer than a part of a frame.
+
+import { BlockSplitter, type CodeBlock, type TextBlock } from "./blocks";
+import { CLOSED_CODE, OPEN_CODE } from "./adoption";
+import { CodeFrame } from "./code-frame";
+import { isPutAway, LongBlock } from "./long-block";
+import { morph } from "./morph";
+import { languageOf, type References } from "./parser";
+import { renderBlock } from "./render";
+
+const AT_ONCE_MS = 8;
+const FEED = 8_192;
+/** Blocks are gathered in parts, so that the browser need not look at all of them to lay out the last. */
+const BLOCKS_IN_PART = 32;
+/** After working for a while it rests so many times as long, so that a costly block leaves time for typing. */
+const REST = 3;
+
+export class ProseView {
+  readonly #root: HTMLElement;
+  readonly #opensFiles: boolean;
+  #splitter = new BlockSplitter();
+  #holders: HTMLElement[] = [];
+  #frames = new Map<number, CodeFrame>();
+  #long = new LongBlock();
+  #text = "";
+  #open = true;
+  #fed = 0;
+  #shown = 0;
+  #restUntil = 0;
+  #cancel: (() => void) | undefined;
+
+  constructor(root: HTMLElement, opensFiles: boolean) {
+    this.#root = root;
+    this.#opensFiles = opensFiles;
+  }
+
+  /** Shows the text, or begins to: the rest of a long one follows frame by frame. */
+  update(text: string, open: boolean): void {
+    const grows = text.length >= this.#text.length && text.slice(0, this.#text.length) === this.#text;
+    const reopened = !this.#open && (open || text !== this.#text);
+    if (!grows || reopened) {
+      this.#beginAgain();
+    }
+    this.#text = text;
+    this.#open = open;
+    if (!open) {
+      this.#cancel?.();
+      this.#work();
+    } else if (this.#cancel === undefined) {
+      this.#workWhenRested();
+    }
+  }
+
+  dispose(): void {
+    this.#cancel?.();
+  }
+
+  #beginAgain(): void {
+    this.#splitter = new BlockSplitter();
+    this.#holders = [];
+    this.#frames.clear();
+    this.#fed = 0;
+    this.#shown = 0;
+    this.#root.replaceChildren();
+  }
+
+  #workWhenRested(): void {
+    const rest = this.#restUntil - performance.now();
+    if (rest > 0) {
+      const timer = setTimeout(() => this.#work(), rest);
+      this.#cancel = () => clearTimeout(timer);
+    } else {
+      this.#work();
+    }
+  }
+
+  #work(): void {
+    this.#cancel = undefined;
+    const began = performance.now();
+    const done = this.#advance(began + AT_ONCE_MS);
+    const ended = performance.now();
+    this.#restUntil = ended + REST * (ended - began);
+    if (done) {
+      this.#root.removeAttribute("aria-busy");
+    } else {
+      this.#root.setAttribute("aria-busy", "true");
+      const frame = requestAnimationFrame(() => this.#work());
+      this.#cancel = () => cancelAnimationFrame(frame);
+    }
+  }
+
+  /** Reads and shows as much as it can until the deadline, and says whether that was all. */
+  #advance(deadline: number): boolean {
+    for (;;) {
+      while (this.#shown < this.#splitter.settled) {
+        this.#show(this.#shown, true);
+        this.#shown += 1;
+        if (performance.now() > deadline) {
+          return false;
+        }
+      }
+      if (this.#fed >= this.#text.length) {
+        break;
+      }
+      this.#splitter.append(this.#text.slice(this.#fed, this.#fed + FEED));
+      this.#fed = Math.min(this.#fed + FEED, this.#text.length);
+    }
+    this.#showEnd();
+    return true;
+  }
+
+  /** The block that is still open, or the last one of a text that has ended. */
+  #showEnd(): void {
+    if (!this.#open) {
+      this.#splitter.end();
+    }
+    const { blocks, settled } = this.#splitter;
+    if (blocks.length > settled) {
+      this.#show(settled, !this.#open);
+    }
+    for (const holder of this.#holders.splice(blocks.length)) {
+      holder.remove();
+    }
+    if (!this.#open) {
+      this.#showLateReferences();
+    }
+  }
+
+  #showLateReferences(): void {
+    const late = this.#splitter.lateReferences();
+    for (const index of late.blocks) {
+      const block = this.#splitter.blocks[index];
+      const holder = this.#holders[index];
+      if (block?.type === "text" && holder !== undefined && !isPutAway(holder)) {
+        this.#showText(holder, block, late.references, true);
+      }
+    }
+  }
+
+  #show(index: number, final: boolean): void {
+    const block = this.#splitter.blocks[index];
+    const holder = this.#holder(index);
+    if (block?.type === "code") {
+      this.#showCode(index, holder, block, final);
+    } else if (block !== undefined) {
+      holder.classList.toggle("continued", block.continued);
+      this.#long = block.continued ? this.#long : new LongBlock();
+      this.#long.show(index, block.source, holder, () => {
+        this.#showText(holder, block, this.#splitter.references, final);
+      });
+    }
+  }
+
+  #showCode(index: number, holder: HTMLElement, block: CodeBlock, final: boolean): void {
+    let frame = this.#frames.get(index);
+    if (frame === undefined) {
+      frame = new CodeFrame(languageOf(block.info));
+      this.#frames.set(index, frame);
+      holder.replaceChildren(frame.element);
+    }
+    frame.show(block.pieces, block.tail, final || block.closed);
+  }
+
+  #showText(holder: HTMLElement, block: TextBlock, references: References, final: boolean): void {
+    const fragment = renderBlock(block, references);
+    if (this.#opensFiles) {
+      for (const path of fragment.querySelectorAll(".prose-path")) {
+        path.setAttribute("role", "link");
+        path.setAttribute("tabindex", "0");
+      }
+    }
+    morph(holder, fragment, final ? CLOSED_CODE : OPEN_CODE);
+  }
+
+  #holder(index: number): HTMLElement {
+    const known = this.#holders[index];
+    if (known !== undefined) {
+      return known;
+    }
+    let part = this.#root.lastElementChild;
+    if (part === null || part.childElementCount >= BLOCKS_IN_PART) {
+      part?.classList.add("full");
+      part = document.createElement("div");
+      part.className = "prose-part";
+      this.#root.append(part);
+    }
+    const holder = document.createElement("div");
+    holder.className = "prose-block";
+    part.append(holder);
+    this.#holders.push(holder);
+    return holder;
+  }
+}

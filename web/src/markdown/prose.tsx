@@ -1,0 +1,70 @@
+// Markdown on the page: gives the text to a view that keeps the DOM, and hands on what the reader clicks.
+
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { ProseView } from "./prose-view";
+
+export interface ProseProps {
+  readonly text: string;
+  /** More of the text may come. */
+  readonly open: boolean;
+  /** Opens a web or mail address. Nothing else is ever a link. */
+  readonly onLink: (url: string) => void;
+  /** Shows a file that the text points to, where something can. */
+  readonly onFile?: ((path: string, line?: number) => void) | undefined;
+}
+
+export function Prose({ text, open, onLink, onFile }: ProseProps): VNode {
+  const root = useRef<HTMLDivElement>(null);
+  const view = useRef<ProseView>(null);
+  const opensFiles = onFile !== undefined;
+
+  useLayoutEffect(() => {
+    if (root.current === null) {
+      return undefined;
+    }
+    const created = new ProseView(root.current, opensFiles);
+    view.current = created;
+    return () => created.dispose();
+  }, [opensFiles]);
+  useLayoutEffect(() => view.current?.update(text, open), [text, open, opensFiles]);
+
+  const follow = (event: Event): void => {
+    const target = event.target instanceof Element ? event.target.closest("a[href], .prose-path") : null;
+    if (target instanceof HTMLAnchorElement) {
+      event.preventDefault();
+      onLink(target.href);
+    } else if (target instanceof HTMLElement && onFile !== undefined) {
+      event.preventDefault();
+      openFile(target, onFile);
+    }
+  };
+  const followByKey = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && event.target instanceof Element && event.target.matches(".prose-path")) {
+      follow(event);
+    }
+  };
+  const followByWheel = (event: MouseEvent): void => {
+    if (event.button === 1) {
+      follow(event);
+    }
+  };
+  return (
+    <div
+      ref={root}
+      class={opensFiles ? "prose opens-files" : "prose"}
+      onClick={follow}
+      onAuxClick={followByWheel}
+      onKeyDown={followByKey}
+    />
+  );
+}
+
+function openFile(target: HTMLElement, onFile: (path: string, line?: number) => void): void {
+  const { path = "", line } = target.dataset;
+  if (line === undefined) {
+    onFile(path);
+  } else {
+    onFile(path, Number(line));
+  }
+}

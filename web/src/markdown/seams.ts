@@ -1,0 +1,84 @@
+// Finds the places where a block that has grown too long may be cut so that nobody sees the cut.
+// What is found depends on the block's own text only, never on how it arrived.
+
+import { blockTokens, noReferences } from "./parser";
+import type { ParsedLines, Unit } from "./units";
+
+export interface Seam {
+  readonly line: number;
+  /** How many of the unit's first lines the rest needs to be understood: a table's head. */
+  readonly headLines: number;
+  /** How many items of an ordered list stand before the seam. */
+  readonly items: number | undefined;
+}
+
+interface Search {
+  readonly unit: Unit;
+  readonly text: string;
+  readonly offsets: readonly number[];
+  readonly from: number;
+  /** The line behind which nothing is certain: the last line of an open unit may be the head of a table. */
+  readonly certainEnd: number;
+}
+
+/** The first place at or behind `from`, an offset into the parsed text, where this unit may be cut. */
+export function findSeam(unit: Unit, text: string, parsed: ParsedLines, from: number): Seam | undefined {
+  const certainEnd = unit === parsed.units.at(-1) ? unit.endLine - 1 : unit.endLine;
+  const search: Search = { unit, text, offsets: parsed.offsets, from, certainEnd };
+  // What begins with a bracket may turn out to be a link definition as long as it is open.
+  if (unit.tokens[0]?.type !== "table_open" && /^ {0,3}\[/.test(lineAt(search, unit.firstLine))) {
+    return undefined;
+  }
+  switch (unit.tokens[0]?.type) {
+    case "bullet_list_open":
+    case "ordered_list_open":
+      return listSeam(search);
+    case "table_open":
+      return tableSeam(search);
+    case "paragraph_open":
+    case "heading_open":
+      return lineSeam(search, "paragraph_open");
+    case "code_block":
+      return lineSeam(search, "code_block");
+    default:
+      return undefined;
+  }
+}
+
+function listSeam(search: Search): Seam | undefined {
+  const items = search.unit.tokens.filter((token) => token.type === "list_item_open" && token.level === 1);
+  const position = items.findIndex((item, index) => index > 0 && isBehind(search, item.map?.[0]));
+  const line = items[position]?.map?.[0];
+  const ordered = search.unit.tokens[0]?.type === "ordered_list_open";
+  return line === undefined ? undefined : { line, headLines: 0, items: ordered ? position : undefined };
+}
+
+function tableSeam(search: Search): Seam | undefined {
+  const { unit, offsets, from } = search;
+  const begin = offsets[unit.firstLine] ?? 0;
+  const head = (offsets[unit.firstLine + 2] ?? 0) - begin;
+  const rows = unit.tokens.filter((token) => token.type === "tr_open");
+  const line = rows.find((row, index) => index > 1 && isBehind(search, row.map?.[0]))?.map?.[0];
+  return line === undefined || head * 4 > from - begin ? undefined : { line, headLines: 2, items: undefined };
+}
+
+/** A line that is the same kind of block when it stands alone, and is not the head of a table. */
+function lineSeam(search: Search, type: string): Seam | undefined {
+  for (let line = search.unit.firstLine + 1; line + 1 < search.certainEnd; line += 1) {
+    if (isBehind(search, line)) {
+      const alone = lineAt(search, line);
+      if (blockTokens(alone, noReferences())[0]?.type === type && !/^ {0,3}\[/.test(alone)) {
+        return { line, headLines: 0, items: undefined };
+      }
+    }
+  }
+  return undefined;
+}
+
+function isBehind(search: Search, line: number | undefined): boolean {
+  return line !== undefined && (search.offsets[line] ?? 0) >= search.from;
+}
+
+function lineAt(search: Search, line: number): string {
+  return search.text.slice(search.offsets[line], search.offsets[line + 1]);
+}

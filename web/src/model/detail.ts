@@ -1,0 +1,93 @@
+// What a session shows besides its timeline, kept current by the events that come after it was asked for.
+
+import type { SessionDetail } from "../generated/portico/v1/agent_pb";
+import type { Event, UsageUpdated } from "../generated/portico/v1/events_pb";
+
+/** The detail after one more event; the same object if the event changes nothing in it. */
+export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
+  const { payload } = event;
+  switch (payload.case) {
+    case "stateChanged":
+      return summarized(detail, { state: payload.value.state });
+    case "titleUpdated":
+      return summarized(detail, { title: payload.value.title });
+    case "promptSubmitted":
+      return summarized(detail, { isNew: false });
+    case "commandsUpdated":
+      return { ...detail, commands: payload.value.commands };
+    case "configUpdated":
+      return { ...detail, options: payload.value.options };
+    case "usageUpdated":
+      return { ...detail, usage: usedSince(detail.usage, payload.value) };
+    case "planUpdated":
+      return { ...detail, plan: payload.value.entries };
+    case "todosUpdated":
+      return { ...detail, todos: payload.value.todos };
+    case "permissionRequested":
+      return waiting(
+        detail,
+        [...without(detail.permissions, payload.value), payload.value],
+        detail.questions,
+      );
+    case "permissionResolved":
+      return waiting(detail, without(detail.permissions, payload.value), detail.questions);
+    case "questionAsked":
+      return waiting(detail, detail.permissions, [
+        ...without(detail.questions, payload.value),
+        payload.value,
+      ]);
+    case "questionAnswered":
+      return waiting(detail, detail.permissions, without(detail.questions, payload.value));
+    case "turnEnded":
+      return waiting(detail, [], []);
+    case "sessionStarted":
+    case "textDelta":
+    case "thinking":
+    case "toolStarted":
+    case "toolUpdated":
+    case "toolCompleted":
+    case "notice":
+    case "error":
+    case undefined:
+      return detail;
+  }
+}
+
+type Summary = NonNullable<SessionDetail["summary"]>;
+
+function summarized(detail: SessionDetail, change: Partial<Summary>): SessionDetail {
+  return detail.summary === undefined ? detail : { ...detail, summary: { ...detail.summary, ...change } };
+}
+
+function waiting(
+  detail: SessionDetail,
+  permissions: SessionDetail["permissions"],
+  questions: SessionDetail["questions"],
+): SessionDetail {
+  const before = detail.permissions.length + detail.questions.length;
+  const after = permissions.length + questions.length;
+  if (before === 0 && after === 0) return detail;
+  return summarized({ ...detail, permissions, questions }, { waiting: after });
+}
+
+function without<Asked extends { requestId: string }>(
+  asked: readonly Asked[],
+  { requestId }: { requestId: string },
+): Asked[] {
+  return asked.filter((other) => other.requestId !== requestId);
+}
+
+/** What a report leaves out has not changed. */
+function usedSince(before: UsageUpdated | undefined, now: UsageUpdated): UsageUpdated {
+  if (before === undefined) return now;
+  const cost = now.cost === undefined ? before : now;
+  return {
+    ...now,
+    used: now.used ?? before.used,
+    size: now.size ?? before.size,
+    cost: cost.cost,
+    currency: cost.currency,
+    inputTokens: now.inputTokens ?? before.inputTokens,
+    outputTokens: now.outputTokens ?? before.outputTokens,
+  };
+}

@@ -1,0 +1,108 @@
+// Hands prompts to the server, and finds out in the end whether one arrived whose call was lost.
+
+import { Code, ConnectError } from "@connectrpc/connect";
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { Gateway } from "../gateway/types";
+import { WhenBusy, type AttachmentSchema, type Desk } from "../generated/portico/v1/agent_pb";
+import type { Event } from "../generated/portico/v1/events_pb";
+import { isLost } from "./failures";
+import type { Outgoing, OutgoingAttachment, PromptItem } from "./types";
+
+/** A prompt of which nobody knows whether the server has it. */
+interface Missing {
+  readonly text: string;
+  readonly afterSeq: number;
+  readonly queuedBefore: ReadonlySet<string>;
+  readonly arrived: () => void;
+}
+
+export class Outbox {
+  readonly #gateway: Gateway;
+  readonly #sessionId: string;
+  #missing: Missing | undefined;
+  #queued: ReadonlySet<string> = new Set();
+
+  constructor(gateway: Gateway, sessionId: string) {
+    this.#gateway = gateway;
+    this.#sessionId = sessionId;
+  }
+
+  /**
+   * Resolves when the server has the prompt, and rejects if it is not known to have it. Should it
+   * show up in the log or in the queue all the same, `arrived` is called.
+   */
+  async deliver(outgoing: Outgoing, lastSeq: number, arrived: () => void): Promise<void> {
+    const missing = { text: outgoing.text, afterSeq: lastSeq, queuedBefore: this.#queued, arrived };
+    this.#missing = undefined;
+    try {
+      await this.#invoke({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
+    } catch (reason) {
+      if (isLost(reason)) this.#missing = missing;
+      throw reason;
+    }
+  }
+
+  async deliverQueued(promptId: string): Promise<void> {
+    await this.#invoke({ queuedPromptId: promptId });
+  }
+
+  heardEvents(events: readonly Event[]): void {
+    const found = events.some(
+      ({ seq, payload }) =>
+        payload.case === "promptSubmitted" &&
+        payload.value.text === this.#missing?.text &&
+        Number(seq) > this.#missing.afterSeq,
+    );
+    if (found) this.#found();
+  }
+
+  heardDesk(desk: Desk): void {
+    this.#queued = new Set(desk.queue.map((prompt) => prompt.promptId));
+    const missing = this.#missing;
+    if (missing === undefined) return;
+    if (
+      desk.queue.some((prompt) => prompt.text === missing.text && !missing.queuedBefore.has(prompt.promptId))
+    ) {
+      this.#found();
+    }
+  }
+
+  #found(): void {
+    const missing = this.#missing;
+    this.#missing = undefined;
+    missing?.arrived();
+  }
+
+  /** The turn goes on at the server without us; watching shows it. */
+  async #invoke(prompt: {
+    text?: string;
+    attachments?: MessageInitShape<typeof AttachmentSchema>[];
+    queuedPromptId?: string;
+  }): Promise<void> {
+    const leave = new AbortController();
+    const request = { sessionId: this.#sessionId, whenBusy: WhenBusy.QUEUE, ...prompt };
+    const answers = this.#gateway.client.invoke(request, { signal: leave.signal })[Symbol.asyncIterator]();
+    const first = await answers.next();
+    leave.abort();
+    if (first.done === true)
+      throw new ConnectError("The server said nothing about the prompt.", Code.Aborted);
+  }
+}
+
+function attachment(outgoing: OutgoingAttachment): MessageInitShape<typeof AttachmentSchema> {
+  const { name, mimeType, path, data } = outgoing;
+  if (path !== undefined) return { name, mimeType, source: { case: "path", value: path } };
+  return { name, mimeType, source: { case: "data", value: data ?? new Uint8Array() } };
+}
+
+/** What was sent with a prompt, as far as it can be sent again. */
+export function sentBefore(prompt: PromptItem): Outgoing {
+  return { text: prompt.text, attachments: prompt.blocks.flatMap(attachmentOf) };
+}
+
+function attachmentOf(block: PromptItem["blocks"][number]): OutgoingAttachment[] {
+  const { name, mimeType, uri, data } = block;
+  if (uri.startsWith("file://")) return [{ name, mimeType, path: decodeURIComponent(new URL(uri).pathname) }];
+  if (data === "") return [];
+  return [{ name, mimeType, data: Uint8Array.from(atob(data), (character) => character.charCodeAt(0)) }];
+}

@@ -1,0 +1,241 @@
+// One open session: everything its tab shows, and everything that can be done in it.
+// Its parts: a feed that follows the server, a draft that is never lost, an outbox for prompts.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { Gateway } from "../gateway/types";
+import { browserWorld, type Cancel, type World } from "../gateway/world";
+import type { Desk, SessionDetail, SubmitClientEventRequestSchema } from "../generated/portico/v1/agent_pb";
+import { QuestionAction, type PlanEntry, type Todo, type TurnState } from "../generated/portico/v1/events_pb";
+import { Draft } from "./draft";
+import { failureOf, isLost, isSignedOut } from "./failures";
+import { Feed } from "./feed";
+import { Outbox, sentBefore } from "./outbox";
+import { Reconnector } from "./reconnect";
+import type { Connection, Decision, Failure, Item, Outgoing, PromptItem, SessionModel } from "./types";
+
+export interface SessionOptions {
+  readonly world?: World;
+  /** How many events a page of the timeline has. */
+  readonly pageSize?: number;
+}
+
+/** Loads and watches at once; `pause` and `wake` stop and go on. */
+export function createSessionModel(
+  gateway: Gateway,
+  sessionId: string,
+  { world = browserWorld, pageSize = 200 }: SessionOptions = {},
+): SessionModel {
+  const session = new Session(gateway, sessionId, world, pageSize);
+  session.open();
+  return session;
+}
+
+type ClientEvent = NonNullable<MessageInitShape<typeof SubmitClientEventRequestSchema>["event"]>;
+
+const ACTIONS = {
+  accept: QuestionAction.ACCEPT,
+  decline: QuestionAction.DECLINE,
+  cancel: QuestionAction.CANCEL,
+} as const;
+
+/** Refusals that no further attempt changes: the session is not there. */
+const GONE = new Set([Code.NotFound, Code.InvalidArgument]);
+
+class Session implements SessionModel {
+  readonly id: string;
+  readonly items: ReadonlySignal<readonly Item[]>;
+  readonly detail: ReadonlySignal<SessionDetail | undefined>;
+  readonly desk: ReadonlySignal<Desk | undefined>;
+  readonly state: ReadonlySignal<TurnState>;
+  readonly hasEarlier: ReadonlySignal<boolean>;
+  readonly plan: ReadonlySignal<readonly PlanEntry[]>;
+  readonly todos: ReadonlySignal<readonly Todo[]>;
+  readonly connection: ReadonlySignal<Connection>;
+  readonly draft: Signal<string>;
+  readonly failure = signal<Failure | undefined>(undefined);
+  readonly #gateway: Gateway;
+  readonly #feed: Feed;
+  readonly #words: Draft;
+  readonly #outbox: Outbox;
+  readonly #link: Reconnector;
+  #forget: Cancel = () => undefined;
+
+  constructor(gateway: Gateway, sessionId: string, world: World, pageSize: number) {
+    const { vault, clientId } = gateway;
+    this.id = sessionId;
+    this.#gateway = gateway;
+    const save = (text: string): Promise<void> => this.#saveDraft(text);
+    this.#words = new Draft({ world, vault, vaultKey: `draft ${sessionId}`, clientId, save });
+    this.#outbox = new Outbox(gateway, sessionId);
+    this.#feed = new Feed({
+      gateway,
+      world,
+      sessionId,
+      pageSize,
+      heardEvents: (events) => this.#outbox.heardEvents(events),
+      heardDesk: (desk) => {
+        this.#words.hear(desk);
+        this.#outbox.heardDesk(desk);
+      },
+    });
+    this.#link = new Reconnector(gateway, world, {
+      talk: (line) => this.#feed.talk(line),
+      ended: (reason) => this.#isGone(reason),
+    });
+    this.items = this.#feed.items;
+    this.detail = this.#feed.detail;
+    this.desk = this.#feed.desk;
+    this.state = this.#feed.state;
+    this.hasEarlier = this.#feed.hasEarlier;
+    this.plan = computed(() => this.detail.value?.plan ?? []);
+    this.todos = computed(() => this.detail.value?.todos ?? []);
+    this.connection = this.#link.connection;
+    this.draft = this.#words.text;
+  }
+
+  open(): void {
+    this.#words.open();
+    this.#forget = effect(() => {
+      if (this.connection.value.state === "live") this.#words.saveNow();
+    });
+    this.wake();
+  }
+
+  wake(): void {
+    this.#link.wake();
+  }
+
+  pause(): void {
+    this.#words.saveNow();
+    this.#link.pause();
+    this.#feed.flush();
+  }
+
+  dispose(): void {
+    this.pause();
+    this.#forget();
+    this.#words.close();
+  }
+
+  async loadEarlier(): Promise<void> {
+    await this.#try(() => this.#feed.loadEarlier());
+  }
+
+  async send(outgoing: Outgoing): Promise<boolean> {
+    if (outgoing.text.trim() === "" && outgoing.attachments.length === 0) return false;
+    return await this.#deliver(outgoing, () => this.#words.sent(outgoing.text));
+  }
+
+  async retry(): Promise<void> {
+    const prompt = await this.#try(() => this.#lastPrompt());
+    if (prompt !== undefined) await this.#deliver(sentBefore(prompt), () => undefined);
+  }
+
+  async stop(force = false): Promise<void> {
+    await this.#try(() => this.#gateway.client.stopTurn({ sessionId: this.id, force }));
+  }
+
+  async resume(): Promise<void> {
+    const resumed = await this.#try(() => this.#gateway.client.resumeSession({ sessionId: this.id }));
+    if (resumed?.session !== undefined) this.#feed.accept(resumed.session);
+  }
+
+  async discard(): Promise<void> {
+    await this.#try(() => this.#gateway.client.discardTurn({ sessionId: this.id }));
+  }
+
+  async decide(decisions: readonly Decision[]): Promise<void> {
+    const value = { decisions: [...decisions] };
+    await this.#try(() => this.#submit({ case: "permissionDecisions", value }));
+  }
+
+  async reply(requestId: string, action: keyof typeof ACTIONS, content: object = {}): Promise<void> {
+    const value = { requestId, action: ACTIONS[action], contentJson: JSON.stringify(content) };
+    await this.#try(() => this.#submit({ case: "questionReply", value }));
+  }
+
+  async setOption(optionId: string, value: string | boolean): Promise<void> {
+    const chosen =
+      typeof value === "string"
+        ? ({ case: "choice", value } as const)
+        : ({ case: "switchedOn", value } as const);
+    const request = { sessionId: this.id, optionId, value: chosen };
+    const set = await this.#try(() => this.#gateway.client.setSessionConfig(request));
+    if (set !== undefined) this.#feed.change({ options: set.options });
+  }
+
+  async unqueue(promptId: string): Promise<void> {
+    await this.#try(() => this.#submit({ case: "queueRemoval", value: { promptId } }));
+  }
+
+  async sendQueued(promptId: string): Promise<void> {
+    await this.#try(() => this.#outbox.deliverQueued(promptId));
+  }
+
+  async writeTodos(todos: readonly Todo[]): Promise<void> {
+    const request = { sessionId: this.id, todos: [...todos] };
+    const written = await this.#try(() => this.#gateway.client.writeTodos(request));
+    if (written !== undefined) this.#feed.change({ todos: written.todos });
+  }
+
+  /** Finds nothing while the server is away: that is told by the connection, not at each letter. */
+  async findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]> {
+    try {
+      return (await this.#gateway.client.findFiles({ sessionId: this.id, query })).files;
+    } catch (reason) {
+      if (!isLost(reason)) this.failure.value = failureOf(reason);
+      return [];
+    }
+  }
+
+  async #deliver(outgoing: Outgoing, delivered: () => void): Promise<boolean> {
+    const arrived = (): void => {
+      this.failure.value = undefined;
+      delivered();
+    };
+    const done = await this.#try(async () => {
+      await this.#outbox.deliver(outgoing, this.#feed.lastSeq, arrived);
+      return true;
+    });
+    if (done === true) arrived();
+    return done === true;
+  }
+
+  async #lastPrompt(): Promise<PromptItem | undefined> {
+    const find = (): PromptItem | undefined => this.items.peek().findLast((item) => item.type === "prompt");
+    while (find() === undefined && this.hasEarlier.peek()) await this.#feed.loadEarlier();
+    return find();
+  }
+
+  /** That the server is away is told by the connection; anything else is news to the person. */
+  async #saveDraft(text: string): Promise<void> {
+    try {
+      await this.#submit({ case: "draft", value: { text, clientId: this.#gateway.clientId } });
+    } catch (reason) {
+      if (!isLost(reason) && !isSignedOut(reason)) this.failure.value = failureOf(reason);
+      throw reason;
+    }
+  }
+
+  async #submit(event: ClientEvent): Promise<void> {
+    await this.#gateway.client.submitClientEvent({ sessionId: this.id, event });
+  }
+
+  /** A call for the person: if it fails, they are told why. */
+  async #try<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await call();
+    } catch (reason) {
+      this.failure.value = failureOf(reason);
+      return undefined;
+    }
+  }
+
+  #isGone(reason: unknown): boolean {
+    if (reason === undefined || !GONE.has(ConnectError.from(reason).code)) return false;
+    this.failure.value = failureOf(reason);
+    return true;
+  }
+}

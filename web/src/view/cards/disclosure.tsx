@@ -1,0 +1,34 @@
+// More about something, for whoever wants to know.
+
+import { useSignal, type Signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useId } from "preact/hooks";
+
+interface DisclosureProps {
+    readonly label: string;
+    readonly open?: Signal<boolean>;
+    readonly children: ComponentChildren;
+}
+
+export function Disclosure({ label, open, children }: DisclosureProps) {
+    const own = useSignal(false);
+    const id = useId();
+    const shown = open ?? own;
+    return (
+        <div class="p-disclosure">
+            <button
+                type="button"
+                class="p-link-button p-disclosure-button"
+                aria-expanded={shown.value}
+                aria-controls={id}
+                onClick={() => (shown.value = !shown.value)}
+            >
+                <i class={`codicon codicon-chevron-${shown.value ? "down" : "right"}`} aria-hidden="true" />
+                {label}
+            </button>
+            <div id={id} class="p-disclosure-body" hidden={!shown.value}>
+                {shown.value && children}
+            </div>
+        </div>
+    );
+}

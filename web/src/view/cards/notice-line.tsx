@@ -1,0 +1,40 @@
+// Something worth telling that stops nothing.
+
+import { NoticeLevel } from "../../generated/portico/v1/events_pb";
+import type { NoticeItem } from "../../model/types";
+import type { CardProps } from "./card";
+import { Disclosure } from "./disclosure";
+import { inputText } from "./permission-words";
+
+export function NoticeLine({ item }: CardProps<NoticeItem>) {
+    const { level, text, fromAgent, count, rawJson, details } = item.notice;
+    const words = count > 1 ? `${text} (×${count})` : text;
+    const more = details.trim() !== "" || rawJson !== undefined;
+    return (
+        <div class={`p-notice p-notice-${toneOf(level)}`}>
+            <p class="p-line">
+                <i class={`codicon codicon-${iconOf(level)}`} aria-hidden="true" />
+                <span>
+                    {fromAgent && level === NoticeLevel.INFO && <span class="p-aloud">The agent says: </span>}
+                    {words}
+                </span>
+            </p>
+            {more && (
+                <Disclosure label={details.trim() === "" ? "As the agent sent it" : "Details"}>
+                    {details.trim() !== "" && <pre class="p-mono p-details-code">{details.trimEnd()}</pre>}
+                    {rawJson !== undefined && <pre class="p-mono p-details-code">{inputText(rawJson)}</pre>}
+                </Disclosure>
+            )}
+        </div>
+    );
+}
+
+function toneOf(level: NoticeLevel): string {
+    if (level === NoticeLevel.ERROR) return "bad";
+    return level === NoticeLevel.WARNING ? "warning" : "info";
+}
+
+function iconOf(level: NoticeLevel): string {
+    if (level === NoticeLevel.ERROR) return "error";
+    return level === NoticeLevel.WARNING ? "warning" : "info";
+}

@@ -1,0 +1,109 @@
+// The form that an agent's question becomes: what it begins with, whether it may be sent, what is sent.
+
+import type { QuestionField } from "../../generated/portico/v1/events_pb";
+
+/** What stands in a field: text for most, a switch, or the values that were picked. */
+export type FieldValue = string | boolean | readonly string[];
+export type FormValues = Readonly<Record<string, FieldValue>>;
+
+export function firstValues(fields: readonly QuestionField[]): FormValues {
+  return Object.fromEntries(fields.map((field) => [field.name, firstValue(field)]));
+}
+
+function firstValue(field: QuestionField): FieldValue {
+  const given = parsed(field.defaultJson);
+  if (field.type === "boolean") return given === true;
+  if (field.type === "choices") return Array.isArray(given) ? given.map(String) : [];
+  if (typeof given === "string") return field.format === "date-time" ? localMoment(given) : given;
+  return typeof given === "number" ? String(given) : "";
+}
+
+/** What is wrong with each field, by its name; empty if the form may be sent. */
+export function problemsOf(
+  fields: readonly QuestionField[],
+  values: FormValues,
+): Readonly<Record<string, string>> {
+  const problems: Record<string, string> = {};
+  for (const field of fields) {
+    const problem = problemOf(field, values[field.name] ?? "");
+    if (problem !== "") problems[field.name] = problem;
+  }
+  return problems;
+}
+
+function problemOf(field: QuestionField, value: FieldValue): string {
+  if (typeof value === "boolean") return "";
+  if (value.length === 0) return field.required ? missingWords(field) : "";
+  if (typeof value !== "string") return countProblem(field, value.length);
+  if (field.type === "number" || field.type === "integer") return numberProblem(field, value);
+  return textProblem(field, value);
+}
+
+function missingWords({ type }: QuestionField): string {
+  return type === "choice" || type === "choices" ? "Choose one." : "This is needed.";
+}
+
+function countProblem({ minimum, maximum }: QuestionField, count: number): string {
+  if (minimum !== undefined && count < minimum) return `Choose ${minimum} or more.`;
+  if (maximum !== undefined && count > maximum) return `Choose ${maximum} at most.`;
+  return "";
+}
+
+function numberProblem({ type, minimum, maximum }: QuestionField, value: string): string {
+  const number = Number(value);
+  if (!Number.isFinite(number)) return "This is not a number.";
+  if (type === "integer" && !Number.isInteger(number)) return "This must be a whole number.";
+  if (minimum !== undefined && number < minimum) return `This must be ${minimum} or more.`;
+  if (maximum !== undefined && number > maximum) return `This must be ${maximum} or less.`;
+  return "";
+}
+
+function textProblem({ format, pattern, minimum, maximum }: QuestionField, value: string): string {
+  if (minimum !== undefined && value.length < minimum) return `This needs ${minimum} characters or more.`;
+  if (maximum !== undefined && value.length > maximum) return `This may have ${maximum} characters at most.`;
+  if (format === "email" && !/^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(value))
+    return "This is not a mail address.";
+  if (format === "uri" && !URL.canParse(value)) return "This is not an address. It begins like https://";
+  return matches(pattern, value) ? "" : `This must look like ${pattern}`;
+}
+
+/** The server checks too, so a pattern that this browser cannot read stops nobody. */
+function matches(pattern: string, value: string): boolean {
+  if (pattern === "") return true;
+  try {
+    return new RegExp(pattern, "u").test(value);
+  } catch {
+    return true;
+  }
+}
+
+/** The values as the agent's schema wants them; what was left empty is left out. */
+export function contentOf(fields: readonly QuestionField[], values: FormValues): Record<string, unknown> {
+  const content: Record<string, unknown> = {};
+  for (const field of fields) {
+    const value = values[field.name];
+    if (value === undefined || value === "" || (Array.isArray(value) && value.length === 0)) continue;
+    content[field.name] = typeof value === "string" ? typed(field, value) : value;
+  }
+  return content;
+}
+
+function typed({ type, format }: QuestionField, value: string): string | number {
+  if (type === "number" || type === "integer") return Number(value);
+  return format === "date-time" ? new Date(value).toISOString() : value;
+}
+
+/** A moment as a browser's own field for it wants it: the time here, without a zone. */
+function localMoment(iso: string): string {
+  const at = new Date(iso);
+  if (Number.isNaN(at.getTime())) return "";
+  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
+}
+
+function parsed(json: string | undefined): unknown {
+  try {
+    return json === undefined ? undefined : (JSON.parse(json) as unknown);
+  } catch {
+    return undefined;
+  }
+}

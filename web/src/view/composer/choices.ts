@@ -1,0 +1,35 @@
+// What can be chosen for the next turn: in which order it stands, and in which words.
+
+import type { Agent } from "../../generated/portico/v1/agent_pb";
+import type { ConfigOption } from "../../generated/portico/v1/events_pb";
+import type { Choice } from "./picker";
+
+const ORDER = ["model", "mode", "thought_level", "model_config"];
+
+/** Those that people change most come first; otherwise the agent's own order. */
+export function ordered(options: readonly ConfigOption[]): readonly ConfigOption[] {
+  const rank = ({ category }: ConfigOption): number => {
+    const place = ORDER.indexOf(category);
+    return place < 0 ? ORDER.length : place;
+  };
+  return options.toSorted((one, other) => rank(one) - rank(other));
+}
+
+export function choicesOf(option: ConfigOption): readonly Choice[] {
+  return option.choices.map(({ value, name, description }) => ({
+    value,
+    name: name === "" ? value : name,
+    description,
+    disabled: false,
+  }));
+}
+
+export function agentChoices(agents: readonly Agent[]): readonly Choice[] {
+  const choices = agents.map((agent) => ({
+    value: agent.name,
+    name: agent.title === "" ? agent.name : agent.title,
+    description: agent.installed ? "" : `Not installed. ${agent.installHint}`.trim(),
+    disabled: !agent.installed,
+  }));
+  return choices.sort((one, other) => Number(one.disabled) - Number(other.disabled));
+}

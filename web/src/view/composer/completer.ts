@@ -1,0 +1,170 @@
+// What the menu at the caret offers: commands of the agent, or files of the folder. Answers that come
+// too late for what has been typed since are dropped.
+
+import { signal } from "@preact/signals";
+import type { Command } from "../../generated/portico/v1/events_pb";
+import { fittingCommands, lettersOf, triggerAt, type Trigger } from "./completion";
+import { placeAfterKey } from "./list-keys";
+import { mentionText } from "./mentions";
+
+const PAUSE_MS = 60;
+
+export interface Offer {
+  readonly name: string;
+  /** Which letters of the name fit what was typed. */
+  readonly matched: readonly number[];
+  readonly description: string;
+  readonly hint: string;
+}
+
+export interface Menu {
+  readonly trigger: Trigger;
+  readonly offers: readonly Offer[];
+  readonly chosen: number;
+  /** Newer letters are being looked for. */
+  readonly searching: boolean;
+}
+
+export interface CompleterPorts {
+  commands(): readonly Command[];
+  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]>;
+  /** Puts a completion into the text. */
+  insert(start: number, end: number, text: string): void;
+  picked(path: string): void;
+}
+
+export class Completer {
+  readonly menu = signal<Menu | undefined>(undefined);
+  readonly #ports: CompleterPorts;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  #search = 0;
+  /** The person has closed the menu of what begins here. */
+  #dismissed: number | undefined;
+  /** What is chosen is taken as soon as it is found. */
+  #eager = false;
+
+  constructor(ports: CompleterPorts) {
+    this.#ports = ports;
+  }
+
+  /** The text or the caret has changed. */
+  look(text: string, caret: number): void {
+    const trigger = triggerAt(text, caret);
+    if (trigger?.start !== this.#dismissed) this.#dismissed = undefined;
+    if (trigger === undefined || this.#dismissed !== undefined) {
+      this.#hide();
+      return;
+    }
+    const open = this.menu.peek();
+    if (open?.trigger.kind === trigger.kind && open.trigger.query === trigger.query) return;
+    this.#eager = false;
+    if (trigger.kind === "command") this.#offerCommands(trigger);
+    else this.#offerFiles(trigger);
+  }
+
+  /** Closes the menu, and keeps it closed for the word it was about. */
+  dismiss(): void {
+    this.#dismissed = this.menu.peek()?.trigger.start;
+    this.#hide();
+  }
+
+  /** The field has lost the focus. */
+  leave(): void {
+    this.#hide();
+  }
+
+  /** Whether the key was for the menu. */
+  takesKey(key: string): boolean {
+    const menu = this.menu.peek();
+    if (menu === undefined) return false;
+    if (key === "Escape") {
+      this.dismiss();
+      return true;
+    }
+    if (key === "Enter" || key === "Tab") return this.#accept(menu, key);
+    if (menu.offers.length === 0 || key === "Home" || key === "End") return false;
+    const chosen = placeAfterKey(
+      key,
+      menu.offers.map(() => true),
+      menu.chosen,
+    );
+    if (chosen === undefined) return false;
+    this.menu.value = { ...menu, chosen };
+    return true;
+  }
+
+  choose(place: number): void {
+    const menu = this.menu.peek();
+    if (menu !== undefined && menu.chosen !== place) this.menu.value = { ...menu, chosen: place };
+  }
+
+  acceptAt(place: number): void {
+    const menu = this.menu.peek();
+    if (menu !== undefined) this.#take(menu, place);
+  }
+
+  #accept(menu: Menu, key: "Enter" | "Tab"): boolean {
+    if (menu.searching) {
+      this.#eager = true;
+      return true;
+    }
+    const offer = menu.offers[menu.chosen];
+    const complete = menu.trigger.kind === "command" && offer?.name === menu.trigger.query;
+    if (offer === undefined || (key === "Enter" && complete)) {
+      this.#hide();
+      return false;
+    }
+    this.#take(menu, menu.chosen);
+    return true;
+  }
+
+  #take({ trigger, offers }: Menu, place: number): void {
+    const offer = offers[place];
+    if (offer === undefined) return;
+    this.#hide();
+    const isFile = trigger.kind === "file";
+    if (isFile) this.#ports.picked(offer.name);
+    this.#ports.insert(trigger.start, trigger.end, `${isFile ? mentionText(offer.name) : `/${offer.name}`} `);
+  }
+
+  #offerCommands(trigger: Trigger): void {
+    this.#stopSearch();
+    const offers = fittingCommands(this.#ports.commands(), trigger.query).map((command) => ({
+      name: command.name,
+      matched: lettersOf(command.name, trigger.query),
+      description: command.description,
+      hint: command.hint,
+    }));
+    this.menu.value = offers.length === 0 ? undefined : { trigger, offers, chosen: 0, searching: false };
+  }
+
+  #offerFiles(trigger: Trigger): void {
+    this.#stopSearch();
+    const open = this.menu.peek();
+    if (open?.trigger.kind === "file") this.menu.value = { ...open, trigger, searching: true };
+    else this.menu.value = { trigger, offers: [], chosen: 0, searching: true };
+    const search = this.#search;
+    this.#timer = setTimeout(() => void this.#find(trigger, search), PAUSE_MS);
+  }
+
+  async #find(trigger: Trigger, search: number): Promise<void> {
+    const files = await this.#ports.findFiles(trigger.query);
+    if (search !== this.#search) return;
+    const offers = files.map(({ path, matched }) => ({ name: path, matched, description: "", hint: "" }));
+    const menu: Menu = { trigger, offers, chosen: 0, searching: false };
+    this.menu.value = menu;
+    if (this.#eager) this.#take(menu, 0);
+    this.#eager = false;
+  }
+
+  #hide(): void {
+    this.#stopSearch();
+    this.#eager = false;
+    this.menu.value = undefined;
+  }
+
+  #stopSearch(): void {
+    clearTimeout(this.#timer);
+    this.#search++;
+  }
+}

@@ -1,0 +1,88 @@
+// Where the person writes: the text, what goes along with it, and the choices for the next turn. It
+// follows only what it shows, so that typing costs the same however fast the timeline streams.
+
+import { useComputed, type ReadonlySignal } from "@preact/signals";
+import { useEffect, useMemo, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/types";
+import type { Agent } from "../../generated/portico/v1/agent_pb";
+import type { SessionModel } from "../../model/types";
+import { Chips } from "./chips";
+import { Completer } from "./completer";
+import { CompletionMenu } from "./completion-menu";
+import { compositionOf } from "./composition";
+import { DropZone } from "./drop-zone";
+import { Hints } from "./hints";
+import { ContextMeter } from "./meter";
+import { Notes } from "./notes";
+import { Pickers } from "./pickers";
+import { QueueStack } from "./queue-stack";
+import { AttachButton, SendButton } from "./send-button";
+import { TextBox } from "./text-box";
+import { TextField } from "./text-field";
+import { useRoom } from "./room";
+
+export interface ComposerProps {
+    readonly session: SessionModel;
+    readonly gateway: Gateway;
+    readonly agents: ReadonlySignal<readonly Agent[]>;
+    readonly onNewSession: (agent: string) => void;
+}
+
+export function Composer({ session, gateway, agents, onNewSession }: ComposerProps) {
+    const composition = compositionOf(session, gateway);
+    const { box, completer } = useMemo(() => {
+        const textBox = new TextBox(session.draft);
+        const completions = new Completer({
+            commands: () => session.detail.peek()?.commands ?? [],
+            findFiles: (query) => session.findFiles(query),
+            insert: (start, end, text) => textBox.replace(start, end, text),
+            picked: (path) => composition.files.learn(path),
+        });
+        return { box: textBox, completer: completions };
+    }, [session, composition]);
+    const agent = useComputed(() => {
+        const name = session.detail.value?.summary?.agent ?? "";
+        return { name, title: agents.value.find((one) => one.name === name)?.title || name };
+    });
+    const isOpenElsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
+    const frame = useRef<HTMLElement>(null);
+    const room = useRoom(frame);
+    useEffect(() => composition.files.follow(), [composition]);
+
+    return (
+        <section class="p-composer" aria-label="Write to the agent" ref={frame}>
+            <QueueStack session={session} box={box} />
+            <Notes session={session} composition={composition} agent={agent} />
+            <DropZone composition={composition} closed={isOpenElsewhere}>
+                <CompletionMenu completer={completer} />
+                <Chips session={session} gateway={gateway} composition={composition} box={box} />
+                <TextField
+                    session={session}
+                    composition={composition}
+                    box={box}
+                    completer={completer}
+                    agent={agent}
+                    closed={isOpenElsewhere}
+                />
+                <div class="p-composer-bar">
+                    <AttachButton composition={composition} closed={isOpenElsewhere} />
+                    <Pickers
+                        session={session}
+                        agents={agents}
+                        agent={agent}
+                        room={room}
+                        onNewSession={onNewSession}
+                    />
+                    <ContextMeter session={session} />
+                    <SendButton
+                        session={session}
+                        composition={composition}
+                        box={box}
+                        closed={isOpenElsewhere}
+                    />
+                </div>
+            </DropZone>
+            <Hints session={session} composition={composition} />
+        </section>
+    );
+}

@@ -1,0 +1,156 @@
+// A prompt in the making, and its way out: the words are the session's draft, the rest is here. It
+// belongs to the session, so that it is still there when the person comes back to the tab.
+
+import { effect, signal, untracked } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import type { Outgoing, SessionModel } from "../../model/types";
+import { displayName, isPicture, namePasted, refusal, type Attachment } from "./attachments";
+import { contextAttachments, EVERYTHING, type Shared } from "./context";
+import { MentionedFiles } from "./mentioned-files";
+import { PromptHistory } from "./prompt-history";
+
+const SENDS = "sends";
+
+/** A prompt that goes out once the connection is back. */
+interface Waiting {
+  readonly text: string;
+  readonly attachments: readonly Attachment[];
+}
+
+export class Composition {
+  readonly attachments = signal<readonly Attachment[]>([]);
+  readonly shared = signal<Shared>(EVERYTHING);
+  /** Why a file was not taken. */
+  readonly complaint = signal<string | undefined>(undefined);
+  readonly sending = signal(false);
+  readonly waiting = signal<Waiting | undefined>(undefined);
+  /** Whether the agent takes images, once it was asked for the sake of one. */
+  readonly takesImages = signal<boolean | undefined>(undefined);
+  /** How many prompts this page has ever sent. */
+  readonly sends = signal(0);
+  readonly history: PromptHistory;
+  readonly files: MentionedFiles;
+  readonly #session: SessionModel;
+  readonly #gateway: Gateway;
+  #number = 0;
+  #stopWaiting: () => void = () => undefined;
+
+  constructor(session: SessionModel, gateway: Gateway) {
+    this.#session = session;
+    this.#gateway = gateway;
+    this.files = new MentionedFiles(session);
+    this.history = new PromptHistory(() =>
+      session.items.peek().flatMap((item) => (item.type === "prompt" ? [item.text] : [])),
+    );
+    const sends = gateway.memory.get(SENDS);
+    if (typeof sends === "number") this.sends.value = sends;
+  }
+
+  /** Sends what is there, or has it wait for the connection. */
+  async send(): Promise<void> {
+    const text = this.#session.draft.peek();
+    const attachments = this.attachments.peek();
+    if ((text.trim() === "" && attachments.length === 0) || this.sending.peek()) return;
+    if (this.#session.connection.peek().state === "live") await this.#deliver({ text, attachments });
+    else this.#wait({ text, attachments });
+  }
+
+  /** Takes a prompt back that waits for the connection. Its words are still in the draft. */
+  withdraw(): void {
+    this.#stopWaiting();
+    this.waiting.value = undefined;
+  }
+
+  async attach(files: readonly File[], pasted = false): Promise<void> {
+    this.complaint.value = undefined;
+    for (const file of files) await this.#attachOne(file, pasted);
+    if (this.attachments.peek().some(({ mimeType }) => mimeType.startsWith("image/")))
+      await this.#askForImages();
+  }
+
+  detach(id: number): void {
+    this.#drop((one) => one.id === id);
+  }
+
+  async #attachOne(file: File, pasted: boolean): Promise<void> {
+    const refused = refusal(file, this.attachments.peek());
+    if (refused !== undefined) {
+      this.complaint.value = refused;
+      return;
+    }
+    try {
+      const data = new Uint8Array(await file.arrayBuffer());
+      const id = ++this.#number;
+      const name = pasted ? namePasted(file, id) : displayName(file.name);
+      const preview = isPicture(file.type) ? URL.createObjectURL(file) : undefined;
+      this.attachments.value = [...this.attachments.peek(), { id, name, mimeType: file.type, data, preview }];
+    } catch {
+      this.complaint.value = `${displayName(file.name)} cannot be read. Folders cannot be attached; attach the files in them.`;
+    }
+  }
+
+  /** What the session told when it was opened may be from before its agent ran. */
+  async #askForImages(): Promise<void> {
+    if (this.#session.detail.peek()?.promptCapabilities?.image === true) return;
+    try {
+      const { session } = await this.#gateway.client.getSession({ sessionId: this.#session.id });
+      this.takesImages.value = session?.promptCapabilities?.image;
+    } catch {
+      // The server is away, which the page tells by itself; what is known holds.
+    }
+  }
+
+  #wait(waiting: Waiting): void {
+    this.withdraw();
+    this.waiting.value = waiting;
+    this.#stopWaiting = effect(() => {
+      const live = this.#session.connection.value.state === "live";
+      const same = this.#session.draft.value.trimStart().startsWith(waiting.text.trim());
+      if (!live && same) return;
+      untracked(() => {
+        this.withdraw();
+        if (same) void this.#deliver(waiting);
+      });
+    });
+  }
+
+  async #deliver({ text, attachments }: Waiting): Promise<void> {
+    const sent = new Set(attachments.map(({ id }) => id));
+    this.sending.value = true;
+    try {
+      if (await this.#session.send(this.#outgoing(text, attachments))) this.#sent(sent);
+    } finally {
+      this.sending.value = false;
+    }
+  }
+
+  #outgoing(text: string, attachments: readonly Attachment[]): Outgoing {
+    const context = contextAttachments(this.#gateway.editorContext?.peek(), this.shared.peek());
+    const files = attachments.map(({ name, mimeType, data }) => ({ name, mimeType, data }));
+    return { text, attachments: [...context, ...files] };
+  }
+
+  #sent(ids: ReadonlySet<number>): void {
+    this.#drop(({ id }) => ids.has(id));
+    this.shared.value = EVERYTHING;
+    this.complaint.value = undefined;
+    this.sends.value++;
+    this.#gateway.memory.set(SENDS, this.sends.peek());
+  }
+
+  #drop(isDropped: (one: Attachment) => boolean): void {
+    const all = this.attachments.peek();
+    for (const { preview } of all.filter(isDropped)) if (preview !== undefined) URL.revokeObjectURL(preview);
+    this.attachments.value = all.filter((one) => !isDropped(one));
+  }
+}
+
+const compositions = new WeakMap<SessionModel, Composition>();
+
+export function compositionOf(session: SessionModel, gateway: Gateway): Composition {
+  const known = compositions.get(session);
+  if (known !== undefined) return known;
+  const made = new Composition(session, gateway);
+  compositions.set(session, made);
+  return made;
+}

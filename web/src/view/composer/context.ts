@@ -1,0 +1,35 @@
+// What the person looks at in the editor, as something that goes along with a prompt.
+
+import type { EditorContext } from "../../gateway/types";
+import type { OutgoingAttachment } from "../../model/types";
+
+/** What of it the person lets go along. */
+export interface Shared {
+  readonly file: boolean;
+  readonly selection: boolean;
+}
+
+export const EVERYTHING: Shared = { file: true, selection: true };
+
+export function linesOf(selection: NonNullable<EditorContext["selection"]>): string {
+  const { startLine, endLine } = selection;
+  return startLine === endLine ? `line ${startLine}` : `lines ${startLine}–${endLine}`;
+}
+
+/**
+ * A few words for the agent, never the file itself: what is open may be large, or hold secrets. An
+ * agent that wants to read it asks for that as for every other file.
+ */
+export function contextAttachments(context: EditorContext | undefined, shared: Shared): OutgoingAttachment[] {
+  const { activeFile, selection } = context ?? {};
+  if (selection !== undefined && selection.text !== "" && shared.selection) {
+    const place = activeFile === undefined ? linesOf(selection) : `${activeFile}, ${linesOf(selection)}`;
+    return [note(`Selected in the editor: ${place}`, selection.text)];
+  }
+  if (activeFile === undefined || !shared.file) return [];
+  return [note("Open in the editor", activeFile)];
+}
+
+function note(name: string, text: string): OutgoingAttachment {
+  return { name, mimeType: "text/plain", data: new TextEncoder().encode(text) };
+}

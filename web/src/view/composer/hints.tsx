@@ -1,0 +1,32 @@
+// One quiet line below: what a command wants to know, or the keys, for those who are new here.
+
+import { useComputed } from "@preact/signals";
+import type { SessionModel } from "../../model/types";
+import { commandAwaitingInput } from "./completion";
+import type { Composition } from "./composition";
+
+/** Whoever has sent so many knows the keys. */
+const BEGINNER_SENDS = 4;
+
+export function Hints({ session, composition }: { session: SessionModel; composition: Composition }) {
+    const command = useComputed(() =>
+        commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
+    );
+    if (command.value !== undefined) {
+        return (
+            <p class="p-hints" role="status">
+                <span class="p-mono">/{command.value.name}</span> {command.value.hint}
+            </p>
+        );
+    }
+    const sends = composition.sends.value;
+    if (sends > BEGINNER_SENDS) return null;
+    return (
+        <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
+            <span>Enter to send</span>
+            <span>Shift+Enter for a new line</span>
+            <span>/ for commands</span>
+            <span>@ for files</span>
+        </p>
+    );
+}

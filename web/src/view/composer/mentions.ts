@@ -1,0 +1,55 @@
+// Files that the person's words mention, as in `see @src/app.py` or `@"a name with spaces"`.
+// The server reads mentions by the same rules and gives the agent a link for each.
+
+export interface Mention {
+  readonly path: string;
+  /** Where it stands in the text, from the @ to behind its last character. */
+  readonly start: number;
+  readonly end: number;
+}
+
+const MENTION = /(?<![^\s([{<"'])@(?:"([^"\n]+)"|([^\s"]\S*))/g;
+const CLOSING = /[.,;:!?)\]}>"']+$/;
+const NEEDS_QUOTES = /\s|[.,;:!?)\]}>"']$/;
+
+/** What may be mentions, in the order of the text. Whether they name files is not known here. */
+export function mentionsIn(text: string): readonly Mention[] {
+  if (!text.includes("@")) return [];
+  return [...text.matchAll(MENTION)].map((found) => {
+    const [whole, quoted, word] = found;
+    return { path: quoted ?? word ?? "", start: found.index, end: found.index + whole.length };
+  });
+}
+
+/** A path without what closes a sentence or a bracket behind it. */
+export function withoutClosing(path: string): string {
+  return path.replace(CLOSING, "");
+}
+
+/** The mention of a file among what is typed: `@src/app.py.` at the end of a sentence means `src/app.py`. */
+export function mentionOf(text: string, isFile: (path: string) => boolean): readonly Mention[] {
+  return mentionsIn(text).flatMap((mention) => {
+    if (isFile(mention.path)) return [mention];
+    const path = withoutClosing(mention.path);
+    const cut = mention.path.length - path.length;
+    return path !== "" && cut > 0 && isFile(path) ? [{ ...mention, path, end: mention.end - cut }] : [];
+  });
+}
+
+export function mentionText(path: string): string {
+  return NEEDS_QUOTES.test(path) && !path.includes('"') ? `@"${path}"` : `@${path}`;
+}
+
+export interface Cut {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** What is to be taken out of a text so that it does not mention the file, last one first. */
+export function cutsFor(text: string, path: string): readonly Cut[] {
+  const cuts = mentionOf(text, (candidate) => candidate === path).map(({ start, end }) => ({
+    start,
+    end: text[end] === " " ? end + 1 : end,
+  }));
+  return cuts.reverse();
+}

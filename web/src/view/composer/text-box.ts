@@ -1,0 +1,91 @@
+// The field that the person types in, for whoever has to change what stands in it. Changes go through
+// the browser's own editing where that is possible, so that its undo takes them back too.
+
+import type { Signal } from "@preact/signals";
+
+export class TextBox {
+  readonly #draft: Signal<string>;
+  #element: HTMLTextAreaElement | undefined;
+  #composing = false;
+
+  constructor(draft: Signal<string>) {
+    this.#draft = draft;
+  }
+
+  attach(element: HTMLTextAreaElement): void {
+    this.#element = element;
+    this.show(this.#draft.peek());
+  }
+
+  /** Whether an input method is putting a character together. */
+  get composing(): boolean {
+    return this.#composing;
+  }
+
+  get text(): string {
+    return this.#element?.value ?? this.#draft.peek();
+  }
+
+  get caret(): number {
+    return this.#element?.selectionEnd ?? 0;
+  }
+
+  /** Whether nothing is selected and the caret stands before everything or behind everything. */
+  get caretIsAtAnEnd(): boolean {
+    const { selectionStart = 0, selectionEnd = 0, value = "" } = this.#element ?? {};
+    return selectionStart === selectionEnd && (selectionEnd === 0 || selectionEnd === value.length);
+  }
+
+  focus(): void {
+    this.#element?.focus();
+  }
+
+  beginComposing(): void {
+    this.#composing = true;
+  }
+
+  /** Some browsers tell the key that ended it only afterwards. */
+  endComposing(): void {
+    this.typed();
+    setTimeout(() => {
+      this.#composing = false;
+    });
+  }
+
+  /** The person has changed the field. */
+  typed(): void {
+    this.#draft.value = this.text;
+  }
+
+  /** Words from elsewhere. While a character is being put together, the person's own stay. */
+  show(text: string): void {
+    const element = this.#element;
+    if (element === undefined || element.value === text || this.#composing) return;
+    const { selectionStart, selectionEnd } = element;
+    const atEnd = selectionEnd === element.value.length;
+    element.value = text;
+    if (document.activeElement !== element) return;
+    if (atEnd) element.setSelectionRange(text.length, text.length);
+    else element.setSelectionRange(selectionStart, selectionEnd);
+  }
+
+  replace(start: number, end: number, text: string): void {
+    const element = this.#element;
+    if (element === undefined) return;
+    element.focus();
+    element.setSelectionRange(start, end);
+    if (!editNatively(text)) element.setRangeText(text, start, end, "end");
+    this.typed();
+  }
+
+  replaceAll(text: string): void {
+    this.replace(0, this.text.length, text);
+  }
+}
+
+/** There is no other way to change a field that its undo knows of. */
+function editNatively(text: string): boolean {
+  // eslint-disable-next-line @typescript-eslint/no-deprecated
+  const edit = (command: string, value?: string): boolean => document.execCommand(command, false, value);
+  return text === "" ? edit("delete") : edit("insertText", text);
+}

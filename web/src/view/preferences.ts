@@ -1,0 +1,45 @@
+// What a person set about this page itself. Every part of the page reads the same signals.
+
+import { signal, type Signal } from "@preact/signals";
+import type { Memory } from "../gateway/types";
+
+export type SendKey = "enter" | "ctrl_enter";
+export type Theme = "system" | "light" | "dark";
+
+export interface Preferences {
+  readonly showThinking: Signal<boolean>;
+  readonly sendKey: Signal<SendKey>;
+  readonly theme: Signal<Theme>;
+  /** Tell of a turn that ended, or of a question, while nobody looks at the page. */
+  readonly notify: Signal<boolean>;
+}
+
+const known = new WeakMap<Memory, Preferences>();
+
+/** The one set of preferences that goes with a memory. */
+export function preferencesOf(memory: Memory): Preferences {
+  const before = known.get(memory);
+  if (before !== undefined) return before;
+  const preferences: Preferences = {
+    showThinking: remembered(memory, "showThinking", [false, true]),
+    sendKey: remembered<SendKey>(memory, "sendKey", ["enter", "ctrl_enter"]),
+    theme: remembered<Theme>(memory, "theme", ["system", "light", "dark"]),
+    notify: remembered(memory, "notify", [false, true]),
+  };
+  known.set(memory, preferences);
+  return preferences;
+}
+
+/** The first of the values it may have holds until the person chooses another. */
+function remembered<Value extends string | boolean>(
+  memory: Memory,
+  key: string,
+  values: readonly [Value, ...Value[]],
+): Signal<Value> {
+  const kept = memory.get(key);
+  const value = signal<Value>(values.find((one) => one === kept) ?? values[0]);
+  value.subscribe((now) => {
+    if (memory.get(key) !== now) memory.set(key, now);
+  });
+  return value;
+}

@@ -1,0 +1,188 @@
+// The page as a whole: which sessions are open in tabs, the list of all, and what the person can do with them.
+
+import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import {
+  ExportFormat,
+  type Agent,
+  type GetServerInfoResponse,
+  type SessionSummary,
+} from "../../generated/portico/v1/agent_pb";
+import { failureOf, isLost, isSignedOut } from "../../model/failures";
+import { createSessionModel } from "../../model/session";
+import { createSessionsModel } from "../../model/sessions";
+import { TabsModel } from "../../model/tabs";
+import type { Failure, SessionModel, SessionsModel } from "../../model/types";
+import type { NewSession } from "../cards";
+import { preferencesOf, type Preferences } from "../preferences";
+import { newsBetween } from "./news";
+import { notify } from "./notifying";
+import { Removals } from "./removals";
+import { Summaries, type Known } from "./summaries";
+
+export class AppModel {
+  readonly gateway: Gateway;
+  readonly tabs: TabsModel;
+  readonly sessions: SessionsModel;
+  readonly removals: Removals;
+  readonly preferences: Preferences;
+  readonly info = signal<GetServerInfoResponse | undefined>(undefined);
+  readonly agents = signal<readonly Agent[]>([]);
+  readonly failure = signal<Failure | undefined>(undefined);
+  /** Sessions whose last turn ended while another one was in front. */
+  readonly unread = signal<ReadonlySet<string>>(new Set());
+  readonly #models = new Map<string, SessionModel>();
+  readonly #front = signal<SessionModel | undefined>(undefined);
+  readonly #summaries: Summaries;
+  #before: Known = new Map();
+  #visible = true;
+  #beginning = false;
+
+  constructor(gateway: Gateway) {
+    this.gateway = gateway;
+    this.tabs = new TabsModel(gateway.memory);
+    this.sessions = createSessionsModel(gateway);
+    this.removals = new Removals((sessionId) => this.sessions.remove(sessionId));
+    this.preferences = preferencesOf(gateway.memory);
+    this.#summaries = new Summaries(gateway);
+    this.#follow(this.tabs.tabs, ({ active }) => this.#show(active));
+    this.#follow(this.sessions.sessions, (sessions) => this.#summaries.take(sessions));
+    this.#follow(this.#summaries.known, (known) => this.#notice(known));
+    this.#follow(this.sessions.connection, ({ state }) => {
+      if (state === "live") void this.begin();
+    });
+  }
+
+  /** The session in front. */
+  get front(): ReadonlySignal<SessionModel | undefined> {
+    return this.#front;
+  }
+
+  /** Sessions by their id, as far as they are known. */
+  get known(): ReadonlySignal<Known> {
+    return this.#summaries.known;
+  }
+
+  /** Asks the server who it is, as soon as it answers. A page without tabs gets its first one. */
+  async begin(): Promise<void> {
+    if (this.#beginning || this.info.peek() !== undefined) return;
+    this.#beginning = true;
+    try {
+      this.info.value = await this.gateway.client.getServerInfo({});
+      const { open } = this.tabs.tabs.peek();
+      if (open.length === 0) await this.newSession();
+      await this.#summaries.ask(open);
+      this.agents.value = (await this.gateway.client.listAgents({})).agents;
+    } catch (reason) {
+      if (!isLost(reason) && !isSignedOut(reason)) this.failure.value = failureOf(reason);
+    } finally {
+      this.#beginning = false;
+    }
+  }
+
+  /** A new session in a tab in front, with an agent or with the usual one. */
+  async newSession(agent = "", { words = "", readsOnly = false }: NewSession = {}): Promise<void> {
+    await this.#attempt(async () => {
+      const { session } = await this.gateway.client.startSession({ agent, readsOnly });
+      if (session?.summary === undefined) return;
+      this.#summaries.take([session.summary]);
+      this.tabs.open(session.summary.sessionId);
+      const front = this.#front.peek();
+      if (words !== "" && front !== undefined) front.draft.value = words;
+    });
+  }
+
+  openSession(sessionId: string): void {
+    this.tabs.open(sessionId);
+  }
+
+  closeTab(sessionId: string): void {
+    this.tabs.close(sessionId);
+    this.#dispose(sessionId);
+  }
+
+  /** Takes the session out of sight, and for good once it is too late for an undo. */
+  remove(session: SessionSummary): void {
+    this.closeTab(session.sessionId);
+    this.removals.add(session);
+  }
+
+  async fork(sessionId: string): Promise<void> {
+    await this.#attempt(async () => {
+      const { session } = await this.gateway.client.forkSession({ sessionId });
+      if (session?.summary !== undefined) this.tabs.open(session.summary.sessionId);
+    });
+  }
+
+  async save(sessionId: string, format: ExportFormat): Promise<void> {
+    await this.#attempt(async () => {
+      const { fileName, content } = await this.gateway.client.exportSession({ sessionId, format });
+      this.gateway.save(fileName, content);
+    });
+  }
+
+  /** The page is out of sight, or back: what nobody sees is not followed. */
+  setVisible(visible: boolean): void {
+    this.#visible = visible;
+    const front = this.#front.peek();
+    if (visible) front?.wake();
+    else front?.pause();
+  }
+
+  /** Acts at each change of one thing, and of nothing that is looked at meanwhile. */
+  #follow<Value>(thing: ReadonlySignal<Value>, act: (value: Value) => void): void {
+    effect(() => {
+      const { value } = thing;
+      untracked(() => act(value));
+    });
+  }
+
+  async #attempt(act: () => Promise<void>): Promise<void> {
+    try {
+      await act();
+      this.failure.value = undefined;
+    } catch (reason) {
+      this.failure.value = failureOf(reason);
+    }
+  }
+
+  #show(sessionId: string | undefined): void {
+    if (sessionId !== undefined && sessionId === this.#front.peek()?.id) return;
+    this.#front.peek()?.pause();
+    if (sessionId === undefined) {
+      this.#front.value = undefined;
+      return;
+    }
+    let model = this.#models.get(sessionId);
+    if (model === undefined) {
+      model = createSessionModel(this.gateway, sessionId);
+      this.#models.set(sessionId, model);
+    } else {
+      model.wake();
+    }
+    this.#front.value = model;
+    this.#setUnread(sessionId, false);
+  }
+
+  #dispose(sessionId: string): void {
+    this.#models.get(sessionId)?.dispose();
+    this.#models.delete(sessionId);
+  }
+
+  #notice(known: Known): void {
+    for (const news of newsBetween(this.#before, known)) {
+      const { sessionId, kind } = news;
+      if (kind !== "asks" && sessionId !== this.#front.peek()?.id) this.#setUnread(sessionId, true);
+      if (!this.#visible && this.preferences.notify.peek()) notify(news, (one) => this.openSession(one));
+    }
+    this.#before = known;
+  }
+
+  #setUnread(sessionId: string, unread: boolean): void {
+    const now = new Set(this.unread.peek());
+    if (unread === now.has(sessionId)) return;
+    if (unread) now.add(sessionId);
+    else now.delete(sessionId);
+    this.unread.value = now;
+  }
+}

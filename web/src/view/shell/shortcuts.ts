@@ -1,0 +1,72 @@
+// The keys of the page. None of them grants anything.
+
+import type { AppModel } from "./app-model";
+
+export interface Shortcut {
+  readonly keys: string;
+  readonly does: string;
+}
+
+/** What the keys lead to, besides the sessions themselves. */
+export interface Places {
+  showHistory(): void;
+  showKeys(): void;
+  showAsk(): void;
+}
+
+const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
+const CHORD = MAC ? "⌘⌥" : "Ctrl+Alt+";
+
+export const SHORTCUTS: readonly Shortcut[] = [
+  { keys: "Enter", does: "send, or put in line while the agent works" },
+  { keys: "Shift+Enter", does: "new line" },
+  { keys: "Esc", does: "close a menu, or stop the agent" },
+  { keys: "↑", does: "in an empty composer: earlier prompts" },
+  { keys: "/  @", does: "commands of the agent, files of the folder" },
+  { keys: MAC ? "⌘F" : "Ctrl+F", does: "find in the conversation" },
+  { keys: `${CHORD}A`, does: "go to what waits for you; then 1, 2, 3 … answer" },
+  { keys: `${CHORD}N`, does: "new session" },
+  { keys: `${CHORD}←  →`, does: "previous, next tab" },
+  { keys: `${CHORD}W`, does: "close the tab" },
+  { keys: `${CHORD}T`, does: "open the tab that was closed last" },
+  { keys: `${CHORD}H`, does: "history" },
+  { keys: "Ctrl+Shift+←  →", does: "on a tab: move it" },
+  { keys: "?  F1", does: "these keys" },
+];
+
+export function onShortcut(event: KeyboardEvent, app: AppModel, places: Places): void {
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]") !== null) return;
+  const act = actionFor(event, app, places);
+  if (act === undefined) return;
+  event.preventDefault();
+  act();
+}
+
+function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => void) | undefined {
+  if (event.key === "F1") return places.showKeys;
+  const chord = (event.ctrlKey || event.metaKey) && event.altKey;
+  if (!chord) return event.key === "?" && !takesText(event.target) ? places.showKeys : undefined;
+  const { active } = app.tabs.tabs.peek();
+  switch (event.code) {
+    case "KeyA":
+      return places.showAsk;
+    case "KeyN":
+      return () => void app.newSession();
+    case "KeyH":
+      return places.showHistory;
+    case "KeyT":
+      return () => void app.tabs.reopen();
+    case "KeyW":
+      return active === undefined ? undefined : () => app.closeTab(active);
+    case "ArrowRight":
+      return () => app.tabs.next();
+    case "ArrowLeft":
+      return () => app.tabs.previous();
+    default:
+      return undefined;
+  }
+}
+
+function takesText(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+}

@@ -1,0 +1,269 @@
+// Decides which rows of a long list are on the page, and where the reader stands in it: at the end,
+// which is followed as it grows, or at some row, which stays where it is whatever happens around it.
+
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { Anchor } from "./anchor";
+import { covers, Layout, type Range, type RowPlace } from "./layout";
+
+/** Within this distance the reader is at the end, in pixels. */
+const NEAR_END = 40;
+const TOUCHING = 2;
+/** Space left above a row that was jumped to. */
+const HEADROOM = 8;
+const LEAST_MARGIN = 400;
+/** A selection keeps the rows it reaches over on the page, up to so many. */
+const MOST_SELECTED = 300;
+
+export interface Shown<Row> {
+  readonly rows: readonly Row[];
+  /** The height of what is left out before and after, in pixels. */
+  readonly before: number;
+  readonly after: number;
+}
+
+/** The elements that a list is made of. */
+export interface Frame {
+  readonly scroller: HTMLElement;
+  /** Everything that scrolls. */
+  readonly content: HTMLElement;
+  /** Stands where the first row would begin if all were on the page. */
+  readonly start: HTMLElement;
+  /** Holds the rows, and nothing else. */
+  readonly list: HTMLElement;
+}
+
+interface Place extends Frame {
+  readonly observer: ResizeObserver;
+  readonly anchor: Anchor;
+}
+
+export class ListView<Row extends RowPlace> {
+  readonly #shown = signal<Shown<Row>>({ rows: [], before: 0, after: 0 });
+  readonly #following = signal(true);
+  readonly #layout = new Layout();
+  readonly #elements = new Map<string, HTMLElement>();
+  readonly #keys = new WeakMap<Element, string>();
+  #rows: readonly Row[] = [];
+  #range: Range = { first: 0, end: 0 };
+  #place: Place | undefined;
+  #lastTop = 0;
+  #goal: string | undefined;
+  #frame: number | undefined;
+
+  /** `nearTop` is called, perhaps often, while the reader is near the beginning of the rows. */
+  constructor(readonly nearTop: () => void) {}
+
+  get shown(): ReadonlySignal<Shown<Row>> {
+    return this.#shown;
+  }
+
+  /** Whether the reader is at the end and stays there. */
+  get following(): ReadonlySignal<boolean> {
+    return this.#following;
+  }
+
+  /** Begins to watch the elements; the answer ends it. */
+  attach(frame: Frame): () => void {
+    const { scroller } = frame;
+    const observer = new ResizeObserver((entries) => this.#resized(entries));
+    this.#place = { ...frame, observer, anchor: new Anchor(scroller) };
+    observer.observe(scroller);
+    observer.observe(frame.content);
+    for (const element of this.#elements.values()) observer.observe(element);
+    const onScroll = (): void => this.#scrolled();
+    scroller.addEventListener("scroll", onScroll, { passive: true });
+    this.#choose();
+    return () => {
+      scroller.removeEventListener("scroll", onScroll);
+      observer.disconnect();
+      if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+      this.#frame = undefined;
+      this.#place = undefined;
+    };
+  }
+
+  /** Takes the rows as they are now. A row named `grown` has grown at its beginning. */
+  setRows(rows: readonly Row[], grown?: string): void {
+    const top = this.#top;
+    const key = this.#rows[this.#layout.indexAt(top)]?.key;
+    const within = key === undefined ? 0 : top - this.#layout.offset(this.#layout.indexOf(key) ?? 0);
+    const element = grown !== undefined && grown === key ? this.#elements.get(grown) : undefined;
+    if (element !== undefined && !this.#following.peek()) this.#place?.anchor.holdElement(element, "bottom");
+    this.#rows = rows;
+    this.#layout.setRows(rows);
+    const index = key === undefined ? undefined : this.#layout.indexOf(key);
+    this.#show(index === undefined ? top : this.#layout.offset(index) + within);
+  }
+
+  /** A row came to the page, or left it. */
+  setElement(key: string, element: HTMLElement | null): void {
+    const before = this.#elements.get(key);
+    if (before !== undefined && before !== element) this.#place?.observer.unobserve(before);
+    if (element === null) {
+      this.#elements.delete(key);
+    } else if (before !== element) {
+      this.#elements.set(key, element);
+      this.#keys.set(element, key);
+      this.#place?.observer.observe(element);
+    }
+  }
+
+  elementOf(key: string): HTMLElement | undefined {
+    return this.#elements.get(key);
+  }
+
+  /** The page has been changed as `shown` wanted it. */
+  committed(): void {
+    if (this.#goal !== undefined) this.#reach(this.#goal);
+    else this.#keep();
+  }
+
+  scrollToEnd(): void {
+    this.#goal = undefined;
+    this.#following.value = true;
+    this.#choose();
+    this.#keep();
+  }
+
+  /** Brings a row to the upper edge. */
+  scrollToRow(key: string): void {
+    const index = this.#layout.indexOf(key);
+    if (index === undefined) return;
+    this.#following.value = false;
+    this.#place?.anchor.release();
+    this.#goal = key;
+    this.#show(this.#layout.offset(index) - HEADROOM);
+    this.#reach(key);
+  }
+
+  /** The row at the upper edge, or the one a jump led to. */
+  get firstVisible(): number {
+    return this.#layout.indexAt(this.#top + HEADROOM + TOUCHING);
+  }
+
+  /** How far the reader is down the list. */
+  get #top(): number {
+    return this.#place === undefined ? 0 : this.#place.scroller.scrollTop - this.#place.start.offsetTop;
+  }
+
+  #scrolled(): void {
+    this.#notice();
+    this.#choose();
+  }
+
+  /** Finds out whether the reader has moved, and if that means to stay at the end or to leave it. */
+  #notice(): void {
+    if (this.#place === undefined) return;
+    const { scroller, anchor, list } = this.#place;
+    const { scrollTop, scrollHeight, clientHeight } = scroller;
+    const moved = scrollTop - this.#lastTop;
+    if (Math.abs(moved) < 1) return;
+    this.#lastTop = scrollTop;
+    this.#goal = undefined;
+    const left = scrollHeight - scrollTop - clientHeight;
+    this.#following.value = left <= (moved < 0 ? TOUCHING : NEAR_END);
+    if (!this.#following.peek()) anchor.hold(list);
+  }
+
+  #resized(entries: readonly ResizeObserverEntry[]): void {
+    for (const { target, borderBoxSize } of entries) {
+      const key = this.#keys.get(target);
+      const height = borderBoxSize[0]?.blockSize;
+      if (key !== undefined && height !== undefined && target.isConnected) this.#layout.setHeight(key, height);
+    }
+    this.#keep();
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      this.#choose();
+    });
+  }
+
+  /** Keeps the reader where they are: at the end, or at what they look at. */
+  #keep(): void {
+    if (this.#place === undefined) return;
+    const { scroller, anchor } = this.#place;
+    this.#notice();
+    if (this.#following.peek()) {
+      const end = scroller.scrollHeight - scroller.clientHeight;
+      if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
+    } else {
+      const drift = anchor.drift();
+      if (Math.abs(drift) >= 0.5) scroller.scrollTop += drift;
+    }
+    this.#lastTop = scroller.scrollTop;
+  }
+
+  #reach(key: string): void {
+    const element = this.#elements.get(key);
+    if (this.#place === undefined || element === undefined) return;
+    const { scroller, anchor } = this.#place;
+    const distance = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+    scroller.scrollTop += distance - HEADROOM;
+    this.#lastTop = scroller.scrollTop;
+    this.#goal = undefined;
+    anchor.holdElement(element, "top");
+    this.#choose();
+  }
+
+  /** Shows other rows if the reader has come near the edge of those that are on the page. */
+  #choose(): void {
+    if (this.#place === undefined) return;
+    const top = this.#wantedTop(this.#top);
+    const height = this.#place.scroller.clientHeight;
+    const near = this.#layout.range(top - height / 2, top + height * 1.5);
+    if (!covers(this.#range, near)) this.#show(top);
+    if (this.#place.scroller.scrollTop < height * 1.5) this.nearTop();
+  }
+
+  #show(wanted: number): void {
+    if (this.#place === undefined) return;
+    const top = this.#wantedTop(wanted);
+    const height = this.#place.scroller.clientHeight;
+    const margin = Math.max(LEAST_MARGIN, height);
+    const range = this.#withSelection(this.#layout.range(top - margin, top + height + margin));
+    this.#range = range;
+    this.#keepFocus(range);
+    this.#shown.value = {
+      rows: this.#rows.slice(range.first, range.end),
+      before: this.#layout.offset(range.first),
+      after: this.#layout.total - this.#layout.offset(range.end),
+    };
+  }
+
+  #wantedTop(top: number): number {
+    const height = this.#place?.scroller.clientHeight ?? 0;
+    return this.#following.peek() ? Math.max(0, this.#layout.total - height) : top;
+  }
+
+  #withSelection(range: Range): Range {
+    const selection = document.getSelection();
+    if (selection === null || selection.isCollapsed) return range;
+    let { first, end } = range;
+    for (const node of [selection.anchorNode, selection.focusNode]) {
+      const index = this.#indexOf(node);
+      if (index === undefined) continue;
+      first = Math.min(first, index);
+      end = Math.max(end, index + 1);
+    }
+    return end - first <= MOST_SELECTED ? { first, end } : range;
+  }
+
+  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
+  #keepFocus(range: Range): void {
+    const active = document.activeElement;
+    const index = this.#indexOf(active);
+    if (index !== undefined && (index < range.first || index >= range.end)) {
+      this.#place?.scroller.focus({ preventScroll: true });
+    }
+  }
+
+  #indexOf(node: Node | null): number | undefined {
+    const list = this.#place?.list;
+    if (list === undefined || node === null || !list.contains(node)) return undefined;
+    for (let at: Node | null = node; at !== null && at !== list; at = at.parentNode) {
+      const key = at instanceof Element ? this.#keys.get(at) : undefined;
+      if (key !== undefined) return this.#layout.indexOf(key);
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,59 @@
+// What the person asked: their words as they wrote them, long ones in part.
+
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PromptItem } from "../../model/types";
+import { keptOpen, putIntoDraft, type RowContext } from "./context";
+import { Blocks } from "./files";
+import { CopyIcon, IconButton } from "./parts";
+import { textParts } from "./text-parts";
+
+/** So much is enough for the lines that a folded prompt shows. */
+const FOLDED_LENGTH = 4_000;
+
+export function Prompt({ item, context }: { readonly item: PromptItem; readonly context: RowContext }) {
+  const open = keptOpen(context, `prompt ${item.key}`);
+  const words = useRef<HTMLDivElement>(null);
+  const [isLong, setLong] = useState(false);
+  const expanded = open.value === true;
+  const parts = useMemo(
+    () => (expanded ? textParts(item.text) : [item.text.slice(0, FOLDED_LENGTH)]),
+    [item.text, expanded],
+  );
+  useLayoutEffect(() => {
+    const element = words.current;
+    if (element === null || expanded) return;
+    setLong(element.scrollHeight > element.clientHeight + 1 || item.text.length > FOLDED_LENGTH);
+  }, [item.text, expanded]);
+  return (
+    <article class="p-prompt" aria-label="You asked">
+      {item.text !== "" && (
+        <div ref={words} class={`p-prompt-words${expanded ? "" : " p-prompt-folded"}${isLong ? " p-prompt-long" : ""}`}>
+          {parts.map((part, index) => (
+            <div key={index} class="p-prompt-part">
+              {part}
+            </div>
+          ))}
+        </div>
+      )}
+      {(isLong || expanded) && (
+        <button
+          type="button"
+          class="p-link-button p-prompt-more"
+          aria-expanded={expanded}
+          onClick={() => (open.value = !expanded)}
+        >
+          {expanded ? "Show less" : "Show more"}
+        </button>
+      )}
+      <Blocks blocks={item.blocks} context={context} />
+      <span class="p-row-actions">
+        <CopyIcon label="Copy this prompt" text={() => item.text} />
+        <IconButton
+          icon="edit"
+          label="Edit and send again"
+          act={() => putIntoDraft(context.session, item.text)}
+        />
+      </span>
+    </article>
+  );
+}

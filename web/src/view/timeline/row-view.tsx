@@ -1,0 +1,84 @@
+// One row of the timeline, drawn again only when it has changed.
+
+import { Component, createRef } from "preact";
+import type { Item } from "../../model/types";
+import {
+  EndLine,
+  ErrorCard,
+  MarkLine,
+  NoticeLine,
+  PermissionCard,
+  QuestionCard,
+} from "../cards";
+import type { RowContext } from "./context";
+import type { ListView } from "./list-view";
+import { PlanLine } from "./plan-line";
+import { Prompt } from "./prompt";
+import type { Row } from "./rows";
+import { Answer, Thought } from "./speech";
+import { Steps } from "./steps";
+import { ToolCard } from "./tool-card";
+
+interface RowViewProps {
+  readonly row: Row;
+  readonly view: ListView<Row>;
+  readonly context: RowContext;
+}
+
+export class RowView extends Component<RowViewProps> {
+  readonly #element = createRef<HTMLDivElement>();
+
+  override componentDidMount(): void {
+    const { view, row } = this.props;
+    view.setElement(row.key, this.#element.current);
+  }
+
+  override componentWillUnmount(): void {
+    const { view, row } = this.props;
+    view.setElement(row.key, null);
+  }
+
+  override shouldComponentUpdate(next: RowViewProps): boolean {
+    return next.row !== this.props.row || next.context !== this.props.context;
+  }
+
+  override render({ row, context }: RowViewProps) {
+    const kind = row.type === "item" ? row.item.type : "steps";
+    return (
+      <div ref={this.#element} class={`p-row p-row-${kind}`} data-key={row.key} tabIndex={kind === "prompt" ? -1 : undefined}>
+        {row.type === "steps" ? (
+          <Steps steps={row.steps} place={row.key} context={context} />
+        ) : (
+          <ItemView item={row.item} context={context} />
+        )}
+      </div>
+    );
+  }
+}
+
+function ItemView({ item, context }: { readonly item: Item; readonly context: RowContext }) {
+  switch (item.type) {
+    case "prompt":
+      return <Prompt item={item} context={context} />;
+    case "answer":
+      return <Answer item={item} context={context} />;
+    case "thought":
+      return <Thought item={item} context={context} />;
+    case "tool":
+      return <ToolCard item={item} context={context} />;
+    case "plan":
+      return <PlanLine item={item} context={context} />;
+    case "permission":
+      return <PermissionCard item={item} {...context} />;
+    case "question":
+      return <QuestionCard item={item} {...context} />;
+    case "notice":
+      return <NoticeLine item={item} {...context} />;
+    case "error":
+      return <ErrorCard item={item} {...context} />;
+    case "end":
+      return <EndLine item={item} {...context} />;
+    case "mark":
+      return <MarkLine item={item} {...context} />;
+  }
+}

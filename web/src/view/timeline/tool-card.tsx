@@ -1,0 +1,59 @@
+// One tool call: a line that says what is done and how it stands, and all of it for who opens it.
+
+import { ToolStatus } from "../../generated/portico/v1/events_pb";
+import type { ToolItem } from "../../model/types";
+import { kindIcon, kindWords, titleOf } from "../cards/permission-words";
+import { keptOpen, type RowContext } from "./context";
+import { DiffCounts } from "./diff-view";
+import { durationWords } from "./durations";
+import { Icon } from "./parts";
+import { useElapsed } from "./ticking";
+import { ToolBody } from "./tool-body";
+import { hasBody, isOpenAtFirst, stateOf, stateWords, totalDiff, type ToolState } from "./tool-state";
+
+const STATE_ICONS: Readonly<Record<ToolState, string>> = {
+  waiting: "clock",
+  running: "loading",
+  done: "check",
+  failed: "error",
+  left: "circle-slash",
+};
+
+export function ToolCard({ item, context }: { readonly item: ToolItem; readonly context: RowContext }) {
+  const chosen = keptOpen(context, item.key);
+  const state = stateOf(item);
+  const full = hasBody(item);
+  const open = full && (chosen.value ?? isOpenAtFirst(item));
+  const counts = totalDiff(item);
+  const title = item.title || item.name;
+  return (
+    <section class={`p-tool p-tool-${state}`}>
+      <button
+        type="button"
+        class="p-fold"
+        aria-expanded={full ? open : undefined}
+        disabled={!full}
+        title={title}
+        onClick={() => (chosen.value = !open)}
+      >
+        <Icon name={kindIcon(item.kind)} />
+        <span class="p-aloud">{kindWords(item.kind)}</span>
+        <span class="p-fold-title">{titleOf(title, context.workspace)}</span>
+        {counts !== undefined && <DiffCounts counts={counts} />}
+        <Duration item={item} />
+        <span class={`p-tool-state p-tool-state-${state}`} title={stateWords(state)}>
+          <Icon name={STATE_ICONS[state]} spinning={state === "running"} />
+          <span class="p-aloud">{stateWords(state)}</span>
+        </span>
+      </button>
+      {open && <ToolBody item={item} context={context} />}
+    </section>
+  );
+}
+
+function Duration({ item }: { readonly item: ToolItem }) {
+  const runs = item.status === ToolStatus.IN_PROGRESS && !item.abandoned && !item.partial;
+  const elapsed = useElapsed(runs ? item.at : undefined);
+  const words = runs ? elapsed : durationWords(item.durationMs ?? 0);
+  return words === "" ? null : <span class="p-fold-time">{words}</span>;
+}

@@ -1,0 +1,79 @@
+// How a tool call stands, as its card shows it.
+
+import { ToolKind, ToolStatus, type DiffPart } from "../../generated/portico/v1/events_pb";
+import type { ToolItem } from "../../model/types";
+import { fileDiff, type FileDiff } from "./diff/file-diff";
+
+export type ToolState = "waiting" | "running" | "done" | "failed" | "left";
+
+export function stateOf({ status, abandoned }: ToolItem): ToolState {
+  if (abandoned) return "left";
+  switch (status) {
+    case ToolStatus.PENDING:
+      return "waiting";
+    case ToolStatus.COMPLETED:
+      return "done";
+    case ToolStatus.FAILED:
+      return "failed";
+    case ToolStatus.IN_PROGRESS:
+    case ToolStatus.UNSPECIFIED:
+      return "running";
+  }
+}
+
+export function stateWords(state: ToolState): string {
+  switch (state) {
+    case "waiting":
+      return "waiting";
+    case "running":
+      return "running";
+    case "done":
+      return "done";
+    case "failed":
+      return "failed";
+    case "left":
+      return "not finished";
+  }
+}
+
+/** A command at work and whatever failed are worth looking at; the rest is there for who asks. */
+export function isOpenAtFirst(item: ToolItem): boolean {
+  const state = stateOf(item);
+  return state === "failed" || (state === "running" && item.kind === ToolKind.EXECUTE);
+}
+
+export function hasBody(item: ToolItem): boolean {
+  const { content, locations, inputJson, outputJson, terminals } = item;
+  return (
+    content.length > 0 ||
+    locations.length > 0 ||
+    terminals.size > 0 ||
+    !isEmpty(inputJson) ||
+    !isEmpty(outputJson)
+  );
+}
+
+export function isEmpty(json: string | undefined): boolean {
+  return json === undefined || /^\s*(null|\{\s*\}|\[\s*\]|"")?\s*$/.test(json);
+}
+
+const known = new WeakMap<DiffPart, FileDiff>();
+
+/** The lines of a change, found once. */
+export function diffOf(part: DiffPart): FileDiff {
+  const before = known.get(part);
+  if (before !== undefined) return before;
+  const diff = fileDiff(part.oldText, part.newText);
+  known.set(part, diff);
+  return diff;
+}
+
+/** What all changes of a call come to; undefined if it changes nothing. */
+export function totalDiff({ content }: ToolItem): { readonly added: number; readonly removed: number } | undefined {
+  const diffs = content.flatMap(({ part }) => (part.case === "diff" ? [diffOf(part.value)] : []));
+  if (diffs.length === 0) return undefined;
+  return {
+    added: diffs.reduce((sum, diff) => sum + diff.added, 0),
+    removed: diffs.reduce((sum, diff) => sum + diff.removed, 0),
+  };
+}

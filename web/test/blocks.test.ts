@@ -1,0 +1,182 @@
+import MarkdownIt from "markdown-it";
+import { describe, expect, test, vi } from "vitest";
+import { type Block, BlockSplitter, type Limits } from "../src/markdown/blocks";
+import { blockHtml, languageOf, noReferences, parser, type References } from "../src/markdown/parser";
+import { Random } from "./random";
+
+/** Lines and parts of lines that mean something to Markdown, in any order. */
+const PARTS = [
+  "word", "two words", "a|b", "| a | b |", "---|---", "|---|:-:|", "| 1 | 2 |", "---", "===", "***", "- ", "- item",
+  "  - nested", "    indented", "\tindented", "* star", "+ plus", "1. one", "2. two", "7) seven", "> quote", ">> deep",
+  "> - in quote", "```", "````", "```js", "~~~", "  ```", " ~~~ sh", "- ```", "  code", "# head", "#", "###### six",
+  "[foo]: /url", "[foo]: <a b> 'title'", "[bar]:", "/target", "'title", "more'", "[foo]", "[text][bar]", "[foo][]",
+  "![img](x.png)", "<div>", "</div>", "<!-- c -->", "`code`", "**bold**", "*it", "- [ ] todo", "- [x] done", "title: x",
+  "https://example.com", "\\", "&amp;", "\u202e", "é", "😀",
+]; // prettier-ignore
+const ParserBlock = MarkdownIt.ParserBlock;
+const ENDS = ["\n", "\n", "\n", "\n\n", "\n\n", " ", "", "\r\n", "\r", "  \n", "\n\n\n"];
+
+function randomText(random: Random, parts: number): string {
+  return Array.from({ length: parts }, () => random.pick(PARTS) + random.pick(ENDS)).join("");
+}
+
+function splitter(pieces: readonly string[], limits?: Limits): BlockSplitter {
+  const result = new BlockSplitter(limits);
+  for (const piece of pieces) {
+    result.append(piece);
+  }
+  result.end();
+  return result;
+}
+
+function html(blocks: readonly Block[], references: References): string {
+  return blocks
+    .map((block) => {
+      if (block.type === "text") {
+        return blockHtml(block.source, references, block.start);
+      }
+      const fence = parser.parse("```\n```", {});
+      Object.assign(fence[0] ?? {}, {
+        info: languageOf(block.info),
+        content: block.pieces.join("") + block.tail,
+      });
+      return parser.renderer.render(fence, parser.options, {});
+    })
+    .join("");
+}
+
+function finished(split: BlockSplitter): string {
+  return html(split.blocks, split.lateReferences().references);
+}
+
+describe("a text that arrives in pieces", () => {
+  test("looks in the end as if it had come at once", () => {
+    for (let seed = 0; seed < 1_500; seed += 1) {
+      const random = new Random(seed);
+      const text = randomText(random, 1 + random.below(14));
+      const pieces = random.cut(text, 1 + random.below(12));
+      expect(finished(splitter(pieces)), `seed ${seed}: ${JSON.stringify(text)}`).toBe(
+        parser.render(text, {}),
+      );
+    }
+  });
+
+  test("is cut at the same places when it is too long for one block, however it arrives", () => {
+    const small: Limits = { soft: 24, hard: 90, line: 30 };
+    for (let seed = 0; seed < 1_500; seed += 1) {
+      const random = new Random(seed + 10_000);
+      const text = randomText(random, 5 + random.below(40));
+      const whole = splitter([text], small);
+      const parts = splitter(random.cut(text, 1 + random.below(20)), small);
+      const comparable = (split: BlockSplitter): unknown[] =>
+        split.blocks.map((block) =>
+          block.type === "text" ? block : { ...block, pieces: block.pieces.join("") },
+        );
+      expect(comparable(parts), `seed ${seed}: ${JSON.stringify(text)}`).toEqual(comparable(whole));
+    }
+  });
+
+  test("never changes a block that was settled", () => {
+    for (let seed = 0; seed < 300; seed += 1) {
+      const random = new Random(seed + 20_000);
+      const split = new BlockSplitter();
+      const seen: string[] = [];
+      for (const piece of random.cut(randomText(random, 12), 9)) {
+        const first = split.append(piece);
+        expect(first).toBe(seen.length);
+        for (let index = seen.length; index < split.settled; index += 1) {
+          seen.push(JSON.stringify(split.blocks[index]));
+        }
+        expect(split.blocks.slice(0, split.settled).map((block) => JSON.stringify(block))).toEqual(seen);
+      }
+    }
+  });
+});
+
+describe("a giant block", () => {
+  const giants: Record<string, (index: number) => string> = {
+    "of code": (index) => (index === 0 ? "```python\n" : `line ${index}\n`),
+    "that is one line of code": (index) => (index === 0 ? "```json\n" : `"key ${index}": `),
+    "that is one paragraph": (index) => `line ${index} of it\n`,
+    "that is one line": (index) => `word ${index} `,
+    "that is one word": () => "x".repeat(20),
+    "that is a list": (index) => `- item ${index}\n`,
+    "that is one item": (index) => (index === 0 ? "- " : `  line ${index}\n`),
+    "that is a table": (index) => (index === 0 ? "a | b\n--|--\n" : `${index} | cell\n`),
+    "that is a quotation": (index) => `> line ${index}\n`,
+    "of link definitions": (index) => `[${index}]: https://x.test/${index}\n`,
+  };
+
+  test.each(Object.keys(giants))("%s costs in proportion to its length", (name) => {
+    const parsedFor = (pieces: number): number => {
+      let parsed = 0;
+      const spy = vi
+        .spyOn(parser.block, "parse")
+        .mockImplementation((...[source, markdown, environment, tokens]) => {
+          parsed += source.length;
+          ParserBlock.prototype.parse.call(parser.block, source, markdown, environment, tokens);
+        });
+      const split = new BlockSplitter();
+      for (let index = 0; index < pieces; index += 1) {
+        split.append(giants[name]?.(index) ?? "");
+      }
+      split.end();
+      spy.mockRestore();
+      expect(split.blocks.every((block) => block.type === "code" || block.source.length <= 32_768)).toBe(
+        true,
+      );
+      return parsed;
+    };
+    expect(parsedFor(12_000)).toBeLessThanOrEqual(2.3 * parsedFor(6_000) + 100_000);
+  });
+
+  test("that is a table keeps its head in every piece", () => {
+    const rows = Array.from({ length: 1_000 }, (_, index) => `| ${index} | value |\n`).join("");
+    const { blocks } = splitter(["| number | note |\n|---|---|\n" + rows]);
+    expect(blocks.length).toBeGreaterThan(1);
+    const shown = html(blocks, noReferences());
+    expect(shown.match(/<th>number<\/th>/g)?.length).toBe(blocks.length);
+    expect(shown.match(/<td>\d+<\/td>/g)?.length).toBe(1_000);
+  });
+
+  test("that is a numbered list counts on in every piece", () => {
+    const { blocks } = splitter(["1. a line of an item\n".repeat(1_000)]);
+    const starts = blocks.map((block) => (block.type === "text" ? block.start : -1));
+    expect(starts[0]).toBeUndefined();
+    expect(starts[1]).toBe((html(blocks.slice(0, 1), noReferences()).match(/<li>/g)?.length ?? 0) + 1);
+  });
+});
+
+describe("text that is still being written", () => {
+  function shown(text: string): string {
+    const split = new BlockSplitter();
+    split.append(text);
+    return html(split.blocks, split.references);
+  }
+
+  test("is not shown as something that it may not become", () => {
+    expect(shown("a paragraph\n-")).toBe("<p>a paragraph</p>\n");
+    expect(shown("a paragraph\n===")).toBe("<p>a paragraph</p>\n");
+    expect(shown("a\n\n```py")).toBe("<p>a</p>\n");
+    expect(shown("- [")).toBe("");
+    expect(shown("| a | b |\n|--")).toBe("");
+    expect(shown("```\ncode\n``")).toBe("<pre><code>code\n</code></pre>\n");
+  });
+
+  test("is shown as far as it is certain", () => {
+    expect(shown("- [x] don")).toContain('type="checkbox"');
+    expect(shown("```js\nlet a")).toBe('<pre data-language="js"><code>let a</code></pre>\n');
+    expect(shown("2024 was")).toBe("<p>2024 was</p>\n");
+  });
+
+  test("uses a link as soon as it is defined, and what came before uses it in the end", () => {
+    const split = new BlockSplitter();
+    split.append("see [a]\n\n[a]: https://a.test\n\nand [a]\n\n");
+    const before = html(split.blocks, split.references);
+    expect(before).toContain("<p>and <a");
+    split.append("[b]\n\n[b]: https://b.test");
+    split.end();
+    expect(split.lateReferences().blocks).toEqual([0, 2]);
+    expect(finished(split)).toContain('<p>see <a href="https://a.test"');
+  });
+});

@@ -1,0 +1,401 @@
+// The person's own words: at the server within 300 ms of the last key, and never lost on the way.
+
+import { describe, expect, test } from "vitest";
+import { createSessionModel } from "../src/model/session";
+import type { SessionModel } from "../src/model/types";
+import { createTestVault, MemoryServer } from "./memory-server";
+import { quiet, TestWorld, until } from "./test-world";
+
+class Page {
+  readonly world = new TestWorld();
+  readonly session: SessionModel;
+
+  constructor(
+    readonly server = new MemoryServer(),
+    readonly vault = createTestVault(),
+    clientId = "page-1",
+  ) {
+    this.session = createSessionModel(server.gateway(vault, clientId), "s1", { world: this.world });
+  }
+
+  async live(): Promise<this> {
+    await until(this.world, "it is live", () => this.session.connection.value.state === "live");
+    return this;
+  }
+
+  type(text: string): void {
+    this.session.draft.value = text;
+  }
+
+  get draft(): string {
+    return this.session.draft.value;
+  }
+}
+
+describe("saving", () => {
+  test("a pause after the last key saves the draft, once, within 300 ms", async () => {
+    const page = await new Page().live();
+    page.type("h");
+    await page.world.pass(190);
+    page.type("he");
+    await page.world.pass(190);
+    expect(page.server.submitted).toEqual([]);
+    await page.world.pass(20);
+    expect(page.server.desk).toMatchObject({ draft: "he", clientId: "page-1" });
+    expect(page.server.submitted).toHaveLength(1);
+  });
+
+  test("a person who never pauses is saved every second", async () => {
+    const page = await new Page().live();
+    for (let key = 1; key <= 30; key++) {
+      page.type("x".repeat(key));
+      await page.world.pass(100);
+    }
+    expect(page.server.desk.draft.length).toBeGreaterThanOrEqual(20);
+    expect(page.server.submitted.length).toBeLessThanOrEqual(3);
+  });
+
+  test("whoever leaves the page is saved at once", async () => {
+    const page = await new Page().live();
+    page.type("in a hurry");
+    page.world.leave();
+    await quiet();
+    expect(page.server.desk.draft).toBe("in a hurry");
+  });
+
+  test("leaving does not wait for a save that is under way", async () => {
+    const page = await new Page().live();
+    const release = page.server.hold("submitClientEvent");
+    page.type("first");
+    await page.world.pass(300);
+    page.type("first and second");
+    page.world.leave();
+    await quiet();
+    expect(page.server.called("submitClientEvent")).toBe(2);
+    release();
+    await quiet();
+    expect(page.server.desk.draft).toBe("first and second");
+    expect(page.vault.words.size).toBe(0);
+  });
+
+  test("after a save that did not wait, the next one does", async () => {
+    const page = await new Page().live();
+    const first = page.server.hold("submitClientEvent", { once: true });
+    page.type("a");
+    await page.world.pass(300);
+    const second = page.server.hold("submitClientEvent", { once: true });
+    page.type("ab");
+    page.world.leave();
+    await quiet();
+    first();
+    await quiet();
+    page.type("abc");
+    await page.world.pass(2_000);
+    expect(page.server.called("submitClientEvent")).toBe(2);
+    second();
+    await page.world.pass(2_000);
+    expect(page.server.desk.draft).toBe("abc");
+  });
+
+  test("saves do not overtake each other", async () => {
+    const page = await new Page().live();
+    const release = page.server.hold("submitClientEvent");
+    page.type("a");
+    await page.world.pass(300);
+    page.type("ab");
+    await page.world.pass(2_000);
+    expect(page.server.called("submitClientEvent")).toBe(1);
+    release();
+    await quiet();
+    expect(page.server.desk.draft).toBe("ab");
+    expect(page.draft).toBe("ab");
+  });
+
+  test("a draft that the server does not take is told once, and kept here", async () => {
+    const page = await new Page().live();
+    page.type("x".repeat(2_000));
+    await page.world.pass(30_000);
+    expect(page.session.failure.value).toMatchObject({ code: "INVALID_INPUT", message: "That is too long." });
+    expect(page.server.called("submitClientEvent")).toBe(1);
+    expect([...page.vault.words.values()][0]).toHaveLength(2_000);
+  });
+
+  test("a draft that the server has is in no other place", async () => {
+    const page = await new Page().live();
+    page.type("hello");
+    expect([...page.vault.words.values()]).toEqual(["hello"]);
+    await page.world.pass(300);
+    expect(page.vault.words.size).toBe(0);
+  });
+});
+
+describe("a server that is away", () => {
+  test("words typed meanwhile reach it when it is back", async () => {
+    const page = await new Page().live();
+    page.server.kill();
+    page.type("written offline");
+    await page.world.pass(30_000);
+    expect(page.draft).toBe("written offline");
+    page.server.start();
+    await until(page.world, "it is saved", () => page.server.desk.draft === "written offline");
+    expect(page.session.failure.value).toBeUndefined();
+  });
+
+  test("words typed meanwhile outlive a reload", async () => {
+    const before = await new Page().live();
+    before.type("saved");
+    await before.world.pass(300);
+    before.server.kill();
+    before.type("saved, and more");
+    const after = new Page(before.server, before.vault, "page-2");
+    expect(after.draft).toBe("saved, and more");
+    before.server.start();
+    await until(after.world, "it is saved", () => after.server.desk.draft === "saved, and more");
+    expect(after.draft).toBe("saved, and more");
+    expect(after.vault.words.size).toBe(0);
+  });
+
+  test("a reload shows the draft that the server has", async () => {
+    const server = new MemoryServer();
+    server.writeDraft("from yesterday", "page-0");
+    const page = await new Page(server).live();
+    expect(page.draft).toBe("from yesterday");
+    expect(server.submitted).toEqual([]);
+  });
+
+  test("what is typed before the old draft has come is put behind it", async () => {
+    const server = new MemoryServer();
+    server.writeDraft("from yesterday", "page-0");
+    const page = new Page(server);
+    page.type("quick");
+    await page.live();
+    await page.world.pass(300);
+    expect(page.draft).toBe("from yesterday\nquick");
+    expect(server.desk.draft).toBe("from yesterday\nquick");
+  });
+});
+
+describe("another door", () => {
+  test("its draft is shown if nothing is being typed here", async () => {
+    const page = await new Page().live();
+    page.server.writeDraft("from the editor", "door-2");
+    await until(page.world, "it is shown", () => page.draft === "from the editor");
+    await page.world.pass(5_000);
+    expect(page.server.submitted).toEqual([]);
+  });
+
+  test("its draft waits while the person types, and loses if they go on", async () => {
+    const page = await new Page().live();
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(500);
+    expect(page.draft).toBe("mine");
+    page.type("mine still");
+    await page.world.pass(3_000);
+    expect(page.draft).toBe("mine still");
+    expect(page.server.desk.draft).toBe("mine still");
+  });
+
+  test("its draft is shown once the person has stopped", async () => {
+    const page = await new Page().live();
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(2_000);
+    expect(page.draft).toBe("theirs");
+  });
+
+  test("its draft does not replace words that the server does not have yet", async () => {
+    const page = await new Page().live();
+    const release = page.server.hold("submitClientEvent");
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("mine");
+    release();
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("mine");
+    expect(page.server.desk.draft).toBe("mine");
+  });
+
+  test("its draft is shown if it came after ours, even before we know that ours was saved", async () => {
+    const page = await new Page().live();
+    const release = page.server.hold("submitClientEvent's answer");
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(300);
+    expect(page.draft).toBe("mine");
+    release();
+    await page.world.pass(3_000);
+    expect(page.draft).toBe("theirs");
+  });
+
+  test("two pages that take turns always show the same", async () => {
+    const server = new MemoryServer();
+    const one = await new Page(server, createTestVault(), "one").live();
+    const two = await new Page(server, createTestVault(), "two").live();
+    for (const [place, page] of [one, two, two, one, two].entries()) {
+      page.type(`turn ${place}`);
+      for (const each of [one, two, one]) await each.world.pass(2_000);
+      expect([one.draft, two.draft]).toEqual([`turn ${place}`, `turn ${place}`]);
+    }
+  });
+});
+
+describe("sending", () => {
+  const outgoing = (text: string): Parameters<SessionModel["send"]>[0] => ({ text, attachments: [] });
+
+  test("the draft goes when the server has the prompt, and not before", async () => {
+    const page = await new Page().live();
+    page.type("hello");
+    const release = page.server.hold("invoke");
+    const sent = page.session.send(outgoing("hello"));
+    await page.world.pass(1_000);
+    expect(page.draft).toBe("hello");
+    release();
+    expect(await sent).toBe(true);
+    expect(page.draft).toBe("");
+    await until(page.world, "it is in the timeline", () => page.session.items.value.length === 1);
+    expect(page.server.desk.draft).toBe("");
+  });
+
+  test("a prompt that is refused leaves the draft and says why", async () => {
+    const page = await new Page().live();
+    page.type("refuse");
+    expect(await page.session.send(outgoing("refuse"))).toBe(false);
+    expect(page.draft).toBe("refuse");
+    expect(page.session.failure.value).toMatchObject({
+      code: "AGENT_NOT_FOUND",
+      message: "The agent is not installed.",
+    });
+  });
+
+  test("a prompt sent while a turn runs is queued", async () => {
+    const page = await new Page().live();
+    page.server.busy = true;
+    page.type("next");
+    expect(await page.session.send(outgoing("next"))).toBe(true);
+    await until(page.world, "it is in the queue", () => page.session.desk.value?.queue.length === 1);
+    expect(page.draft).toBe("");
+  });
+
+  test("what is typed behind a prompt on its way stays", async () => {
+    const page = await new Page().live();
+    page.type("hello");
+    const release = page.server.hold("invoke");
+    const sent = page.session.send(outgoing("hello"));
+    page.type("hello\nand another thing");
+    release();
+    await sent;
+    expect(page.draft).toBe("and another thing");
+  });
+
+  test("a prompt that is not the draft does not take it away", async () => {
+    const page = await new Page().live();
+    page.type("half a thought");
+    await page.session.send(outgoing("Go on."));
+    expect(page.draft).toBe("half a thought");
+  });
+
+  test("a prompt whose answer was lost is not asked for twice", async () => {
+    const page = await new Page().live();
+    page.type("hello");
+    const release = page.server.hold("invoke's answer");
+    const sent = page.session.send(outgoing("hello"));
+    await quiet();
+    page.server.kill();
+    release();
+    expect(await sent).toBe(false);
+    expect(page.draft).toBe("hello");
+    expect(page.session.failure.value).toMatchObject({ code: "UNREACHABLE" });
+    page.server.start();
+    await until(page.world, "it is seen in the log", () => page.draft === "");
+    expect(page.session.failure.value).toBeUndefined();
+  });
+
+  test("a queued prompt whose answer was lost is found in the queue", async () => {
+    const page = await new Page().live();
+    page.server.busy = true;
+    page.type("hello");
+    const release = page.server.hold("invoke's answer");
+    const sent = page.session.send(outgoing("hello"));
+    await quiet();
+    page.server.kill();
+    release();
+    expect(await sent).toBe(false);
+    page.server.start();
+    await until(page.world, "it is seen in the queue", () => page.draft === "");
+  });
+
+  test("a lost prompt is not mistaken for the same words in the queue from before", async () => {
+    const page = await new Page().live();
+    page.server.busy = true;
+    await page.session.send(outgoing("hello"));
+    await until(page.world, "it is queued", () => page.session.desk.value?.queue.length === 1);
+    page.server.kill();
+    page.type("hello");
+    expect(await page.session.send(outgoing("hello"))).toBe(false);
+    page.server.start();
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("hello");
+  });
+
+  test("a lost prompt is not mistaken for the same words in the log from before", async () => {
+    const page = await new Page().live();
+    await page.session.send(outgoing("hello"));
+    await until(page.world, "it is in the log", () => page.session.items.value.length === 1);
+    page.server.kill();
+    page.type("hello");
+    expect(await page.session.send(outgoing("hello"))).toBe(false);
+    page.server.log.text("a").text("b").text("c");
+    page.server.mangle = (events) => events.slice(1);
+    page.server.start();
+    await page.world.pass(10_000);
+    expect(page.server.called("getTimeline")).toBeGreaterThan(1);
+    expect(page.draft).toBe("hello");
+  });
+
+  test("a prompt that was refused is not mistaken for the same words of another door", async () => {
+    const page = await new Page().live();
+    page.type("refuse");
+    await page.session.send(outgoing("refuse"));
+    page.server.write((log) => log.prompt("refuse"));
+    await page.world.pass(2_000);
+    expect(page.session.items.value).toHaveLength(1);
+    expect(page.draft).toBe("refuse");
+  });
+
+  test("a lost prompt is found although thousands of events were missed", async () => {
+    const page = await new Page().live();
+    page.type("hello");
+    const release = page.server.hold("invoke's answer");
+    const sent = page.session.send(outgoing("hello"));
+    await quiet();
+    page.server.kill();
+    release();
+    await sent;
+    while (page.server.log.lastSeq < 2_500) page.server.log.add("usageUpdated", {});
+    page.server.log.end().prompt("hello").end();
+    page.server.start();
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("");
+  });
+
+  test("the last prompt can be sent again, wherever it stands", async () => {
+    const server = new MemoryServer();
+    server.log.prompt("go");
+    for (let delta = 0; delta < 300; delta++) server.log.text("word ");
+    server.log.end();
+    const page = await new Page(server).live();
+    page.type("something else");
+    await page.session.retry();
+    expect(server.log.events.at(-2)?.payload).toMatchObject({
+      case: "promptSubmitted",
+      value: { text: "go" },
+    });
+    expect(page.draft).toBe("something else");
+  });
+});
