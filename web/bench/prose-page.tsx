@@ -4,10 +4,18 @@ import { render } from "preact";
 import { TerminalText } from "../src/markdown/ansi-view";
 import { Prose } from "../src/markdown/prose";
 
+export interface Streamed {
+  /** From the first delta to the last. */
+  readonly stream_ms: number;
+  /** From the last delta until all of it was on the page. */
+  readonly late_ms: number;
+}
+
 export interface Bench {
-  streamProse(text: string, deltas: number, perFrame: number): Promise<void>;
-  streamTerminal(text: string, deltas: number, perFrame: number): Promise<void>;
-  showProse(text: string): Promise<void>;
+  streamProse(text: string, deltas: number, perFrame: number): Promise<Streamed>;
+  streamTerminal(text: string, deltas: number, perFrame: number): Promise<Streamed>;
+  showProse(text: string): Promise<Streamed>;
+  showTerminal(text: string): void;
   showNow(text: string, open: boolean): void;
   clear(): void;
 }
@@ -15,6 +23,7 @@ export interface Bench {
 declare global {
   interface Window {
     bench: Bench;
+    sample: string;
     followed: string[];
   }
 }
@@ -35,30 +44,49 @@ function prose(text: string, open: boolean): void {
   );
 }
 
-function stream(
+function terminal(text: string): void {
+  render(<TerminalText text={text} />, root);
+}
+
+async function stream(
   text: string,
   deltas: number,
   perFrame: number,
   show: (text: string, open: boolean) => void,
-): Promise<void> {
+): Promise<Streamed> {
   const size = Math.ceil(text.length / deltas);
+  const began = performance.now();
   let sent = 0;
   let soFar = "";
-  return new Promise((resolve) => {
-    const next = (): void => {
+  while (sent < text.length) {
+    await inFrame(() => {
       for (let count = 0; count < perFrame && sent < text.length; count += 1) {
         soFar += text.slice(sent, sent + size);
         sent += size;
       }
       show(soFar, sent < text.length);
-      if (sent < text.length) {
-        requestAnimationFrame(next);
-      } else {
-        void settled().then(resolve);
-      }
-    };
-    requestAnimationFrame(next);
+    });
+  }
+  const ended = performance.now();
+  while (isBusy()) {
+    await inFrame();
+  }
+  const shown = performance.now();
+  await settled();
+  return { stream_ms: Math.round(ended - began), late_ms: Math.round(shown - ended) };
+}
+
+function inFrame(action?: () => void): Promise<void> {
+  return new Promise((resolve) => {
+    requestAnimationFrame(() => {
+      action?.();
+      resolve();
+    });
   });
+}
+
+function isBusy(): boolean {
+  return root.querySelector("[aria-busy]") !== null;
 }
 
 /** Waits until the text is shown and several idle moments have passed without a change. */
@@ -69,10 +97,9 @@ async function settled(): Promise<void> {
   });
   observer.observe(root, { attributes: true, childList: true, subtree: true, characterData: true });
   for (let quiet = 0; quiet < QUIET_MOMENTS; quiet += 1) {
-    await new Promise((resolve) =>
-      requestAnimationFrame(() => requestIdleCallback(resolve, { timeout: 1_000 })),
-    );
-    if (seen.changed || root.querySelector("[aria-busy]") !== null) {
+    await inFrame();
+    await new Promise((resolve) => requestIdleCallback(resolve, { timeout: 1_000 }));
+    if (seen.changed || isBusy()) {
       quiet = 0;
       seen.changed = false;
     }
@@ -82,12 +109,9 @@ async function settled(): Promise<void> {
 
 window.bench = {
   streamProse: (text, deltas, perFrame) => stream(text, deltas, perFrame, prose),
-  streamTerminal: (text, deltas, perFrame) =>
-    stream(text, deltas, perFrame, (soFar) => render(<TerminalText text={soFar} />, root)),
-  showProse: (text) => {
-    prose(text, false);
-    return settled();
-  },
+  streamTerminal: (text, deltas, perFrame) => stream(text, deltas, perFrame, terminal),
+  showTerminal: terminal,
+  showProse: (text) => stream(text, 1, 1, prose),
   showNow: prose,
   clear: () => render(null, root),
 };

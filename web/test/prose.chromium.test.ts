@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openPage, type OpenedPage } from "../bench/browser.mjs";
 import type {} from "../bench/prose-page";
-import { answer } from "../bench/sample.mjs";
+import { answer, terminalOutput } from "../bench/sample.mjs";
 import { ATTACKS } from "./attacks";
 
 let opened: OpenedPage;
@@ -22,11 +22,11 @@ beforeEach(async () => {
   });
 });
 
-function show(text: string): Promise<void> {
+function show(text: string): Promise<unknown> {
   return page.evaluate((markdown) => window.bench.showProse(markdown), text);
 }
 
-function stream(text: string, deltas: number): Promise<void> {
+function stream(text: string, deltas: number): Promise<unknown> {
   return page.evaluate(([markdown, count]) => window.bench.streamProse(markdown, count, 1), [
     text,
     deltas,
@@ -236,4 +236,49 @@ describe("a block of code", () => {
     expect(await page.locator("#root [class^=hl-]").count()).toBe(0);
     expect(await page.locator(".code-language").textContent()).toBe("klingon");
   });
+});
+
+describe("the output of a program", () => {
+  function print(text: string, deltas: number): Promise<unknown> {
+    return page.evaluate(([output, count]) => window.bench.streamTerminal(output, count, 1), [
+      text,
+      deltas,
+    ] as const);
+  }
+  const distance = (): Promise<number> =>
+    page.$eval(".terminal", (box) => box.scrollHeight - box.scrollTop - box.clientHeight);
+
+  test("shows colours and the last state of a progress bar", async () => {
+    await print("10%\r55%\r100%\x1b[K \x1b[32mdone\x1b[0m\n\x1b[38;2;9;8;7mown\x1b[0m \u202e", 9);
+    expect(await page.textContent(".terminal")).toBe("100% done\nown U+202E");
+    expect(await page.textContent(".ansi-fg-2")).toBe("done");
+    expect(await page.getByText("own").evaluate((span) => getComputedStyle(span).color)).toBe("rgb(9, 8, 7)");
+    expect(opened.problems).toEqual([]);
+  });
+
+  test("follows its end, unless the reader has gone back", async () => {
+    const lines = Array.from({ length: 300 }, (_, index) => `line ${index}\n`).join("");
+    await print(lines, 30);
+    expect(await distance()).toBeLessThan(4);
+    await page.$eval(".terminal", (box) => {
+      box.scrollTop = 100;
+      return new Promise((resolve) => box.addEventListener("scroll", resolve, { once: true }));
+    });
+    await page.evaluate((text) => window.bench.showTerminal(text), lines + "more\n".repeat(50));
+    expect(await page.$eval(".terminal", (box) => box.scrollTop)).toBe(100);
+  });
+
+  test("of a megabyte shows its end, and all of it on demand", async () => {
+    const output = terminalOutput(1_000_000);
+    await print(output, 40);
+    expect(await page.locator(".terminal-part").count()).toBeLessThan(100);
+    expect(await distance()).toBeLessThan(4);
+    const lines = output.split("\n").length;
+    await page.getByRole("button", { name: "Show all" }).click();
+    await page.waitForFunction(
+      (count) => (document.querySelector(".terminal")?.textContent.split("\n").length ?? 0) >= count,
+      lines,
+    );
+    expect(await page.$eval(".terminal", (box) => box.scrollTop)).toBe(0);
+  }, 30_000);
 });

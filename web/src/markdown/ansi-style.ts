@@ -111,6 +111,32 @@ function rgb(...channels: [number, number, number]): string {
   return `rgb(${channels.map((value) => Math.min(255, Math.max(0, Math.trunc(value) || 0))).join(" ")})`;
 }
 
+/** What to paint with: colours, or the two of the page itself, "text" and "back". */
+export interface Paint {
+  readonly foreground: TerminalColor | undefined;
+  readonly background: TerminalColor | undefined;
+}
+
+/** The colours of a style. Gray and uncoloured text on a coloured ground gets the colour that can be read there. */
+export function paintOf(style: TerminalStyle): Paint {
+  const { foreground, background } = style.inverse
+    ? { foreground: style.background ?? "back", background: style.foreground ?? "text" }
+    : style;
+  if (background === undefined || background === "text" || !isNeutral(foreground)) {
+    return { foreground, background };
+  }
+  return { foreground: typeof background === "number" ? "back" : contrastTo(background), background };
+}
+
+function isNeutral(color: TerminalColor | undefined): boolean {
+  return [undefined, "back", 0, 7, 8, 15].includes(color);
+}
+
+function contrastTo(background: string): string {
+  const [red = 0, green = 0, blue = 0] = (background.match(/\d+/g) ?? []).map(Number);
+  return 0.299 * red + 0.587 * green + 0.114 * blue > 140 ? rgb(0, 0, 0) : rgb(255, 255, 255);
+}
+
 // Equal styles are one object, so that neighbours can be compared by identity.
 const known = new Map<string, TerminalStyle>([[JSON.stringify(PLAIN), PLAIN]]);
 const MOST_KNOWN = 4_096;

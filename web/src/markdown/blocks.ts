@@ -38,6 +38,10 @@ export interface LateReferences {
 
 const LIMITS: Limits = { soft: 8_192, hard: 32_768, line: 8_192 };
 const SLICE = 8_192;
+/** A shorter region is parsed again after each blank line. */
+const OFTEN_PARSED = 2_048;
+const FENCE_LINE = /\n {0,3}(?:```|~~~)/;
+const BLANK_LINE = /\n[ \t]*\n/;
 const BLANK_LINES = /^(?:[ \t]*\n)+/;
 
 export class BlockSplitter {
@@ -88,9 +92,11 @@ export class BlockSplitter {
 
   /** Says that this is all for now, so nothing is held back. More may follow all the same. */
   end(): number {
+    const first = this.#settled;
     this.#ended = true;
+    while (this.#step());
     this.#showOpen();
-    return this.#settled;
+    return first;
   }
 
   /** Blocks that use a link which was defined behind them; to be asked for at the end, as it looks at all. */
@@ -136,12 +142,22 @@ export class BlockSplitter {
     const cut = this.#forcedCut();
     const lastEnd = this.#region.lastIndexOf("\n", cut === undefined ? undefined : cut - 1);
     const window = this.#region.slice(0, lastEnd + 1);
-    if (window.length <= this.#parsed && cut === undefined) {
+    if (cut === undefined && !this.#isWorthParsing(window)) {
       return false;
     }
     this.#parsed = window.length;
     const parsed = parseLines(window, Object.create(this.references) as References);
     return this.#settleUnits(window, parsed, cut);
+  }
+
+  /** Whether what came since the region was last parsed may begin a new block, or is simply much. */
+  #isWorthParsing(window: string): boolean {
+    const grown = window.length - this.#parsed;
+    if (grown <= 0 || this.#ended || 8 * grown >= this.#parsed) {
+      return grown > 0;
+    }
+    const added = window.slice(this.#parsed - 1);
+    return FENCE_LINE.test(added) || (this.#parsed < OFTEN_PARSED && BLANK_LINE.test(added));
   }
 
   /** Where to cut if there is no better place, which people's own writing never needs. */

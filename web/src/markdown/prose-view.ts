@@ -7,12 +7,13 @@ import { CodeFrame } from "./code-frame";
 import { isPutAway, LongBlock } from "./long-block";
 import { morph } from "./morph";
 import { languageOf, type References } from "./parser";
+import { growsFrom } from "./growth";
 import { renderBlock } from "./render";
 
 const AT_ONCE_MS = 8;
 const FEED = 8_192;
 /** Blocks are gathered in parts, so that the browser need not look at all of them to lay out the last. */
-const BLOCKS_IN_PART = 32;
+const BLOCKS_IN_PART = 128;
 /** After working for a while it rests so many times as long, so that a costly block leaves time for typing. */
 const REST = 3;
 
@@ -37,9 +38,8 @@ export class ProseView {
 
   /** Shows the text, or begins to: the rest of a long one follows frame by frame. */
   update(text: string, open: boolean): void {
-    const grows = text.length >= this.#text.length && text.slice(0, this.#text.length) === this.#text;
     const reopened = !this.#open && (open || text !== this.#text);
-    if (!grows || reopened) {
+    if (reopened || !growsFrom(this.#text, text, open)) {
       this.#beginAgain();
     }
     this.#text = text;

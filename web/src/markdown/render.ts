@@ -28,6 +28,13 @@ const CONFIG: Config & { RETURN_DOM_FRAGMENT: true } = {
 let sanitiser: DOMPurify | undefined;
 
 export function renderBlock(block: TextBlock, references: References): DocumentFragment {
-  sanitiser ??= createDOMPurify(window);
+  sanitiser ??= createSanitiser();
   return sanitiser.sanitize(blockHtml(block.source, references, block.start), CONFIG);
+}
+
+function createSanitiser(): DOMPurify {
+  const created = createDOMPurify(window);
+  // Kept, so that it is not read again for each block.
+  created.setConfig(CONFIG);
+  return created;
 }

@@ -1,13 +1,14 @@
 // Keeps the DOM of one terminal's output up to date: lines in parts, old parts left alone, a long beginning put away.
 
 import { AnsiText, type TerminalLine, type TerminalSpan } from "./ansi";
-import { PLAIN, type TerminalColor } from "./ansi-style";
+import { paintOf, PLAIN, type TerminalColor } from "./ansi-style";
 import { showAllButton } from "./elements";
+import { growsFrom } from "./growth";
 import { visibleNodes } from "./visible";
 
 const AT_ONCE_MS = 8;
 const FEED = 32_768;
-const LINES_IN_PART = 100;
+const LINES_IN_PART = 25;
 /** Of longer output the end is shown, until the reader asks for all of it. */
 const MANY_LINES = 2_000;
 /** How near to the end the reader must be for the view to follow it, in pixels. */
@@ -21,6 +22,7 @@ export class TerminalView {
   #fed = 0;
   #stale = 0;
   #following = true;
+  #top = 0;
   #expanded = false;
   #showAll: HTMLButtonElement | undefined;
   #frame: number | undefined;
@@ -31,7 +33,7 @@ export class TerminalView {
   }
 
   update(text: string): void {
-    if (text.length < this.#text.length || text.slice(0, this.#text.length) !== this.#text) {
+    if (!growsFrom(this.#text, text, true)) {
       this.#beginAgain();
     }
     this.#text = text;
@@ -47,9 +49,12 @@ export class TerminalView {
     }
   }
 
+  /** Only the reader goes back; the box itself may grow before it is told to follow. */
   readonly #onScroll = (): void => {
     const { scrollHeight, scrollTop, clientHeight } = this.#scroller;
-    this.#following = scrollHeight - scrollTop - clientHeight <= NEAR;
+    const atEnd = scrollHeight - scrollTop - clientHeight <= NEAR;
+    this.#following = atEnd || (this.#following && scrollTop >= this.#top);
+    this.#top = scrollTop;
   };
 
   #beginAgain(): void {
@@ -67,6 +72,7 @@ export class TerminalView {
     const done = this.#read(deadline) && this.#draw(deadline);
     if (this.#following) {
       this.#scroller.scrollTop = this.#scroller.scrollHeight;
+      this.#top = this.#scroller.scrollTop;
     }
     if (!done) {
       this.#frame = requestAnimationFrame(() => this.#work());
@@ -128,8 +134,8 @@ export class TerminalView {
   #expand(): void {
     this.#expanded = true;
     this.#following = false;
-    this.#showAll?.remove();
     this.#parts.clear();
+    this.#showAll = undefined;
     this.#scroller.replaceChildren();
     this.#scroller.focus();
     this.#stale = 0;
@@ -182,8 +188,7 @@ function spanElement({ text, style }: TerminalSpan): HTMLElement {
       span.classList.add(`ansi-${name}`);
     }
   }
-  const foreground = style.inverse ? (style.background ?? "back") : style.foreground;
-  const background = style.inverse ? (style.foreground ?? "text") : style.background;
+  const { foreground, background } = paintOf(style);
   paint(span, "color", foreground);
   paint(span, "background-color", background);
   return span;

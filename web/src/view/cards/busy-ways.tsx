@@ -7,70 +7,65 @@ import type { SessionModel } from "../../model/types";
 import { isActive, lastPrompt, type OnNewSession } from "./card";
 
 interface BusyProps {
-    readonly session: SessionModel;
-    readonly gateway: Gateway;
-    readonly onNewSession: OnNewSession;
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly onNewSession: OnNewSession;
 }
 
 export function BusyWays({ session, gateway, onNewSession }: BusyProps) {
-    const under = useSignal(false);
-    const problem = useSignal("");
-    const { workspace = "", agent = "" } = session.detail.value?.summary ?? {};
+  const under = useSignal(false);
+  const problem = useSignal("");
+  const { workspace = "", agent = "" } = session.detail.value?.summary ?? {};
 
-    const stopOther = async (): Promise<void> => {
-        under.value = true;
-        problem.value = "";
-        try {
-            await stopOthers(gateway, workspace, session.id);
-            await session.retry();
-        } catch (reason) {
-            problem.value = failureOf(reason).message;
-        } finally {
-            under.value = false;
-        }
-    };
-    return (
-        <>
-            <div class="p-card-actions">
-                <button
-                    type="button"
-                    class="p-button"
-                    disabled={under.value}
-                    onClick={() => void stopOther()}
-                >
-                    Stop the other session
-                </button>
-                <button
-                    type="button"
-                    class="p-button p-button-main"
-                    disabled={under.value}
-                    onClick={() => void session.retry()}
-                >
-                    Wait in line
-                </button>
-                <button
-                    type="button"
-                    class="p-button"
-                    disabled={under.value}
-                    onClick={() => onNewSession(agent, { words: lastPrompt(session), readsOnly: true })}
-                >
-                    Only read, in a new session
-                </button>
-            </div>
-            {problem.value !== "" && (
-                <p class="p-form-problem" role="alert">
-                    {problem.value}
-                </p>
-            )}
-        </>
-    );
+  const stopOther = async (): Promise<void> => {
+    under.value = true;
+    problem.value = "";
+    try {
+      await stopOthers(gateway, workspace, session.id);
+      await session.retry();
+    } catch (reason) {
+      problem.value = failureOf(reason).message;
+    } finally {
+      under.value = false;
+    }
+  };
+  return (
+    <>
+      <div class="p-card-actions">
+        <button type="button" class="p-button" disabled={under.value} onClick={() => void stopOther()}>
+          Stop the other session
+        </button>
+        <button
+          type="button"
+          class="p-button p-button-main"
+          disabled={under.value}
+          onClick={() => void session.retry()}
+        >
+          Wait in line
+        </button>
+        <button
+          type="button"
+          class="p-button"
+          disabled={under.value}
+          onClick={() => onNewSession(agent, { words: lastPrompt(session), readsOnly: true })}
+        >
+          Only read, in a new session
+        </button>
+      </div>
+      {problem.value !== "" && (
+        <p class="p-form-problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </>
+  );
 }
 
 /** Whoever else is in the middle of a turn in a folder is stopped. */
 async function stopOthers(gateway: Gateway, workspace: string, except: string): Promise<void> {
-    const { sessions } = await gateway.client.listSessions({ workspace });
-    const busy = sessions.filter(
-        ({ sessionId, state, readsOnly }) => sessionId !== except && isActive(state) && !readsOnly,
-    );
-    await Promise.all(busy.map(({ sessionId }) => gateway.client.stopTurn({ sessionId })));
+  const { sessions } = await gateway.client.listSessions({ workspace });
+  const busy = sessions.filter(
+    ({ sessionId, state, readsOnly }) => sessionId !== except && isActive(state) && !readsOnly,
+  );
+  await Promise.all(busy.map(({ sessionId }) => gateway.client.stopTurn({ sessionId })));
 }

@@ -10,52 +10,52 @@ import { planFor } from "./error-plan";
 import { SignInWays } from "./sign-in-ways";
 
 export function FailureCard({ session, gateway, onNewSession }: Omit<CardProps, "item">) {
-    const failure = session.failure.value;
-    if (failure === undefined) return null;
-    return (
-        <div class="p-card p-card-bad p-failure" role="alert">
-            <p class="p-card-title">
-                <i class="codicon codicon-error" aria-hidden="true" />
-                <span class="p-card-words">{failure.message}</span>
-                <button
-                    type="button"
-                    class="p-icon-button"
-                    aria-label="Dismiss"
-                    onClick={() => (session.failure.value = undefined)}
-                >
-                    <i class="codicon codicon-close" aria-hidden="true" />
-                </button>
-            </p>
-            {failure.suggestion !== "" && <p class="p-card-about p-soft">{failure.suggestion}</p>}
-            <Ways failure={failure} session={session} gateway={gateway} onNewSession={onNewSession} />
-        </div>
-    );
+  const failure = session.failure.value;
+  if (failure === undefined) return null;
+  return (
+    <div class="p-card p-card-bad p-failure" role="alert">
+      <p class="p-card-title">
+        <i class="codicon codicon-error" aria-hidden="true" />
+        <span class="p-card-words">{failure.message}</span>
+        <button
+          type="button"
+          class="p-icon-button"
+          aria-label="Dismiss"
+          onClick={() => (session.failure.value = undefined)}
+        >
+          <i class="codicon codicon-close" aria-hidden="true" />
+        </button>
+      </p>
+      {failure.suggestion !== "" && <p class="p-card-about p-soft">{failure.suggestion}</p>}
+      <Ways failure={failure} session={session} gateway={gateway} onNewSession={onNewSession} />
+    </div>
+  );
 }
 
 function Ways({
-    failure,
-    session,
-    gateway,
-    onNewSession,
+  failure,
+  session,
+  gateway,
+  onNewSession,
 }: Omit<CardProps, "item"> & { readonly failure: Failure }) {
-    const { code = ErrorCode.UNSPECIFIED, agent: named = "", authMethods = [] } = failure.details ?? {};
-    const agent = named === "" ? (session.detail.value?.summary?.agent ?? "") : named;
-    const { actions } = planFor(code);
-    return (
-        <>
-            {actions.includes("install") && (
-                <InstallHint agent={agent} hint={failure.suggestion} gateway={gateway} />
-            )}
-            {actions.includes("other_agent") && (
-                <AgentChoice agent={agent} gateway={gateway} session={session} onNewSession={onNewSession} />
-            )}
-            {actions.includes("sign_in") && (
-                <SignInWays methods={authMethods} session={session} gateway={gateway} />
-            )}
-            {actions.includes("connect") && <ConnectForm agent={agent} session={session} gateway={gateway} />}
-            {actions.includes("stop_other") && (
-                <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />
-            )}
-        </>
-    );
+  const { code = ErrorCode.UNSPECIFIED, agent: named = "", authMethods = [] } = failure.details ?? {};
+  const agent = named === "" ? (session.detail.value?.summary?.agent ?? "") : named;
+  const { actions } = planFor(code);
+  return (
+    <>
+      {actions.includes("install") && (
+        <InstallHint agent={agent} hint={failure.suggestion} gateway={gateway} />
+      )}
+      {actions.includes("other_agent") && (
+        <AgentChoice agent={agent} gateway={gateway} session={session} onNewSession={onNewSession} />
+      )}
+      {actions.includes("sign_in") && (
+        <SignInWays methods={authMethods} session={session} gateway={gateway} />
+      )}
+      {actions.includes("connect") && <ConnectForm agent={agent} gateway={gateway} />}
+      {actions.includes("stop_other") && (
+        <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />
+      )}
+    </>
+  );
 }

@@ -7,34 +7,38 @@ import { Disclosure } from "./disclosure";
 import { inputText } from "./permission-words";
 
 export function NoticeLine({ item }: CardProps<NoticeItem>) {
-    const { level, text, fromAgent, count, rawJson, details } = item.notice;
-    const words = count > 1 ? `${text} (×${count})` : text;
-    const more = details.trim() !== "" || rawJson !== undefined;
-    return (
-        <div class={`p-notice p-notice-${toneOf(level)}`}>
-            <p class="p-line">
-                <i class={`codicon codicon-${iconOf(level)}`} aria-hidden="true" />
-                <span>
-                    {fromAgent && level === NoticeLevel.INFO && <span class="p-aloud">The agent says: </span>}
-                    {words}
-                </span>
-            </p>
-            {more && (
-                <Disclosure label={details.trim() === "" ? "As the agent sent it" : "Details"}>
-                    {details.trim() !== "" && <pre class="p-mono p-details-code">{details.trimEnd()}</pre>}
-                    {rawJson !== undefined && <pre class="p-mono p-details-code">{inputText(rawJson)}</pre>}
-                </Disclosure>
-            )}
-        </div>
-    );
+  const { level, text, fromAgent, count, rawJson, details } = item.notice;
+  const words = count > 1 ? `${text} (×${count})` : text;
+  const more = details.trim() !== "" || rawJson !== undefined;
+  const line = (
+    <>
+      <i class={`codicon codicon-${iconOf(level)}`} aria-hidden="true" />
+      <span>
+        {fromAgent && <span class="p-aloud">The agent says: </span>}
+        {words}
+      </span>
+    </>
+  );
+  return (
+    <div class={`p-notice p-notice-${toneOf(level)}`}>
+      {more ? (
+        <Disclosure label={details.trim() === "" ? "As it came" : "Details"} line={line}>
+          {details.trim() !== "" && <pre class="p-mono p-details-code">{details.trimEnd()}</pre>}
+          {rawJson !== undefined && <pre class="p-mono p-details-code">{inputText(rawJson)}</pre>}
+        </Disclosure>
+      ) : (
+        <div class="p-line">{line}</div>
+      )}
+    </div>
+  );
 }
 
 function toneOf(level: NoticeLevel): string {
-    if (level === NoticeLevel.ERROR) return "bad";
-    return level === NoticeLevel.WARNING ? "warning" : "info";
+  if (level === NoticeLevel.ERROR) return "bad";
+  return level === NoticeLevel.WARNING ? "warning" : "info";
 }
 
 function iconOf(level: NoticeLevel): string {
-    if (level === NoticeLevel.ERROR) return "error";
-    return level === NoticeLevel.WARNING ? "warning" : "info";
+  if (level === NoticeLevel.ERROR) return "error";
+  return level === NoticeLevel.WARNING ? "warning" : "info";
 }

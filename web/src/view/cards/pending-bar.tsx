@@ -2,93 +2,100 @@
 
 import { useComputed, useSignal } from "@preact/signals";
 import {
-    PermissionScope,
-    type PermissionOption,
-    type PermissionRequested,
+  PermissionScope,
+  type PermissionOption,
+  type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
+import { revealRequest } from "../timeline/reveal";
 import { cardId } from "./permission-card";
 import { denyingOption, onceOption, titleOf } from "./permission-words";
 
+/** How long a card may take to appear. */
+const FRAMES = 20;
+
 interface PendingBarProps {
-    readonly session: SessionModel;
-    /** Brings the place of a request into view, so that its card is in the document. */
-    readonly onShow?: ((requestId: string) => void) | undefined;
+  readonly session: SessionModel;
+  /** Brings the place of a request into view, so that its card is in the document. */
+  readonly onShow?: ((requestId: string) => void) | undefined;
 }
 
-export function PendingBar({ session, onShow }: PendingBarProps) {
-    const permissions = useComputed(() => session.detail.value?.permissions ?? []).value;
-    const questions = useComputed(() => session.detail.value?.questions ?? []).value;
-    const answering = useSignal(false);
-    const first = permissions[0]?.requestId ?? questions[0]?.requestId;
-    if (first === undefined) return null;
+export function PendingBar({ session }: PendingBarProps) {
+  const permissions = useComputed(() => session.detail.value?.permissions ?? []).value;
+  const questions = useComputed(() => session.detail.value?.questions ?? []).value;
+  const answering = useSignal(false);
+  const first = permissions[0]?.requestId ?? questions[0]?.requestId;
+  if (first === undefined) return null;
 
-    const decideAll = async (
-        choose: (request: PermissionRequested) => PermissionOption | undefined,
-    ): Promise<void> => {
-        const decisions = permissions.flatMap((request) => {
-            const optionId = choose(request)?.optionId;
-            return optionId === undefined
-                ? []
-                : [{ requestId: request.requestId, optionId, scope: PermissionScope.ONCE }];
-        });
-        answering.value = true;
-        await session.decide(decisions);
-        answering.value = false;
-    };
-    const workspace = session.detail.value?.summary?.workspace ?? "";
-    const several = permissions.length > 1;
-    return (
-        <div class="p-pending" role="group" aria-label="Waiting for you">
-            <span class="p-dot p-dot-waiting" aria-hidden="true" />
-            <span class="p-pending-words" role="status">
-                {several
-                    ? `${permissions.length} requests wait for you`
-                    : `Waiting for you: ${oneThing(permissions, questions, workspace)}`}
-            </span>
-            {several && permissions.every(onceOption) && (
-                <button
-                    type="button"
-                    class="p-button"
-                    disabled={answering.value}
-                    onClick={() => void decideAll(onceOption)}
-                >
-                    Allow all once
-                </button>
-            )}
-            {several && permissions.every(denyingOption) && (
-                <button
-                    type="button"
-                    class="p-button"
-                    disabled={answering.value}
-                    onClick={() => void decideAll(denyingOption)}
-                >
-                    Deny all
-                </button>
-            )}
-            <button type="button" class="p-link-button" onClick={() => showAsk(first, onShow)}>
-                Show
-            </button>
-        </div>
-    );
+  const decideAll = async (
+    choose: (request: PermissionRequested) => PermissionOption | undefined,
+  ): Promise<void> => {
+    const decisions = permissions.flatMap((request) => {
+      const optionId = choose(request)?.optionId;
+      return optionId === undefined
+        ? []
+        : [{ requestId: request.requestId, optionId, scope: PermissionScope.ONCE }];
+    });
+    answering.value = true;
+    await session.decide(decisions);
+    answering.value = false;
+  };
+  const workspace = session.detail.value?.summary?.workspace ?? "";
+  const several = permissions.length > 1;
+  return (
+    <div class="p-pending" role="group" aria-label="Waiting for you">
+      <span class="p-dot p-dot-waiting" aria-hidden="true" />
+      <span class="p-pending-words" role="status">
+        {several
+          ? `${permissions.length} requests wait for you`
+          : `Waiting for you: ${oneThing(permissions, questions, workspace)}`}
+      </span>
+      {several && permissions.every(onceOption) && (
+        <button
+          type="button"
+          class="p-button"
+          disabled={answering.value}
+          onClick={() => void decideAll(onceOption)}
+        >
+          Allow all once
+        </button>
+      )}
+      {several && permissions.every(denyingOption) && (
+        <button
+          type="button"
+          class="p-button"
+          disabled={answering.value}
+          onClick={() => void decideAll(denyingOption)}
+        >
+          Deny all
+        </button>
+      )}
+      <button type="button" class="p-link-button" onClick={() => showAsk(session, first)}>
+        Show
+      </button>
+    </div>
+  );
 }
 
 /** Moves the focus to a card, not to one of its buttons: no key that is held down may answer it. */
-export function showAsk(requestId: string, onShow?: (requestId: string) => void): void {
-    onShow?.(requestId);
-    requestAnimationFrame(() => {
-        const card = document.getElementById(cardId(requestId));
-        card?.scrollIntoView({ block: "nearest" });
-        card?.focus({ preventScroll: true });
-    });
+export function showAsk(session: SessionModel, requestId: string): void {
+  if (document.getElementById(cardId(requestId)) === null) revealRequest(session, requestId);
+  focusCard(requestId, FRAMES);
+}
+
+/** A card that was out of sight is in the document a few frames after its place came into view. */
+function focusCard(requestId: string, frames: number): void {
+  const card = document.getElementById(cardId(requestId));
+  if (card !== null) card.focus();
+  else if (frames > 0) requestAnimationFrame(() => focusCard(requestId, frames - 1));
 }
 
 function oneThing(
-    permissions: readonly PermissionRequested[],
-    questions: readonly { title: string; message: string }[],
-    workspace: string,
+  permissions: readonly PermissionRequested[],
+  questions: readonly { title: string; message: string }[],
+  workspace: string,
 ): string {
-    const [permission] = permissions;
-    if (permission !== undefined) return titleOf(permission.title, workspace);
-    return questions[0]?.title === "" ? questions[0].message : (questions[0]?.title ?? "");
+  const [permission] = permissions;
+  if (permission !== undefined) return titleOf(permission.title, workspace);
+  return questions[0]?.title === "" ? questions[0].message : (questions[0]?.title ?? "");
 }

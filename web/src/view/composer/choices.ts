@@ -20,16 +20,19 @@ export function choicesOf(option: ConfigOption): readonly Choice[] {
     value,
     name: name === "" ? value : name,
     description,
-    disabled: false,
   }));
 }
 
+/** Those that are not installed come last, and say how to get them: some are fetched when they are first used. */
 export function agentChoices(agents: readonly Agent[]): readonly Choice[] {
-  const choices = agents.map((agent) => ({
-    value: agent.name,
-    name: agent.title === "" ? agent.name : agent.title,
-    description: agent.installed ? "" : `Not installed. ${agent.installHint}`.trim(),
-    disabled: !agent.installed,
+  const order = agents.toSorted((one, other) => Number(other.installed) - Number(one.installed));
+  return order.map(({ name, title, installed, installHint }) => ({
+    value: name,
+    name: title === "" ? name : title,
+    description: installed ? "" : howToGet(installHint),
   }));
-  return choices.sort((one, other) => Number(one.disabled) - Number(other.disabled));
+}
+
+function howToGet(hint: string): string {
+  return /^not installed/i.test(hint) ? `N${hint.slice(1)}` : `Not installed. ${hint}`.trim();
 }

@@ -83,11 +83,7 @@ export class Completer {
     }
     if (key === "Enter" || key === "Tab") return this.#accept(menu, key);
     if (menu.offers.length === 0 || key === "Home" || key === "End") return false;
-    const chosen = placeAfterKey(
-      key,
-      menu.offers.map(() => true),
-      menu.chosen,
-    );
+    const chosen = placeAfterKey(key, menu.offers.length, menu.chosen);
     if (chosen === undefined) return false;
     this.menu.value = { ...menu, chosen };
     return true;

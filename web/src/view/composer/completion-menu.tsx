@@ -34,6 +34,8 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
                     id={MENU_ID}
                     class="p-popup p-completions"
                     role="listbox"
+                    // A list that scrolls must be one that the focus could reach.
+                    tabIndex={0}
                     aria-label={menu.trigger.kind === "file" ? "Files" : "Commands"}
                     onMouseDown={(event) => event.preventDefault()}
                 >

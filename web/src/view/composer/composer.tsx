@@ -51,8 +51,8 @@ export function Composer({ session, gateway, agents, onNewSession }: ComposerPro
 
     return (
         <section class="p-composer" aria-label="Write to the agent" ref={frame}>
-            <QueueStack session={session} box={box} />
             <Notes session={session} composition={composition} agent={agent} />
+            <QueueStack session={session} box={box} />
             <DropZone composition={composition} closed={isOpenElsewhere}>
                 <CompletionMenu completer={completer} />
                 <Chips session={session} gateway={gateway} composition={composition} box={box} />

@@ -1,9 +1,10 @@
 // A prompt in the making, and its way out: the words are the session's draft, the rest is here. It
 // belongs to the session, so that it is still there when the person comes back to the tab.
 
-import { effect, signal, untracked } from "@preact/signals";
+import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
-import type { Outgoing, SessionModel } from "../../model/types";
+import type { Connection, Outgoing, SessionModel } from "../../model/types";
+import { preferencesOf, type SendKey } from "../preferences";
 import { displayName, isPicture, namePasted, refusal, type Attachment } from "./attachments";
 import { contextAttachments, EVERYTHING, type Shared } from "./context";
 import { MentionedFiles } from "./mentioned-files";
@@ -28,6 +29,8 @@ export class Composition {
   readonly takesImages = signal<boolean | undefined>(undefined);
   /** How many prompts this page has ever sent. */
   readonly sends = signal(0);
+  /** The key that sends, as the person wants it. */
+  readonly sendKey: ReadonlySignal<SendKey>;
   readonly history: PromptHistory;
   readonly files: MentionedFiles;
   readonly #session: SessionModel;
@@ -38,6 +41,7 @@ export class Composition {
   constructor(session: SessionModel, gateway: Gateway) {
     this.#session = session;
     this.#gateway = gateway;
+    this.sendKey = preferencesOf(gateway.memory).sendKey;
     this.files = new MentionedFiles(session);
     this.history = new PromptHistory(() =>
       session.items.peek().flatMap((item) => (item.type === "prompt" ? [item.text] : [])),
@@ -51,7 +55,7 @@ export class Composition {
     const text = this.#session.draft.peek();
     const attachments = this.attachments.peek();
     if ((text.trim() === "" && attachments.length === 0) || this.sending.peek()) return;
-    if (this.#session.connection.peek().state === "live") await this.#deliver({ text, attachments });
+    if (isConnected(this.#session.connection.peek())) await this.#deliver({ text, attachments });
     else this.#wait({ text, attachments });
   }
 
@@ -104,7 +108,7 @@ export class Composition {
     this.withdraw();
     this.waiting.value = waiting;
     this.#stopWaiting = effect(() => {
-      const live = this.#session.connection.value.state === "live";
+      const live = isConnected(this.#session.connection.value);
       const same = this.#session.draft.value.trimStart().startsWith(waiting.text.trim());
       if (!live && same) return;
       untracked(() => {
@@ -143,6 +147,11 @@ export class Composition {
     for (const { preview } of all.filter(isDropped)) if (preview !== undefined) URL.revokeObjectURL(preview);
     this.attachments.value = all.filter((one) => !isDropped(one));
   }
+}
+
+/** A page that is older than its server still reaches it. */
+function isConnected({ state }: Connection): boolean {
+  return state === "live" || state === "outdated";
 }
 
 const compositions = new WeakMap<SessionModel, Composition>();

@@ -14,17 +14,18 @@ export function Hints({ session, composition }: { session: SessionModel; composi
     );
     if (command.value !== undefined) {
         return (
-            <p class="p-hints" role="status">
-                <span class="p-mono">/{command.value.name}</span> {command.value.hint}
+            <p class="p-hints p-hints-command" role="status">
+                <b>/{command.value.name}</b> {command.value.hint}
             </p>
         );
     }
     const sends = composition.sends.value;
     if (sends > BEGINNER_SENDS) return null;
+    const withEnter = composition.sendKey.value === "enter";
     return (
         <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
-            <span>Enter to send</span>
-            <span>Shift+Enter for a new line</span>
+            <span>{withEnter ? "Enter" : "Ctrl+Enter"} to send</span>
+            <span>{withEnter ? "Shift+Enter" : "Enter"} for a new line</span>
             <span>/ for commands</span>
             <span>@ for files</span>
         </p>

@@ -1,36 +1,18 @@
-// Where the keys lead in a list of choices, some of which may not be chosen.
+// Where the keys lead in a list of choices.
 
-/** The next place that can be chosen; the same one if there is none. Goes round at the ends. */
-export function step(enabled: readonly boolean[], from: number, by: 1 | -1): number {
-  const count = enabled.length;
-  for (let distance = 1; distance <= count; distance++) {
-    const place = (((from + by * distance) % count) + count) % count;
-    if (enabled[place] === true) return place;
-  }
-  return from;
-}
-
-export function first(enabled: readonly boolean[]): number {
-  return enabled.indexOf(true);
-}
-
-export function last(enabled: readonly boolean[]): number {
-  return enabled.lastIndexOf(true);
-}
-
-/** Where a key leads from a place; undefined for a key that leads nowhere. */
-export function placeAfterKey(key: string, enabled: readonly boolean[], from: number): number | undefined {
+/** Where a key leads from a place, going round at the ends; undefined for a key that leads nowhere. */
+export function placeAfterKey(key: string, count: number, from: number): number | undefined {
   switch (key) {
     case "ArrowDown":
-      return step(enabled, from, 1);
+      return (from + 1) % count;
     case "ArrowUp":
-      return step(enabled, from < 0 ? 0 : from, -1);
+      return (from + count - 1) % count;
     case "Home":
     case "PageUp":
-      return first(enabled);
+      return 0;
     case "End":
     case "PageDown":
-      return last(enabled);
+      return count - 1;
     default:
       return undefined;
   }

@@ -9,7 +9,6 @@ export interface Choice {
     readonly value: string;
     readonly name: string;
     readonly description: string;
-    readonly disabled: boolean;
 }
 
 interface PickerProps {
@@ -39,13 +38,12 @@ export function Picker({ label, value, choices, heading, otherwise = value, onCh
     };
     const choose = (chosen: number): void => {
         const choice = choices[chosen];
-        if (choice === undefined || choice.disabled) return;
+        if (choice === undefined) return;
         close();
         if (choice.value !== value) onChoose(choice.value);
     };
     const onKey = (event: KeyboardEvent): void => {
         const at = place.peek();
-        const enabled = choices.map((choice) => !choice.disabled);
         const { key } = event;
         if (event.ctrlKey || event.metaKey || event.altKey) return;
         if (at === undefined) {
@@ -66,7 +64,7 @@ export function Picker({ label, value, choices, heading, otherwise = value, onCh
                     at,
                 ) ?? at;
         } else {
-            const next = placeAfterKey(key, enabled, at);
+            const next = placeAfterKey(key, choices.length, at);
             if (next === undefined) return;
             place.value = next;
         }
@@ -136,7 +134,6 @@ function List({ id, label, heading, choices, current, at, choose }: ListProps) {
                         role="option"
                         class={`p-choice${place === at ? " p-choice-at" : ""}`}
                         aria-selected={place === current}
-                        aria-disabled={choice.disabled}
                         onClick={() => choose(place)}
                     >
                         <i

@@ -21,6 +21,7 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
     );
     const busy = useComputed(() => composition.sending.value || composition.waiting.value !== undefined);
     if (closed.value) return null;
+    const key = composition.sendKey.value === "enter" ? "Enter" : "Ctrl+Enter";
     const send = (): void => {
         void composition.send();
         box.focus();
@@ -31,7 +32,7 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
                 <button
                     type="button"
                     class="p-icon-button"
-                    title="Put in line (Enter)"
+                    title={`Put in line (${key})`}
                     aria-label="Put in line"
                     onClick={send}
                 >
@@ -44,7 +45,7 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
                 <button
                     type="button"
                     class="p-send"
-                    title="Send (Enter)"
+                    title={`Send (${key})`}
                     aria-label="Send"
                     disabled={!something.value || busy.value}
                     onClick={send}
@@ -74,7 +75,7 @@ function StopButton({ session }: { session: SessionModel }) {
                 asked.value = true;
             }}
         >
-            <i class="codicon codicon-debug-stop" aria-hidden="true" />
+            <span class="p-stop-square" aria-hidden="true" />
         </button>
     );
 }

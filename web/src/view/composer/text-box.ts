@@ -1,7 +1,7 @@
 // The field that the person types in, for whoever has to change what stands in it. Changes go through
 // the browser's own editing where that is possible, so that its undo takes them back too.
 
-import type { Signal } from "@preact/signals";
+import { effect, type Signal } from "@preact/signals";
 
 export class TextBox {
   readonly #draft: Signal<string>;
@@ -12,9 +12,13 @@ export class TextBox {
     this.#draft = draft;
   }
 
-  attach(element: HTMLTextAreaElement): void {
+  /** Shows the draft in a field from now on, without waiting for a frame: the next key may come before it. */
+  attach(element: HTMLTextAreaElement): () => void {
     this.#element = element;
-    this.show(this.#draft.peek());
+    return effect(() => {
+      this.#show(element, this.#draft.value);
+      grow(element);
+    });
   }
 
   /** Whether an input method is putting a character together. */
@@ -52,21 +56,10 @@ export class TextBox {
     });
   }
 
-  /** The person has changed the field. */
-  typed(): void {
+  /** The person has changed the field; a change outside of a composition says that none is under way. */
+  typed(composing = this.#composing): void {
+    this.#composing = composing;
     this.#draft.value = this.text;
-  }
-
-  /** Words from elsewhere. While a character is being put together, the person's own stay. */
-  show(text: string): void {
-    const element = this.#element;
-    if (element === undefined || element.value === text || this.#composing) return;
-    const { selectionStart, selectionEnd } = element;
-    const atEnd = selectionEnd === element.value.length;
-    element.value = text;
-    if (document.activeElement !== element) return;
-    if (atEnd) element.setSelectionRange(text.length, text.length);
-    else element.setSelectionRange(selectionStart, selectionEnd);
   }
 
   replace(start: number, end: number, text: string): void {
@@ -81,6 +74,17 @@ export class TextBox {
   replaceAll(text: string): void {
     this.replace(0, this.text.length, text);
   }
+
+  /** Words from elsewhere. While a character is being put together, the person's own stay. */
+  #show(element: HTMLTextAreaElement, text: string): void {
+    if (element.value === text || this.#composing) return;
+    const { selectionStart, selectionEnd } = element;
+    const atEnd = selectionEnd === element.value.length;
+    element.value = text;
+    if (document.activeElement !== element) return;
+    if (atEnd) element.setSelectionRange(text.length, text.length);
+    else element.setSelectionRange(selectionStart, selectionEnd);
+  }
 }
 
 /** There is no other way to change a field that its undo knows of. */
@@ -88,4 +92,13 @@ function editNatively(text: string): boolean {
   // eslint-disable-next-line @typescript-eslint/no-deprecated
   const edit = (command: string, value?: string): boolean => document.execCommand(command, false, value);
   return text === "" ? edit("delete") : edit("insertText", text);
+}
+
+const GROWS_BY_ITSELF = typeof CSS !== "undefined" && CSS.supports("field-sizing", "content");
+
+/** For browsers whose fields do not grow by themselves. */
+function grow(element: HTMLTextAreaElement): void {
+  if (GROWS_BY_ITSELF) return;
+  element.style.height = "auto";
+  element.style.height = `${element.scrollHeight}px`;
 }

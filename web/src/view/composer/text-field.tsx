@@ -26,18 +26,15 @@ interface TextFieldProps {
 }
 
 export function TextField(props: TextFieldProps) {
-    const { session, box, completer, agent, closed, composition } = props;
+    const { box, completer, agent, closed, composition } = props;
     const field = useRef<HTMLTextAreaElement>(null);
     useLayoutEffect(() => {
-        if (field.current === null) return;
-        box.attach(field.current);
+        if (field.current === null) return undefined;
+        const detach = box.attach(field.current);
         // Whoever comes by keyboard, along the tabs, keeps their place.
         if (document.activeElement === document.body) box.focus();
+        return detach;
     }, [box]);
-    useSignalEffect(() => {
-        box.show(session.draft.value);
-        if (field.current !== null) fit(field.current);
-    });
     useSignalEffect(() => {
         const menu = completer.menu.value;
         const shown = menu !== undefined && menu.offers.length > 0;
@@ -59,8 +56,8 @@ export function TextField(props: TextFieldProps) {
             placeholder={placeholder(name, closed.value)}
             readOnly={closed.value}
             spellcheck
-            onInput={() => {
-                box.typed();
+            onInput={(event) => {
+                box.typed(event.isComposing);
                 look();
             }}
             onCompositionStart={() => box.beginComposing()}
@@ -83,7 +80,11 @@ export function TextField(props: TextFieldProps) {
 /** Whether the key has been dealt with. */
 function onKey(event: KeyboardEvent, { session, composition, box, completer }: TextFieldProps): boolean {
     const { key } = event;
-    if (event.ctrlKey || event.metaKey) return false;
+    if (event.ctrlKey || event.metaKey) {
+        if (key !== "Enter" || event.altKey || event.shiftKey) return false;
+        void composition.send();
+        return true;
+    }
     if (event.altKey || event.shiftKey) {
         if (key !== "Enter" || !event.altKey) return false;
         box.replace(box.caret, box.caret, "\n");
@@ -92,6 +93,7 @@ function onKey(event: KeyboardEvent, { session, composition, box, completer }: T
     if (completer.takesKey(key)) return true;
     switch (key) {
         case "Enter":
+            if (composition.sendKey.peek() === "ctrl_enter") return false;
             void composition.send();
             return true;
         case "Escape":
@@ -129,15 +131,6 @@ function put(box: TextBox, text: string | undefined): boolean {
 function placeholder(agent: string, closed: boolean): string {
     if (closed) return "This session is in use elsewhere";
     return agent === "" ? "Write to the agent" : `Ask ${agent}`;
-}
-
-const GROWS_BY_ITSELF = typeof CSS !== "undefined" && CSS.supports("field-sizing", "content");
-
-/** For browsers whose fields do not grow by themselves. */
-function fit(field: HTMLTextAreaElement): void {
-    if (GROWS_BY_ITSELF) return;
-    field.style.height = "auto";
-    field.style.height = `${field.scrollHeight}px`;
 }
 
 function setOrRemove(element: Element | null, name: string, value: string | undefined): void {

@@ -63,6 +63,13 @@ export class AppModel {
     return this.#summaries.known;
   }
 
+  /** What a session is called: by its agent, or by what was first asked of it. */
+  titleOf(sessionId: string): string {
+    const front = this.#front.value;
+    const told = front?.id === sessionId ? (front.detail.value?.summary?.title ?? "") : "";
+    return told === "" ? (this.#summaries.known.value.get(sessionId)?.title ?? "") : told;
+  }
+
   /** Asks the server who it is, as soon as it answers. A page without tabs gets its first one. */
   async begin(): Promise<void> {
     if (this.#beginning || this.info.peek() !== undefined) return;

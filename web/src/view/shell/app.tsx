@@ -3,11 +3,12 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
-import { FailureCard, PendingBar, showAsk, type OnNewSession } from "../cards";
+import { FailureCard, PendingBar, showAsk, type NewSession, type OnNewSession } from "../cards";
 import { Composer } from "../composer/composer";
 import { Timeline } from "../timeline/timeline";
 import type { AppModel } from "./app-model";
 import { ConnectionBanner } from "./banner";
+import { focusComposer } from "./focus";
 import { History } from "./history";
 import { Settings, type SettingsPart } from "./settings";
 import { onShortcut, type Places } from "./shortcuts";
@@ -16,161 +17,160 @@ import { FailureToast, RemovalToasts } from "./toasts";
 import { useWide } from "./wide";
 
 export function App({ app }: { app: AppModel }) {
-    const wide = useWide();
-    const history = useHistory(app, wide);
-    const part = useSignal<SettingsPart | undefined>(undefined);
-    const front = app.front.value;
+  const wide = useWide();
+  const history = useHistory(app, wide);
+  const part = useSignal<SettingsPart | undefined>(undefined);
+  const front = app.front.value;
 
-    useEffect(() => {
-        const places: Places = {
-            showHistory: () => history.toggle(),
-            showKeys: () => (part.value = "shortcuts"),
-            showAsk: () => showWaiting(app.front.peek()),
-        };
-        const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
-        document.addEventListener("keydown", press);
-        return () => document.removeEventListener("keydown", press);
-    }, [app, wide]);
-    useVisibility(app);
-    useTitle(app);
-    useTheme(app);
+  useEffect(() => {
+    const places: Places = {
+      showHistory: () => history.toggle(),
+      newSession: () => void startSession(app, ""),
+      showKeys: () => (part.value = "shortcuts"),
+      showAsk: () => showWaiting(app.front.peek()),
+    };
+    const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [app, wide]);
+  useVisibility(app);
+  useTitle(app);
+  useTheme(app);
 
-    const over = history.open && !wide;
-    return (
-        <div class="p-app">
-            <header class="p-top">
-                <TabBar app={app} />
-                <div class="p-top-buttons">
-                    <TopButton icon="add" label="New session" act={() => void app.newSession()} />
-                    <TopButton
-                        icon="history"
-                        label="History"
-                        pressed={history.open}
-                        act={() => history.toggle()}
-                    />
-                    <TopButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
-                </div>
-            </header>
-            <ConnectionBanner app={app} session={front} />
-            <div class="p-middle">
-                {history.open && (
-                    <History app={app} over={over} takesFocus={history.byPerson} onLeave={history.toggle} />
-                )}
-                {over && <div class="p-veil" onClick={history.toggle} />}
-                <main class="p-main" inert={over}>
-                    {front === undefined ? (
-                        <Welcome app={app} />
-                    ) : (
-                        <Pane key={front.id} app={app} session={front} />
-                    )}
-                </main>
-            </div>
-            <div class="p-toasts">
-                <FailureToast failure={app.failure} />
-                <FailureToast failure={app.sessions.failure} />
-                <RemovalToasts app={app} />
-            </div>
-            {part.value !== undefined && (
-                <Settings app={app} part={part.value} onLeave={() => (part.value = undefined)} />
-            )}
+  const over = history.open && !wide;
+  return (
+    <div class="p-app">
+      <header class="p-top">
+        <h1 class="p-aloud">Portico</h1>
+        <TabBar app={app} />
+        <div class="p-top-buttons">
+          <TopButton icon="add" label="New session" act={() => void startSession(app, "")} />
+          <TopButton icon="history" label="History" pressed={history.open} act={() => history.toggle()} />
+          <TopButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
         </div>
-    );
+      </header>
+      <ConnectionBanner app={app} session={front} />
+      <div class="p-middle">
+        {history.open && (
+          <History app={app} over={over} takesFocus={history.byPerson} onLeave={history.toggle} />
+        )}
+        {over && <div class="p-veil" onClick={history.toggle} />}
+        <main class="p-main" inert={over}>
+          {front === undefined ? <Welcome app={app} /> : <Pane key={front.id} app={app} session={front} />}
+        </main>
+      </div>
+      <div class="p-toasts">
+        <FailureToast failure={app.failure} />
+        <FailureToast failure={app.sessions.failure} />
+        <RemovalToasts app={app} />
+      </div>
+      {part.value !== undefined && (
+        <Settings app={app} part={part.value} onLeave={() => (part.value = undefined)} />
+      )}
+    </div>
+  );
 }
 
 function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
-    const newSession: OnNewSession = (agent, start) => void app.newSession(agent, start);
-    return (
-        <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
-            <Timeline session={session} gateway={app.gateway} onNewSession={newSession} />
-            <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
-            <PendingBar session={session} />
-            <Composer session={session} gateway={app.gateway} agents={app.agents} onNewSession={newSession} />
-        </div>
-    );
+  const newSession: OnNewSession = (agent, start) => void startSession(app, agent, start);
+  return (
+    <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
+      <Timeline session={session} gateway={app.gateway} onNewSession={newSession} />
+      <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
+      <PendingBar session={session} />
+      <Composer session={session} gateway={app.gateway} agents={app.agents} onNewSession={newSession} />
+    </div>
+  );
+}
+
+/** Whoever begins a session has something to say. */
+async function startSession(app: AppModel, agent: string, start?: NewSession): Promise<void> {
+  await app.newSession(agent, start);
+  focusComposer();
 }
 
 function Welcome({ app }: { app: AppModel }) {
-    if (app.info.value === undefined) return null;
-    return (
-        <div class="p-welcome">
-            <h1>No session is open</h1>
-            <p class="p-soft">Begin a new one, or open an earlier one from the history.</p>
-            <button type="button" class="p-button p-button-main" onClick={() => void app.newSession()}>
-                New session
-            </button>
-        </div>
-    );
+  if (app.info.value === undefined) return null;
+  return (
+    <div class="p-welcome">
+      <h2>No session is open</h2>
+      <p class="p-soft">Begin a new one, or open an earlier one from the history.</p>
+      <button type="button" class="p-button p-button-main" onClick={() => void startSession(app, "")}>
+        New session
+      </button>
+    </div>
+  );
 }
 
 interface TopButtonProps {
-    readonly icon: string;
-    readonly label: string;
-    readonly pressed?: boolean;
-    readonly act: () => void;
+  readonly icon: string;
+  readonly label: string;
+  readonly pressed?: boolean;
+  readonly act: () => void;
 }
 
 function TopButton({ icon, label, pressed, act }: TopButtonProps) {
-    return (
-        <button
-            type="button"
-            class="p-icon-button"
-            title={label}
-            aria-label={label}
-            aria-expanded={pressed}
-            onClick={act}
-        >
-            <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-        </button>
-    );
+  return (
+    <button
+      type="button"
+      class="p-icon-button"
+      title={label}
+      aria-label={label}
+      aria-expanded={pressed}
+      onClick={act}
+    >
+      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
+    </button>
+  );
 }
 
 /** Beside the session, where there is room, the list stays as it was left; elsewhere it comes when called. */
 function useHistory(app: AppModel, wide: boolean) {
-    const { memory } = app.gateway;
-    const beside = useSignal(memory.get("history") === true);
-    const over = useSignal(false);
-    const byPerson = useRef(false);
-    const opener = useRef<Element | null>(null);
-    const shown = wide ? beside : over;
-    const toggle = (): void => {
-        byPerson.current = true;
-        if (!shown.peek()) opener.current = document.activeElement;
-        shown.value = !shown.peek();
-        if (wide) memory.set("history", shown.peek());
-        if (!shown.peek() && opener.current instanceof HTMLElement) opener.current.focus();
-    };
-    return { open: shown.value, byPerson: byPerson.current, toggle };
+  const { memory } = app.gateway;
+  const beside = useSignal(memory.get("history") === true);
+  const over = useSignal(false);
+  const byPerson = useRef(false);
+  const opener = useRef<Element | null>(null);
+  const shown = wide ? beside : over;
+  const toggle = (): void => {
+    byPerson.current = true;
+    if (!shown.peek()) opener.current = document.activeElement;
+    shown.value = !shown.peek();
+    if (wide) memory.set("history", shown.peek());
+    if (!shown.peek() && opener.current instanceof HTMLElement) opener.current.focus();
+  };
+  return { open: shown.value, byPerson: byPerson.current, toggle };
 }
 
 function useVisibility(app: AppModel): void {
-    useEffect(() => {
-        const follow = (): void => app.setVisible(document.visibilityState === "visible");
-        document.addEventListener("visibilitychange", follow);
-        return () => document.removeEventListener("visibilitychange", follow);
-    }, [app]);
+  useEffect(() => {
+    const follow = (): void => app.setVisible(document.visibilityState === "visible");
+    document.addEventListener("visibilitychange", follow);
+    return () => document.removeEventListener("visibilitychange", follow);
+  }, [app]);
 }
 
 /** The name of the session in front, and how many sessions wait for an answer. */
 function useTitle(app: AppModel): void {
-    const waiting = useComputed(() => [...app.known.value.values()].filter((one) => one.waiting > 0).length);
-    useSignalEffect(() => {
-        const title = app.front.value?.detail.value?.summary?.title ?? "";
-        const name = title === "" ? "Portico" : `${title} · Portico`;
-        document.title = waiting.value > 0 ? `(${waiting.value}) ${name}` : name;
-    });
+  const waiting = useComputed(() => [...app.known.value.values()].filter((one) => one.waiting > 0).length);
+  useSignalEffect(() => {
+    const title = app.titleOf(app.front.value?.id ?? "");
+    const name = title === "" ? "Portico" : `${title} · Portico`;
+    document.title = waiting.value > 0 ? `(${waiting.value}) ${name}` : name;
+  });
 }
 
 function useTheme(app: AppModel): void {
-    useSignalEffect(() => {
-        const theme = app.preferences.theme.value;
-        const { dataset } = document.documentElement;
-        if (theme === "system") delete dataset["theme"];
-        else dataset["theme"] = theme;
-    });
+  useSignalEffect(() => {
+    const theme = app.preferences.theme.value;
+    const { dataset } = document.documentElement;
+    if (theme === "system") delete dataset["theme"];
+    else dataset["theme"] = theme;
+  });
 }
 
 function showWaiting(session: SessionModel | undefined): void {
-    const { permissions = [], questions = [] } = session?.detail.peek() ?? {};
-    const requestId = permissions[0]?.requestId ?? questions[0]?.requestId;
-    if (requestId !== undefined) showAsk(requestId);
+  const { permissions = [], questions = [] } = session?.detail.peek() ?? {};
+  const requestId = permissions[0]?.requestId ?? questions[0]?.requestId;
+  if (session !== undefined && requestId !== undefined) showAsk(session, requestId);
 }

@@ -8,59 +8,59 @@ import type { Approval } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/failures";
 
 export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace: string }) {
-    const approvals = useSignal<readonly Approval[] | undefined>(undefined);
-    const problem = useSignal("");
-    const attempt = async (act: () => Promise<void>): Promise<void> => {
-        try {
-            await act();
-            problem.value = "";
-        } catch (reason) {
-            problem.value = failureOf(reason).message;
-        }
-    };
-    const load = async (): Promise<void> => {
-        approvals.value = (await gateway.client.listApprovals({})).approvals;
-    };
-    const revoke = async (approvalId: string): Promise<void> => {
-        await gateway.client.revokeApproval({ approvalId });
-        await load();
-    };
-    useEffect(() => void attempt(load), [gateway]);
-    return (
-        <>
-            {problem.value !== "" && (
-                <p class="p-form-problem" role="alert">
-                    {problem.value}
-                </p>
-            )}
-            {approvals.value?.length === 0 && <p class="p-soft">Nothing. Every request is put to you.</p>}
-            <ul class="p-approvals">
-                {approvals.value?.map((one) => (
-                    <li key={one.approvalId}>
-                        <span
-                            class="p-approval-words"
-                            title={one.givenAt && `since ${timestampDate(one.givenAt).toLocaleString()}`}
-                        >
-                            <code class="p-rule">{one.rule}</code>
-                            <span class="p-soft"> {whereWords(one, workspace)}</span>
-                        </span>
-                        <button
-                            type="button"
-                            class="p-button"
-                            aria-label={`Take back ${one.rule}`}
-                            onClick={() => void attempt(() => revoke(one.approvalId))}
-                        >
-                            Take back
-                        </button>
-                    </li>
-                ))}
-            </ul>
-        </>
-    );
+  const approvals = useSignal<readonly Approval[] | undefined>(undefined);
+  const problem = useSignal("");
+  const attempt = async (act: () => Promise<void>): Promise<void> => {
+    try {
+      await act();
+      problem.value = "";
+    } catch (reason) {
+      problem.value = failureOf(reason).message;
+    }
+  };
+  const load = async (): Promise<void> => {
+    approvals.value = (await gateway.client.listApprovals({})).approvals;
+  };
+  const revoke = async (approvalId: string): Promise<void> => {
+    await gateway.client.revokeApproval({ approvalId });
+    await load();
+  };
+  useEffect(() => void attempt(load), [gateway]);
+  return (
+    <>
+      {problem.value !== "" && (
+        <p class="p-form-problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {approvals.value?.length === 0 && <p class="p-soft">Nothing. Every request is put to you.</p>}
+      <ul class="p-approvals">
+        {approvals.value?.map((one) => (
+          <li key={one.approvalId}>
+            <span
+              class="p-approval-words"
+              title={one.givenAt && `since ${timestampDate(one.givenAt).toLocaleString()}`}
+            >
+              <code class="p-rule">{one.rule}</code>
+              <span class="p-soft"> {whereWords(one, workspace)}</span>
+            </span>
+            <button
+              type="button"
+              class="p-button"
+              aria-label={`Take back ${one.rule}`}
+              onClick={() => void attempt(() => revoke(one.approvalId))}
+            >
+              Take back
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 }
 
 function whereWords({ agent, workspace }: Approval, here: string): string {
-    const who = agent === "" ? "any agent" : agent;
-    if (workspace === "") return `${who}, everywhere`;
-    return workspace === here ? `${who}, in this folder` : `${who}, in ${workspace}`;
+  const who = agent === "" ? "any agent" : agent;
+  if (workspace === "") return `${who}, everywhere`;
+  return workspace === here ? `${who}, in this folder` : `${who}, in ${workspace}`;
 }

@@ -9,75 +9,76 @@ import type { AppModel } from "./app-model";
 const PATIENCE_MS = 1_000;
 
 export function ConnectionBanner({ app, session }: { app: AppModel; session: SessionModel | undefined }) {
-    const connection = session?.connection.value ?? app.sessions.connection.value;
-    const away = connection.state === "reconnecting" || connection.state === "connecting";
-    const late = useLate(away);
-    const unsent = session !== undefined && session.draft.value.trim() !== "";
-    useEffect(() => {
-        if (connection.state === "outdated" && !unsent) reloadOnce(app.gateway);
-    }, [app, connection.state, unsent]);
-    const tryNow = (): void => {
-        session?.pause();
-        session?.wake();
-    };
-    switch (connection.state) {
-        case "live":
-            return null;
-        case "connecting":
-        case "reconnecting":
-            if (!late) return null;
-            return (
-                <div class="p-banner" role="status">
-                    <i class="codicon codicon-sync p-spinning" aria-hidden="true" />
-                    <span>
-                        {connection.state === "connecting" ? "Connecting…" : "Reconnecting…"}{" "}
-                        <span class="p-soft">What you type is kept.</span>
-                    </span>
-                    {session !== undefined && (
-                        <button type="button" class="p-link-button" onClick={tryNow}>
-                            Try now
-                        </button>
-                    )}
-                </div>
-            );
-        case "outdated":
-            return (
-                <div class="p-banner" role="status">
-                    <i class="codicon codicon-info" aria-hidden="true" />
-                    <span>Portico was updated; this page is of an older version.</span>
-                    <button type="button" class="p-link-button" onClick={() => app.gateway.reload()}>
-                        Reload
-                    </button>
-                </div>
-            );
-        case "signed_out":
-            return (
-                <div class="p-banner p-banner-bad" role="alert">
-                    <i class="codicon codicon-lock" aria-hidden="true" />
-                    <span>
-                        This page is not signed in. <code>portico status</code> shows a link that signs it in.
-                    </span>
-                </div>
-            );
-    }
+  const connection = session?.connection.value ?? app.sessions.connection.value;
+  const away = connection.state === "reconnecting" || connection.state === "connecting";
+  const late = useLate(away);
+  const unsent = session !== undefined && session.draft.value.trim() !== "";
+  useEffect(() => {
+    if (connection.state === "outdated" && !unsent) reloadOnce(app.gateway);
+  }, [app, connection.state, unsent]);
+  const tryNow = (): void => {
+    session?.pause();
+    session?.wake();
+  };
+  switch (connection.state) {
+    case "live":
+      return null;
+    case "connecting":
+    case "reconnecting":
+      if (!late) return null;
+      return (
+        <div class="p-banner" role="status">
+          <i class="codicon codicon-sync p-spinning" aria-hidden="true" />
+          <span>
+            {connection.state === "connecting" ? "Connecting…" : "Reconnecting…"}{" "}
+            <span class="p-soft">What you type is kept.</span>
+          </span>
+          {session !== undefined && (
+            <button type="button" class="p-link-button" onClick={tryNow}>
+              Try now
+            </button>
+          )}
+        </div>
+      );
+    case "outdated":
+      return (
+        <div class="p-banner" role="status">
+          <i class="codicon codicon-info" aria-hidden="true" />
+          <span>Portico was updated; this page is of an older version.</span>
+          <button type="button" class="p-link-button" onClick={() => app.gateway.reload()}>
+            Reload
+          </button>
+        </div>
+      );
+    case "signed_out":
+      return (
+        <div class="p-banner p-banner-bad" role="alert">
+          <i class="codicon codicon-lock" aria-hidden="true" />
+          <span>
+            This page is not signed in. <code>portico serve --open</code> opens a link that signs it in.
+          </span>
+        </div>
+      );
+  }
 }
 
 /** A page that is as old as before after it was loaded again does not go round in circles. */
-function reloadOnce({ memory, pageBuild, reload }: Gateway): void {
-    if (memory.get("reloaded") === pageBuild) return;
-    memory.set("reloaded", pageBuild);
-    reload();
+function reloadOnce(gateway: Gateway): void {
+  const { memory, pageBuild } = gateway;
+  if (memory.get("reloaded") === pageBuild) return;
+  memory.set("reloaded", pageBuild);
+  gateway.reload();
 }
 
 function useLate(away: boolean): boolean {
-    const [late, setLate] = useState(false);
-    useEffect(() => {
-        if (!away) {
-            setLate(false);
-            return undefined;
-        }
-        const timer = setTimeout(() => setLate(true), PATIENCE_MS);
-        return () => clearTimeout(timer);
-    }, [away]);
-    return late;
+  const [late, setLate] = useState(false);
+  useEffect(() => {
+    if (!away) {
+      setLate(false);
+      return undefined;
+    }
+    const timer = setTimeout(() => setLate(true), PATIENCE_MS);
+    return () => clearTimeout(timer);
+  }, [away]);
+  return late;
 }

@@ -5,180 +5,163 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
 import type { AppModel } from "./app-model";
+import { focusComposer } from "./focus";
 import { ago, byDay } from "./days";
 import { moodOf, wordsFor } from "./state-words";
 
 interface HistoryProps {
-    readonly app: AppModel;
-    /** It covers the session, and goes when one was chosen. */
-    readonly over: boolean;
-    readonly takesFocus: boolean;
-    readonly onLeave: () => void;
+  readonly app: AppModel;
+  /** It covers the session, and goes when one was chosen. */
+  readonly over: boolean;
+  readonly takesFocus: boolean;
+  readonly onLeave: () => void;
 }
 
 export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
-    const search = useRef<HTMLInputElement>(null);
-    const list = useRef<HTMLDivElement>(null);
-    const now = useNow();
-    const removed = new Set(app.removals.pending.value.map((one) => one.sessionId));
-    const shown = app.sessions.sessions.value.filter(
-        (one) => !removed.has(one.sessionId) && (!one.isNew || one.hasDraft),
-    );
-    useEffect(() => {
-        if (takesFocus) search.current?.focus();
-    }, []);
-    const chosen = (sessionId: string): void => {
-        app.openSession(sessionId);
-        if (over) onLeave();
-    };
-    return (
-        <section
-            class={`p-history${over ? " p-history-over" : ""}`}
-            aria-label="History"
-            onKeyDown={(event) => {
-                if (event.key === "Escape") onLeave();
-                else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(list.current, event);
-            }}
-        >
-            <div class="p-history-search">
-                <i class="codicon codicon-search" aria-hidden="true" />
-                <input
-                    ref={search}
-                    class="p-field"
-                    type="search"
-                    placeholder="Search sessions"
-                    aria-label="Search sessions"
-                    value={app.sessions.search.value}
-                    onInput={(event) => (app.sessions.search.value = event.currentTarget.value)}
-                />
-            </div>
-            <div class="p-history-list" ref={list}>
-                {shown.length === 0 && (
-                    <p class="p-history-empty p-soft">{emptyWords(app.sessions.search.value)}</p>
-                )}
-                {byDay(shown, updated, now).map(({ day, entries }) => (
-                    <section key={day} aria-label={day}>
-                        <h2 class="p-history-day">{day}</h2>
-                        {entries.map((entry) => (
-                            <Entry
-                                key={entry.sessionId}
-                                app={app}
-                                session={entry}
-                                now={now}
-                                onOpen={chosen}
-                            />
-                        ))}
-                    </section>
-                ))}
-                {app.sessions.more.value && (
-                    <button
-                        type="button"
-                        class="p-link-button p-history-more"
-                        onClick={() => void app.sessions.loadMore()}
-                    >
-                        Show older ones
-                    </button>
-                )}
-            </div>
-        </section>
-    );
+  const search = useRef<HTMLInputElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const now = useNow();
+  const removed = new Set(app.removals.pending.value.map((one) => one.sessionId));
+  const shown = app.sessions.sessions.value.filter(
+    (one) => !removed.has(one.sessionId) && (!one.isNew || one.hasDraft),
+  );
+  useEffect(() => {
+    if (takesFocus) search.current?.focus();
+  }, []);
+  const chosen = (sessionId: string): void => {
+    app.openSession(sessionId);
+    if (!over) return;
+    onLeave();
+    focusComposer();
+  };
+  return (
+    <section
+      class={`p-history${over ? " p-history-over" : ""}`}
+      aria-label="History"
+      onKeyDown={(event) => {
+        if (event.key === "Escape") onLeave();
+        else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(list.current, event);
+      }}
+    >
+      <div class="p-history-search">
+        <i class="codicon codicon-search" aria-hidden="true" />
+        <input
+          ref={search}
+          class="p-field"
+          type="search"
+          placeholder="Search sessions"
+          aria-label="Search sessions"
+          value={app.sessions.search.value}
+          onInput={(event) => (app.sessions.search.value = event.currentTarget.value)}
+        />
+      </div>
+      <div class="p-history-list" ref={list}>
+        {shown.length === 0 && <p class="p-history-empty p-soft">{emptyWords(app.sessions.search.value)}</p>}
+        {byDay(shown, updated, now).map(({ day, entries }) => (
+          <section key={day} aria-label={day}>
+            <h2 class="p-history-day">{day}</h2>
+            {entries.map((entry) => (
+              <Entry key={entry.sessionId} app={app} session={entry} now={now} onOpen={chosen} />
+            ))}
+          </section>
+        ))}
+        {app.sessions.more.value && (
+          <button
+            type="button"
+            class="p-link-button p-history-more"
+            onClick={() => void app.sessions.loadMore()}
+          >
+            Show older ones
+          </button>
+        )}
+      </div>
+    </section>
+  );
 }
 
 interface EntryProps {
-    readonly app: AppModel;
-    readonly session: SessionSummary;
-    readonly now: Date;
-    readonly onOpen: (sessionId: string) => void;
+  readonly app: AppModel;
+  readonly session: SessionSummary;
+  readonly now: Date;
+  readonly onOpen: (sessionId: string) => void;
 }
 
 function Entry({ app, session, now, onOpen }: EntryProps) {
-    const at = updated(session);
-    const title = session.title === "" ? "New session" : session.title;
-    const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
-    const facts = [session.agent, folder.split("/").at(-1) ?? "", wordsFor(session.state)];
-    return (
-        <div class={`p-entry${app.front.value?.id === session.sessionId ? " p-entry-active" : ""}`}>
-            <button
-                type="button"
-                class="p-entry-open"
-                aria-current={app.front.value?.id === session.sessionId}
-                onClick={() => onOpen(session.sessionId)}
-            >
-                <span class="p-entry-title">
-                    <span class={`p-dot p-dot-${moodOf(session.state)}`} aria-hidden="true" />
-                    <span class="p-entry-name">{title}</span>
-                    {session.hasDraft && <span class="p-tab-draft">Draft</span>}
-                </span>
-                <span class="p-entry-facts p-soft">
-                    <span title={folder}>{facts.filter((fact) => fact !== "").join(" · ")}</span>
-                    <time dateTime={at.toISOString()} title={at.toLocaleString()}>
-                        {ago(at, now)}
-                    </time>
-                </span>
-            </button>
-            <span class="p-entry-actions">
-                <Action
-                    icon="markdown"
-                    label={`Export ${title} as Markdown`}
-                    act={() => app.save(session.sessionId, ExportFormat.MARKDOWN)}
-                />
-                <Action
-                    icon="json"
-                    label={`Export ${title} as JSON`}
-                    act={() => app.save(session.sessionId, ExportFormat.JSON)}
-                />
-                {!isActive(session.state) && (
-                    <Action
-                        icon="repo-forked"
-                        label={`Fork ${title}`}
-                        act={() => app.fork(session.sessionId)}
-                    />
-                )}
-                <Action icon="trash" label={`Delete ${title}`} act={() => app.remove(session)} />
-            </span>
-        </div>
-    );
+  const at = updated(session);
+  const title = session.title === "" ? "New session" : session.title;
+  const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
+  const facts = [session.agent, folder.split("/").at(-1) ?? "", wordsFor(session.state)];
+  return (
+    <div class={`p-entry${app.front.value?.id === session.sessionId ? " p-entry-active" : ""}`}>
+      <button
+        type="button"
+        class="p-entry-open"
+        aria-current={app.front.value?.id === session.sessionId}
+        onClick={() => onOpen(session.sessionId)}
+      >
+        <span class="p-entry-title">
+          <span class={`p-dot p-dot-${moodOf(session.state)}`} aria-hidden="true" />
+          <span class="p-entry-name">{title}</span>
+          {session.hasDraft && <span class="p-tab-draft">Draft</span>}
+        </span>
+        <span class="p-entry-facts p-soft">
+          <span title={folder}>{facts.filter((fact) => fact !== "").join(" · ")}</span>
+          <time dateTime={at.toISOString()} title={at.toLocaleString()}>
+            {ago(at, now)}
+          </time>
+        </span>
+      </button>
+      <span class="p-entry-actions">
+        <Action
+          icon="markdown"
+          label={`Export ${title} as Markdown`}
+          act={() => app.save(session.sessionId, ExportFormat.MARKDOWN)}
+        />
+        <Action
+          icon="json"
+          label={`Export ${title} as JSON`}
+          act={() => app.save(session.sessionId, ExportFormat.JSON)}
+        />
+        {!isActive(session.state) && (
+          <Action icon="repo-forked" label={`Fork ${title}`} act={() => app.fork(session.sessionId)} />
+        )}
+        <Action icon="trash" label={`Delete ${title}`} act={() => app.remove(session)} />
+      </span>
+    </div>
+  );
 }
 
 function Action({ icon, label, act }: { icon: string; label: string; act: () => void | Promise<void> }) {
-    return (
-        <button
-            type="button"
-            class="p-icon-button"
-            title={label}
-            aria-label={label}
-            onClick={() => void act()}
-        >
-            <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-        </button>
-    );
+  return (
+    <button type="button" class="p-icon-button" title={label} aria-label={label} onClick={() => void act()}>
+      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
+    </button>
+  );
 }
 
 function updated(session: SessionSummary): Date {
-    return session.updatedAt === undefined ? new Date(0) : timestampDate(session.updatedAt);
+  return session.updatedAt === undefined ? new Date(0) : timestampDate(session.updatedAt);
 }
 
 function emptyWords(search: string): string {
-    return search.trim() === ""
-        ? "Conversations you have will be listed here."
-        : "No session has these words.";
+  return search.trim() === "" ? "Conversations you have will be listed here." : "No session has these words.";
 }
 
 function step(list: HTMLElement | null, event: KeyboardEvent): void {
-    const entries = [...(list?.querySelectorAll<HTMLElement>(".p-entry-open") ?? [])];
-    const place = entries.findIndex((entry) => entry === document.activeElement);
-    const next = entries[event.key === "ArrowDown" ? place + 1 : Math.max(0, place - 1)];
-    if (next === undefined) return;
-    next.focus();
-    event.preventDefault();
+  const entries = [...(list?.querySelectorAll<HTMLElement>(".p-entry-open") ?? [])];
+  const place = entries.findIndex((entry) => entry === document.activeElement);
+  const next = entries[event.key === "ArrowDown" ? place + 1 : Math.max(0, place - 1)];
+  if (next === undefined) return;
+  next.focus();
+  event.preventDefault();
 }
 
 /** The time, which moves on by itself while the list is looked at. */
 function useNow(): Date {
-    const [now, setNow] = useState(() => new Date());
-    useEffect(() => {
-        const timer = setInterval(() => setNow(new Date()), 30_000);
-        return () => clearInterval(timer);
-    }, []);
-    return now;
+  const [now, setNow] = useState(() => new Date());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(new Date()), 30_000);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
 }

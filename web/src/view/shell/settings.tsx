@@ -12,173 +12,171 @@ import { SHORTCUTS } from "./shortcuts";
 export type SettingsPart = "settings" | "shortcuts";
 
 interface SettingsProps {
-    readonly app: AppModel;
-    readonly part: SettingsPart;
-    readonly onLeave: () => void;
+  readonly app: AppModel;
+  readonly part: SettingsPart;
+  readonly onLeave: () => void;
 }
 
 /** A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape. */
 export function Settings({ app, part, onLeave }: SettingsProps) {
-    const dialog = useRef<HTMLDialogElement>(null);
-    const id = useId();
-    const title = part === "settings" ? "Settings" : "Keys";
-    useEffect(() => {
-        if (dialog.current?.open === false) dialog.current.showModal();
-    }, []);
-    const leave = (): void => dialog.current?.close();
-    return (
-        <dialog
-            ref={dialog}
-            class={`p-dialog p-dialog-${part}`}
-            aria-labelledby={id}
-            onClose={onLeave}
-            onClick={(event) => {
-                if (event.target === dialog.current) leave();
-            }}
-        >
-            <div class="p-dialog-body">
-                <header class="p-dialog-top">
-                    <h2 id={id}>{title}</h2>
-                    <button type="button" class="p-icon-button" aria-label="Close" onClick={leave}>
-                        <i class="codicon codicon-close" aria-hidden="true" />
-                    </button>
-                </header>
-                {part === "settings" ? <Choices app={app} /> : <Keys />}
-            </div>
-        </dialog>
-    );
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  const title = part === "settings" ? "Settings" : "Keys";
+  useEffect(() => {
+    if (dialog.current?.open === false) dialog.current.showModal();
+  }, []);
+  const leave = (): void => dialog.current?.close();
+  return (
+    <dialog
+      ref={dialog}
+      class={`p-dialog p-dialog-${part}`}
+      aria-labelledby={id}
+      onClose={onLeave}
+      onClick={(event) => {
+        if (event.target === dialog.current) leave();
+      }}
+    >
+      <div class="p-dialog-body">
+        <header class="p-dialog-top">
+          <h2 id={id}>{title}</h2>
+          <button type="button" class="p-icon-button" aria-label="Close" onClick={leave}>
+            <i class="codicon codicon-close" aria-hidden="true" />
+          </button>
+        </header>
+        {part === "settings" ? <Choices app={app} /> : <Keys />}
+      </div>
+    </dialog>
+  );
 }
 
 function Choices({ app }: { app: AppModel }) {
-    const { showThinking, sendKey, theme } = app.preferences;
-    return (
-        <>
-            <Group title="Conversation">
-                <Switch
-                    label="Show what the agent thinks"
-                    on={showThinking.value}
-                    onChange={(on) => (showThinking.value = on)}
-                />
-                <Choice<SendKey>
-                    label="Send with"
-                    value={sendKey.value}
-                    choices={{ enter: "Enter", ctrl_enter: "Ctrl+Enter" }}
-                    onChange={(chosen) => (sendKey.value = chosen)}
-                />
-                <NotifySwitch app={app} />
-            </Group>
-            <Group title="Look">
-                <Choice<Theme>
-                    label="Theme"
-                    value={theme.value}
-                    choices={{ system: "As the system", light: "Light", dark: "Dark" }}
-                    onChange={(chosen) => (theme.value = chosen)}
-                />
-            </Group>
-            <Group title="Allowed for good">
-                <Approvals gateway={app.gateway} workspace={app.info.value?.workspace ?? ""} />
-            </Group>
-            <p class="p-soft p-dialog-foot">
-                {app.info.value === undefined
-                    ? "Portico"
-                    : `Portico ${app.info.value.version} · ${app.info.value.workspace}`}
-            </p>
-        </>
-    );
+  const { showThinking, sendKey, theme } = app.preferences;
+  return (
+    <>
+      <Group title="Conversation">
+        <Switch
+          label="Show what the agent thinks"
+          on={showThinking.value}
+          onChange={(on) => (showThinking.value = on)}
+        />
+        <Choice<SendKey>
+          label="Send with"
+          value={sendKey.value}
+          choices={{ enter: "Enter", ctrl_enter: "Ctrl+Enter" }}
+          onChange={(chosen) => (sendKey.value = chosen)}
+        />
+        <NotifySwitch app={app} />
+      </Group>
+      <Group title="Look">
+        <Choice<Theme>
+          label="Theme"
+          value={theme.value}
+          choices={{ system: "As the system", light: "Light", dark: "Dark" }}
+          onChange={(chosen) => (theme.value = chosen)}
+        />
+      </Group>
+      <Group title="Allowed for good">
+        <Approvals gateway={app.gateway} workspace={app.info.value?.workspace ?? ""} />
+      </Group>
+      <p class="p-soft p-dialog-foot">
+        {app.info.value === undefined
+          ? "Portico"
+          : `Portico ${app.info.value.version} · ${app.info.value.workspace}`}
+      </p>
+    </>
+  );
 }
 
 function NotifySwitch({ app }: { app: AppModel }) {
-    const { notify } = app.preferences;
-    const refused = useSignal(false);
-    if (!canNotify()) return null;
-    const change = async (on: boolean): Promise<void> => {
-        notify.value = on && (await mayNotify());
-        refused.value = on && !notify.peek();
-    };
-    return (
-        <>
-            <Switch
-                label="Tell me when a turn ends while I look elsewhere"
-                on={notify.value}
-                onChange={(on) => void change(on)}
-            />
-            {refused.value && (
-                <p class="p-form-problem" role="alert">
-                    The browser does not let this page show notifications.
-                </p>
-            )}
-        </>
-    );
+  const { notify } = app.preferences;
+  const refused = useSignal(false);
+  if (!canNotify()) return null;
+  const change = async (on: boolean): Promise<void> => {
+    notify.value = on && (await mayNotify());
+    refused.value = on && !notify.peek();
+  };
+  return (
+    <>
+      <Switch
+        label="Tell me when a turn ends while I look elsewhere"
+        on={notify.value}
+        onChange={(on) => void change(on)}
+      />
+      {refused.value && (
+        <p class="p-form-problem" role="alert">
+          The browser does not let this page show notifications.
+        </p>
+      )}
+    </>
+  );
 }
 
 function Keys() {
-    return (
-        <table class="p-keys">
-            <tbody>
-                {SHORTCUTS.map(({ keys, does }) => (
-                    <tr key={keys}>
-                        <th scope="row">
-                            {keys.split("  ").map((key) => (
-                                <kbd key={key}>{key}</kbd>
-                            ))}
-                        </th>
-                        <td>{does}</td>
-                    </tr>
-                ))}
-            </tbody>
-        </table>
-    );
+  return (
+    <table class="p-keys">
+      <tbody>
+        {SHORTCUTS.map(({ keys, does }) => (
+          <tr key={keys}>
+            <th scope="row">
+              {keys.split("  ").map((key) => (
+                <kbd key={key}>{key}</kbd>
+              ))}
+            </th>
+            <td>{does}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
 }
 
 function Group({ title, children }: { title: string; children: ComponentChildren }) {
-    return (
-        <section class="p-group" aria-label={title}>
-            <h3>{title}</h3>
-            {children}
-        </section>
-    );
+  return (
+    <section class="p-group" aria-label={title}>
+      <h3>{title}</h3>
+      {children}
+    </section>
+  );
 }
 
 interface SwitchProps {
-    readonly label: string;
-    readonly on: boolean;
-    readonly onChange: (on: boolean) => void;
+  readonly label: string;
+  readonly on: boolean;
+  readonly onChange: (on: boolean) => void;
 }
 
 function Switch({ label, on, onChange }: SwitchProps) {
-    return (
-        <label class="p-form-switch">
-            <input type="checkbox" checked={on} onChange={(event) => onChange(event.currentTarget.checked)} />
-            {label}
-        </label>
-    );
+  return (
+    <label class="p-form-switch">
+      <input type="checkbox" checked={on} onChange={(event) => onChange(event.currentTarget.checked)} />
+      {label}
+    </label>
+  );
 }
 
 interface ChoiceProps<Value extends string> {
-    readonly label: string;
-    readonly value: Value;
-    readonly choices: Readonly<Record<Value, string>>;
-    readonly onChange: (value: Value) => void;
+  readonly label: string;
+  readonly value: Value;
+  readonly choices: Readonly<Record<Value, string>>;
+  readonly onChange: (value: Value) => void;
 }
 
 function Choice<Value extends string>({ label, value, choices, onChange }: ChoiceProps<Value>) {
-    const values = Object.keys(choices) as Value[];
-    return (
-        <label class="p-form-choice">
-            <span>{label}</span>
-            <select
-                class="p-field p-select"
-                value={value}
-                onChange={({ currentTarget }) =>
-                    onChange(values.find((one) => one === currentTarget.value) ?? value)
-                }
-            >
-                {values.map((one) => (
-                    <option key={one} value={one}>
-                        {choices[one]}
-                    </option>
-                ))}
-            </select>
-        </label>
-    );
+  const values = Object.keys(choices) as Value[];
+  return (
+    <label class="p-form-choice">
+      <span>{label}</span>
+      <select
+        class="p-field p-select"
+        value={value}
+        onChange={({ currentTarget }) => onChange(values.find((one) => one === currentTarget.value) ?? value)}
+      >
+        {values.map((one) => (
+          <option key={one} value={one}>
+            {choices[one]}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
 }

@@ -9,9 +9,10 @@ export interface Shortcut {
 
 /** What the keys lead to, besides the sessions themselves. */
 export interface Places {
-  showHistory(): void;
-  showKeys(): void;
-  showAsk(): void;
+  readonly newSession: () => void;
+  readonly showHistory: () => void;
+  readonly showKeys: () => void;
+  readonly showAsk: () => void;
 }
 
 const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
@@ -51,7 +52,7 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => 
     case "KeyA":
       return places.showAsk;
     case "KeyN":
-      return () => void app.newSession();
+      return places.newSession;
     case "KeyH":
       return places.showHistory;
     case "KeyT":

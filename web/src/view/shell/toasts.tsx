@@ -5,41 +5,37 @@ import type { Failure } from "../../model/types";
 import type { AppModel } from "./app-model";
 
 export function FailureToast({ failure }: { failure: Signal<Failure | undefined> }) {
-    const told = failure.value;
-    if (told === undefined) return null;
-    return (
-        <div class="p-toast p-toast-bad" role="alert">
-            <i class="codicon codicon-error" aria-hidden="true" />
-            <span>
-                {told.message} {told.suggestion !== "" && <span class="p-soft">{told.suggestion}</span>}
-            </span>
-            <button
-                type="button"
-                class="p-icon-button"
-                aria-label="Dismiss"
-                onClick={() => (failure.value = undefined)}
-            >
-                <i class="codicon codicon-close" aria-hidden="true" />
-            </button>
-        </div>
-    );
+  const told = failure.value;
+  if (told === undefined) return null;
+  return (
+    <div class="p-toast p-toast-bad" role="alert">
+      <i class="codicon codicon-error" aria-hidden="true" />
+      <span>
+        {told.message} {told.suggestion !== "" && <span class="p-soft">{told.suggestion}</span>}
+      </span>
+      <button
+        type="button"
+        class="p-icon-button"
+        aria-label="Dismiss"
+        onClick={() => (failure.value = undefined)}
+      >
+        <i class="codicon codicon-close" aria-hidden="true" />
+      </button>
+    </div>
+  );
 }
 
 export function RemovalToasts({ app }: { app: AppModel }) {
-    return (
-        <div role="status">
-            {app.removals.pending.value.map((session) => (
-                <div key={session.sessionId} class="p-toast">
-                    <span>Deleted “{session.title === "" ? "New session" : session.title}”.</span>
-                    <button
-                        type="button"
-                        class="p-link-button"
-                        onClick={() => app.removals.undo(session.sessionId)}
-                    >
-                        Undo
-                    </button>
-                </div>
-            ))}
+  return (
+    <div role="status">
+      {app.removals.pending.value.map((session) => (
+        <div key={session.sessionId} class="p-toast">
+          <span>Deleted “{session.title === "" ? "New session" : session.title}”.</span>
+          <button type="button" class="p-link-button" onClick={() => app.removals.undo(session.sessionId)}>
+            Undo
+          </button>
         </div>
-    );
+      ))}
+    </div>
+  );
 }

@@ -3,11 +3,13 @@
 
 interface Hold {
   readonly element: Element;
-  readonly edge: "top" | "bottom";
   position: number;
 }
 
 const DEEPEST = 12;
+const FEW = 16;
+/** A block of Markdown on the page. */
+const BLOCK = ".prose-block";
 
 export class Anchor {
   /** The innermost first. */
@@ -21,48 +23,76 @@ export class Anchor {
     const path: Element[] = [];
     let parent: Element = rows;
     for (let depth = 0; depth < DEEPEST; depth += 1) {
-      const next = firstBelow(parent, edge);
+      const next = parent.children[firstBelow(parent.children, edge)];
       if (next === undefined) break;
       path.unshift(next);
       if (next.getBoundingClientRect().top >= edge) break;
       parent = next;
     }
-    this.#holds = path.map((element) => ({ element, edge: "top", position: this.#positionOf(element, "top") }));
+    this.#holds = path.map((element) => ({ element, position: this.#positionOf(element) }));
   }
 
-  /** Takes hold of one element only, by its upper or lower edge. */
-  holdElement(element: Element, edge: Hold["edge"]): void {
-    this.#holds = [{ element, edge, position: this.#positionOf(element, edge) }];
+  /** Takes hold of one element only. */
+  holdElement(element: Element): void {
+    this.#holds = [{ element, position: this.#positionOf(element) }];
+  }
+
+  /**
+   * Finds the block of `before` that the reader looks at, unless they are past all of it. The answer
+   * takes hold of the same block of `after`, as far from the end, once that stands in its place.
+   */
+  exchange(before: Element, after: Element): () => void {
+    const edge = this.scroller.getBoundingClientRect().top + 1;
+    const old = before.querySelectorAll(BLOCK);
+    const index = firstBelow(old, edge);
+    const held = old[index];
+    if (held === undefined) return () => undefined;
+    const position = this.#positionOf(held);
+    return () => {
+      const fresh = after.querySelectorAll(BLOCK);
+      const element = fresh[fresh.length - old.length + index];
+      if (element !== undefined) this.#holds = [{ element, position }];
+    };
   }
 
   release(): void {
     this.#holds = [];
   }
 
-  /** How far what it holds has moved in the content since; zero if nothing is left of it. */
-  drift(): number {
-    const hold = this.#holds.find(({ element }) => this.scroller.contains(element));
-    if (hold === undefined) return 0;
-    const drift = this.#positionOf(hold.element, hold.edge) - hold.position;
-    for (const one of this.#holds) one.position = this.#positionOf(one.element, one.edge);
-    return drift;
+  /** Scrolls after what it holds, as far as the content reaches; what is left is made up for the next time. */
+  follow(): void {
+    const { scroller } = this;
+    const hold = this.#holds.find(({ element }) => scroller.contains(element));
+    if (hold === undefined) return;
+    const drift = this.#positionOf(hold.element) - hold.position;
+    const before = scroller.scrollTop;
+    if (Math.abs(drift) >= 0.5) scroller.scrollTop += drift;
+    const rest = drift - (scroller.scrollTop - before);
+    for (const one of this.#holds) one.position = this.#positionOf(one.element) - rest;
   }
 
-  #positionOf(element: Element, edge: Hold["edge"]): number {
-    const { top, bottom } = element.getBoundingClientRect();
-    return (edge === "top" ? top : bottom) - this.scroller.getBoundingClientRect().top + this.scroller.scrollTop;
+  #positionOf(element: Element): number {
+    const { scroller } = this;
+    return element.getBoundingClientRect().top - scroller.getBoundingClientRect().top + scroller.scrollTop;
   }
 }
 
-/** The first child that reaches below an edge. Children stand below each other, so it need not look at all. */
-function firstBelow(parent: Element, edge: number): Element | undefined {
-  const { children } = parent;
+/**
+ * The first element that reaches below an edge. Many elements stand below each other, so it need
+ * not look at all; of a few, some may float.
+ */
+function firstBelow(elements: ArrayLike<Element>, edge: number): number {
   let low = 0;
-  let high = children.length;
-  while (low < high) {
+  let high = elements.length;
+  while (high - low > FEW) {
     const middle = (low + high) >> 1;
-    if ((children[middle]?.getBoundingClientRect().bottom ?? 0) > edge) high = middle;
+    if (bottomOf(elements[middle]) > edge) high = middle;
     else low = middle + 1;
   }
-  return children[low];
+  while (low < high && bottomOf(elements[low]) <= edge) low += 1;
+  return low;
+}
+
+function bottomOf(element: Element | undefined): number {
+  return element?.getBoundingClientRect().bottom ?? 0;
 }

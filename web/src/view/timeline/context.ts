@@ -5,16 +5,21 @@ import type { Gateway } from "../../gateway/types";
 import type { SessionModel } from "../../model/types";
 import { keptSignal, type OnNewSession } from "../cards/card";
 
+/** Where the person writes. */
+export const COMPOSER = ".p-composer-text";
+
 export interface RowContext {
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly onNewSession: OnNewSession;
   /** The folder of the session. */
   readonly workspace: string;
+  /** One element is about to take the place of another that ends with the same text; to be told when it has. */
+  readonly exchange?: (before: Element, after: Element) => () => void;
 }
 
 /** What the person opened or closed; undefined as long as they did neither. Outlives the row's place on the page. */
-export function keptOpen({ session }: RowContext, key: string): Signal<boolean | undefined> {
+export function keptOpen(session: SessionModel, key: string): Signal<boolean | undefined> {
   return keptSignal<boolean | undefined>(session, `open ${key}`, () => undefined);
 }
 
@@ -23,5 +28,5 @@ export function putIntoDraft(session: SessionModel, words: string): void {
   const before = session.draft.peek();
   const keeps = before.trim() !== "" && before.trim() !== words.trim();
   session.draft.value = keeps ? `${before.trimEnd()}\n\n${words}` : words;
-  document.querySelector<HTMLTextAreaElement>(".p-composer-text")?.focus();
+  document.querySelector<HTMLTextAreaElement>(COMPOSER)?.focus();
 }

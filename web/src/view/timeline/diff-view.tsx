@@ -24,12 +24,12 @@ interface DiffViewProps {
 
 export function DiffView({ part, place, context }: DiffViewProps) {
   const diff = diffOf(part);
-  const chosen = keptOpen(context, `diff ${place}`);
+  const chosen = keptOpen(context.session, `diff ${place}`);
   const lines = useMemo(() => linesOf(part), [part]);
   const isLong = lines.length > MANY_LINES;
   const open = chosen.value ?? !isLong;
   return (
-    <div class="p-diff" role="group" aria-label={`Change of ${part.path}`}>
+    <div class={diff.isNew ? "p-diff p-diff-new" : "p-diff"} role="group" aria-label={`Change of ${part.path}`}>
       <div class="p-diff-head">
         <FileLink path={part.path} context={context} />
         {diff.isNew && <span class="p-label">new file</span>}
@@ -75,13 +75,13 @@ function linesOf(part: DiffPart): readonly Shown[] {
 }
 
 function Lines({ lines, place, context }: { lines: readonly Shown[]; place: string; context: RowContext }) {
-  const all = keptOpen(context, `all of ${place}`);
+  const all = keptOpen(context.session, `all of ${place}`);
   const shown = all.value === true ? lines : lines.slice(0, PORTION);
   const parts = Array.from({ length: Math.ceil(shown.length / LINES_IN_PART) }, (_, index) =>
     shown.slice(index * LINES_IN_PART, (index + 1) * LINES_IN_PART),
   );
   return (
-    <div class="p-diff-lines" tabIndex={0} role="region" aria-label="Changed lines">
+    <div class="p-diff-lines" tabIndex={0} role="group" aria-label="Changed lines">
       <div class="p-diff-width">
         {parts.map((part, index) => (
           <div key={index} class="p-diff-part">

@@ -82,13 +82,12 @@ export class ListView<Row extends RowPlace> {
     };
   }
 
-  /** Takes the rows as they are now. A row named `grown` has grown at its beginning. */
-  setRows(rows: readonly Row[], grown?: string): void {
+  /** Takes the rows as they are now. */
+  setRows(rows: readonly Row[]): void {
     const top = this.#top;
     const key = this.#rows[this.#layout.indexAt(top)]?.key;
     const within = key === undefined ? 0 : top - this.#layout.offset(this.#layout.indexOf(key) ?? 0);
-    const element = grown !== undefined && grown === key ? this.#elements.get(grown) : undefined;
-    if (element !== undefined && !this.#following.peek()) this.#place?.anchor.holdElement(element, "bottom");
+    if (!this.#following.peek() && this.#hasMoved()) this.#hold();
     this.#rows = rows;
     this.#layout.setRows(rows);
     const index = key === undefined ? undefined : this.#layout.indexOf(key);
@@ -108,6 +107,32 @@ export class ListView<Row extends RowPlace> {
     }
   }
 
+  /** Something is about to open or close: it stays under the mouse, also at the end of the list. */
+  steady(element: Element): void {
+    if (this.#place === undefined) return;
+    const { scroller, anchor } = this.#place;
+    this.#following.value = false;
+    anchor.holdElement(element);
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() => {
+        const left = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
+        if (left <= NEAR_END) this.#following.value = true;
+      }),
+    );
+  }
+
+  /**
+   * One element in a row is about to take the place of another that ends with the same blocks of
+   * text. The answer is to be called when it has.
+   */
+  exchange(before: Element, after: Element): () => void {
+    const settle = this.#following.peek() ? undefined : this.#place?.anchor.exchange(before, after);
+    return () => {
+      settle?.();
+      this.#keep();
+    };
+  }
+
   elementOf(key: string): HTMLElement | undefined {
     return this.#elements.get(key);
   }
@@ -116,6 +141,15 @@ export class ListView<Row extends RowPlace> {
   committed(): void {
     if (this.#goal !== undefined) this.#reach(this.#goal);
     else this.#keep();
+  }
+
+  /** Looks again whether other rows are to be shown, or earlier ones to be had. */
+  look(): void {
+    this.#choose();
+  }
+
+  focus(): void {
+    this.#place?.scroller.focus({ preventScroll: true });
   }
 
   scrollToEnd(): void {
@@ -147,22 +181,26 @@ export class ListView<Row extends RowPlace> {
   }
 
   #scrolled(): void {
-    this.#notice();
+    if (this.#place !== undefined && this.#hasMoved()) {
+      const { scrollTop, scrollHeight, clientHeight } = this.#place.scroller;
+      const left = scrollHeight - scrollTop - clientHeight;
+      this.#following.value = left <= (scrollTop < this.#lastTop ? TOUCHING : NEAR_END);
+      this.#goal = undefined;
+      this.#hold();
+    }
     this.#choose();
   }
 
-  /** Finds out whether the reader has moved, and if that means to stay at the end or to leave it. */
-  #notice(): void {
+  /** Whether the reader has scrolled since this view did. */
+  #hasMoved(): boolean {
+    return this.#place !== undefined && Math.abs(this.#place.scroller.scrollTop - this.#lastTop) >= 1;
+  }
+
+  /** Remembers what the reader looks at, as long as the page is as they see it. */
+  #hold(): void {
     if (this.#place === undefined) return;
-    const { scroller, anchor, list } = this.#place;
-    const { scrollTop, scrollHeight, clientHeight } = scroller;
-    const moved = scrollTop - this.#lastTop;
-    if (Math.abs(moved) < 1) return;
-    this.#lastTop = scrollTop;
-    this.#goal = undefined;
-    const left = scrollHeight - scrollTop - clientHeight;
-    this.#following.value = left <= (moved < 0 ? TOUCHING : NEAR_END);
-    if (!this.#following.peek()) anchor.hold(list);
+    this.#lastTop = this.#place.scroller.scrollTop;
+    if (!this.#following.peek()) this.#place.anchor.hold(this.#place.list);
   }
 
   #resized(entries: readonly ResizeObserverEntry[]): void {
@@ -182,13 +220,11 @@ export class ListView<Row extends RowPlace> {
   #keep(): void {
     if (this.#place === undefined) return;
     const { scroller, anchor } = this.#place;
-    this.#notice();
     if (this.#following.peek()) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
     } else {
-      const drift = anchor.drift();
-      if (Math.abs(drift) >= 0.5) scroller.scrollTop += drift;
+      anchor.follow();
     }
     this.#lastTop = scroller.scrollTop;
   }
@@ -201,7 +237,7 @@ export class ListView<Row extends RowPlace> {
     scroller.scrollTop += distance - HEADROOM;
     this.#lastTop = scroller.scrollTop;
     this.#goal = undefined;
-    anchor.holdElement(element, "top");
+    anchor.holdElement(element);
     this.#choose();
   }
 
@@ -253,7 +289,7 @@ export class ListView<Row extends RowPlace> {
     const active = document.activeElement;
     const index = this.#indexOf(active);
     if (index !== undefined && (index < range.first || index >= range.end)) {
-      this.#place?.scroller.focus({ preventScroll: true });
+      this.focus();
     }
   }
 

@@ -6,7 +6,7 @@ import { keptOpen, type RowContext } from "./context";
 import { Icon } from "./parts";
 
 export function PlanLine({ item, context }: { readonly item: PlanItem; readonly context: RowContext }) {
-  const chosen = keptOpen(context, item.key);
+  const chosen = keptOpen(context.session, item.key);
   const open = chosen.value === true;
   return (
     <section class="p-plan-line">
@@ -46,7 +46,7 @@ function PlanIcon({ status }: { readonly status: Progress }) {
     case Progress.IN_PROGRESS:
       return (
         <>
-          <Icon name="record" />
+          <Icon name="arrow-circle-right" />
           <span class="p-aloud">under way: </span>
         </>
       );

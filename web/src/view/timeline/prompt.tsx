@@ -11,7 +11,7 @@ import { textParts } from "./text-parts";
 const FOLDED_LENGTH = 4_000;
 
 export function Prompt({ item, context }: { readonly item: PromptItem; readonly context: RowContext }) {
-  const open = keptOpen(context, `prompt ${item.key}`);
+  const open = keptOpen(context.session, `prompt ${item.key}`);
   const words = useRef<HTMLDivElement>(null);
   const [isLong, setLong] = useState(false);
   const expanded = open.value === true;
@@ -27,7 +27,7 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
   return (
     <article class="p-prompt" aria-label="You asked">
       {item.text !== "" && (
-        <div ref={words} class={`p-prompt-words${expanded ? "" : " p-prompt-folded"}${isLong ? " p-prompt-long" : ""}`}>
+        <div ref={words} class={`p-prompt-words${expanded ? "" : " p-prompt-folded"}`}>
           {parts.map((part, index) => (
             <div key={index} class="p-prompt-part">
               {part}

@@ -1,6 +1,6 @@
 // One row of the timeline, drawn again only when it has changed.
 
-import { Component, createRef } from "preact";
+import { Component } from "preact";
 import type { Item } from "../../model/types";
 import {
   EndLine,
@@ -26,17 +26,10 @@ interface RowViewProps {
 }
 
 export class RowView extends Component<RowViewProps> {
-  readonly #element = createRef<HTMLDivElement>();
-
-  override componentDidMount(): void {
-    const { view, row } = this.props;
-    view.setElement(row.key, this.#element.current);
-  }
-
-  override componentWillUnmount(): void {
-    const { view, row } = this.props;
-    view.setElement(row.key, null);
-  }
+  /** The view must know of the row before the list is told that the page has changed. */
+  readonly #take = (element: HTMLElement | null): void => {
+    this.props.view.setElement(this.props.row.key, element);
+  };
 
   override shouldComponentUpdate(next: RowViewProps): boolean {
     return next.row !== this.props.row || next.context !== this.props.context;
@@ -45,7 +38,7 @@ export class RowView extends Component<RowViewProps> {
   override render({ row, context }: RowViewProps) {
     const kind = row.type === "item" ? row.item.type : "steps";
     return (
-      <div ref={this.#element} class={`p-row p-row-${kind}`} data-key={row.key} tabIndex={kind === "prompt" ? -1 : undefined}>
+      <div ref={this.#take} class={`p-row p-row-${kind}`} data-key={row.key} tabIndex={kind === "prompt" ? -1 : undefined}>
         {row.type === "steps" ? (
           <Steps steps={row.steps} place={row.key} context={context} />
         ) : (

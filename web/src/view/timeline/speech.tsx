@@ -5,13 +5,14 @@ import { preferencesOf } from "../preferences";
 import { keptOpen, type RowContext } from "./context";
 import { durationWords } from "./durations";
 import { Blocks } from "./files";
-import { CopyIcon, Icon, Markdown } from "./parts";
+import { CopyIcon, Icon } from "./parts";
+import { Words } from "./words";
 
 export function Answer({ item, context }: { readonly item: AnswerItem; readonly context: RowContext }) {
   return (
     <article class={`p-answer${item.open ? " p-answer-open" : ""}`} aria-label="Answer" aria-busy={item.open}>
       {item.partial && <Earlier context={context} />}
-      <Markdown text={item.text} open={item.open} context={context} />
+      <Words item={item} context={context} />
       <Blocks blocks={item.blocks} context={context} />
       {!item.open && (
         <span class="p-row-actions">
@@ -23,7 +24,7 @@ export function Answer({ item, context }: { readonly item: AnswerItem; readonly 
 }
 
 export function Thought({ item, context }: { readonly item: ThoughtItem; readonly context: RowContext }) {
-  const chosen = keptOpen(context, item.key);
+  const chosen = keptOpen(context.session, item.key);
   const shown = chosen.value ?? preferencesOf(context.gateway.memory).showThinking.value;
   const took = durationWords(item.durationMs);
   const title = item.open ? "Thinking…" : took === "" || item.partial ? "Thought" : `Thought for ${took}`;
@@ -37,7 +38,7 @@ export function Thought({ item, context }: { readonly item: ThoughtItem; readonl
       {shown && (
         <div class="p-thought-body">
           {item.partial && <Earlier context={context} />}
-          <Markdown text={item.text} open={item.open} context={context} />
+          <Words item={item} context={context} />
           <Blocks blocks={item.blocks} context={context} />
         </div>
       )}

@@ -18,7 +18,7 @@ interface StepsProps {
 }
 
 export function Steps({ steps, place, context }: StepsProps) {
-  const chosen = keptOpen(context, `steps ${place}`);
+  const chosen = keptOpen(context.session, `steps ${place}`);
   const open = chosen.value === true;
   const diffs = steps.flatMap((step) => (step.type === "tool" ? (totalDiff(step) ?? []) : []));
   const added = diffs.reduce((sum, diff) => sum + diff.added, 0);

@@ -9,7 +9,7 @@ import type { RowContext } from "./context";
 import { DiffView } from "./diff-view";
 import { BlockView, FileLink } from "./files";
 import { Code, CopyIcon, Markdown } from "./parts";
-import { isEmpty } from "./tool-state";
+import { isEmpty, stateOf } from "./tool-state";
 
 interface ToolBodyProps {
   readonly item: ToolItem;
@@ -19,7 +19,7 @@ interface ToolBodyProps {
 export function ToolBody({ item, context }: ToolBodyProps) {
   const named = new Set(item.content.flatMap(({ part }) => (part.case === "terminal" ? [part.value.terminalId] : [])));
   const others = [...item.terminals].filter(([id]) => !named.has(id));
-  const silent = item.content.length === 0 && item.terminals.size === 0;
+  const tellsOutput = stateOf(item) === "failed" || (item.content.length === 0 && item.terminals.size === 0);
   return (
     <div class="p-tool-body">
       <Input item={item} context={context} />
@@ -30,7 +30,7 @@ export function ToolBody({ item, context }: ToolBodyProps) {
       {others.map(([id, terminal]) => (
         <TerminalView key={id} terminal={terminal} />
       ))}
-      {silent && !isEmpty(item.outputJson) && <Json label="Output" json={item.outputJson ?? ""} context={context} />}
+      {tellsOutput && !isEmpty(item.outputJson) && <Json label="Output" json={item.outputJson ?? ""} context={context} />}
     </div>
   );
 }

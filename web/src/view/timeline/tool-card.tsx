@@ -12,7 +12,7 @@ import { ToolBody } from "./tool-body";
 import { hasBody, isOpenAtFirst, stateOf, stateWords, totalDiff, type ToolState } from "./tool-state";
 
 const STATE_ICONS: Readonly<Record<ToolState, string>> = {
-  waiting: "clock",
+  waiting: "ellipsis",
   running: "loading",
   done: "check",
   failed: "error",
@@ -20,7 +20,7 @@ const STATE_ICONS: Readonly<Record<ToolState, string>> = {
 };
 
 export function ToolCard({ item, context }: { readonly item: ToolItem; readonly context: RowContext }) {
-  const chosen = keptOpen(context, item.key);
+  const chosen = keptOpen(context.session, item.key);
   const state = stateOf(item);
   const full = hasBody(item);
   const open = full && (chosen.value ?? isOpenAtFirst(item));

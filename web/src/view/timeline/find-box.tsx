@@ -1,0 +1,57 @@
+// The box to find words in the conversation: the browser's own cannot see rows that are not on the page.
+
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { SessionModel } from "../../model/types";
+import type { Finder } from "./finder";
+import { IconButton } from "./parts";
+
+export function FindBox({ finder, session }: { readonly finder: Finder; readonly session: SessionModel }) {
+  const field = useRef<HTMLInputElement>(null);
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
+  const onKey = (event: KeyboardEvent): void => {
+    if (event.key === "Escape") finder.close();
+    else if (event.key === "Enter") finder.step(event.shiftKey ? -1 : 1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  const hasWords = finder.matcher.value !== undefined;
+  return (
+    <div class="p-find" role="search" onKeyDown={onKey}>
+      <input
+        ref={field}
+        class="p-field p-find-field"
+        type="text"
+        value={finder.query.value}
+        placeholder="Find in this conversation"
+        aria-label="Find in this conversation"
+        onInput={(event) => finder.setQuery(event.currentTarget.value)}
+      />
+      <span class="p-find-count p-soft" role="status">
+        {hasWords ? countWords(finder) : ""}
+      </span>
+      <IconButton icon="arrow-up" label="Previous match" act={() => finder.step(-1)} />
+      <IconButton icon="arrow-down" label="Next match" act={() => finder.step(1)} />
+      <IconButton icon="close" label="Close" act={() => finder.close()} />
+      {hasWords && session.hasEarlier.value && (
+        <button
+          type="button"
+          class="p-link-button p-find-further"
+          disabled={finder.looking.value}
+          onClick={() => void finder.lookFurther()}
+        >
+          {finder.looking.value ? "Looking further back…" : "Look further back"}
+        </button>
+      )}
+    </div>
+  );
+}
+
+function countWords({ hits, position }: Finder): string {
+  const count = hits.value.length;
+  if (count === 0) return "Not found";
+  return position.value === 0 ? `${count}` : `${position.value} of ${count}`;
+}

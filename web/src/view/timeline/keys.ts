@@ -1,0 +1,37 @@
+// The keys of the timeline. PageUp, PageDown and Home are the browser's own.
+
+import type { TimelineModel } from "./timeline-model";
+
+export function onTimelineKey(event: KeyboardEvent, model: TimelineModel): void {
+  const act = actionFor(event, model);
+  if (act === undefined || event.defaultPrevented) return;
+  event.preventDefault();
+  act();
+}
+
+function actionFor(event: KeyboardEvent, model: TimelineModel): (() => void) | undefined {
+  const { key, altKey, shiftKey } = event;
+  const control = event.ctrlKey || event.metaKey;
+  if (control && !altKey && !shiftKey && key.toLowerCase() === "f") return findAction(event, model);
+  if (isWriting(event.target) || control) return undefined;
+  const isHere = event.target instanceof Element && event.target.closest(".p-timeline") !== null;
+  if ((altKey && key === "ArrowUp") || (isHere && !altKey && key === "k")) return () => model.stepPrompt(-1);
+  if ((altKey && key === "ArrowDown") || (isHere && !altKey && key === "j")) return () => model.stepPrompt(1);
+  // The browser would go where the end was when the key was pressed.
+  if (isHere && !altKey && !shiftKey && key === "End") return () => model.view.scrollToEnd();
+  return undefined;
+}
+
+/** Pressed again in the box, the key is the browser's own. */
+function findAction(event: KeyboardEvent, { finder }: TimelineModel): (() => void) | undefined {
+  const isInBox = event.target instanceof Element && event.target.closest(".p-find") !== null;
+  if (isInBox) return undefined;
+  return () => {
+    finder.open.value = true;
+    document.querySelector<HTMLInputElement>(".p-find-field")?.select();
+  };
+}
+
+function isWriting(target: EventTarget | null): boolean {
+  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
+}

@@ -1,0 +1,141 @@
+// What one timeline is about while it is on the page: its rows, the reader's place, and what they missed.
+
+import { computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import type { SessionModel } from "../../model/types";
+import { preferencesOf } from "../preferences";
+import { pinnedPlan } from "./checklist";
+import { COMPOSER, keptOpen } from "./context";
+import { Finder } from "./finder";
+import { ListView } from "./list-view";
+import { itemsOf, RowFold, type Row } from "./rows";
+import { hasMatch } from "./search";
+
+export class TimelineModel {
+  readonly view = new ListView<Row>(() => void this.#loadNearTop());
+  readonly loading = signal(false);
+  readonly rows: ReadonlySignal<readonly Row[]>;
+  readonly finder: Finder;
+  /** Items that came since the reader left the end. */
+  readonly missed: ReadonlySignal<number>;
+  readonly #session: SessionModel;
+  #lastPrompt = 0;
+  readonly #leftAt = signal<number | undefined>(undefined);
+
+  constructor(session: SessionModel, gateway: Gateway) {
+    this.#session = session;
+    const fold = new RowFold();
+    const { showThinking } = preferencesOf(gateway.memory);
+    const planKey = computed(() =>
+      pinnedPlan(session).length === 0
+        ? undefined
+        : session.items.value.findLast((item) => item.type === "plan")?.key,
+    );
+    this.rows = computed(() =>
+      fold.fold(session.items.value, { showThinking: showThinking.value, pinnedPlan: planKey.value }),
+    );
+    this.missed = computed(() => {
+      const leftAt = this.#leftAt.value;
+      if (leftAt === undefined) return 0;
+      const items = session.items.value;
+      let count = 0;
+      for (let index = items.length - 1; (items[index]?.firstSeq ?? 0) > leftAt; index -= 1) count += 1;
+      return count;
+    });
+    this.finder = new Finder({
+      rows: this.rows,
+      show: (row, matcher) => this.#unfold(row, matcher),
+      elementOf: (key) => this.view.elementOf(key),
+      left: () => this.view.focus(),
+      firstVisible: () => this.view.firstVisible,
+      loadEarlier: async () => {
+        const more = session.hasEarlier.peek();
+        const before = session.items.peek();
+        if (more) await session.loadEarlier();
+        return more && session.items.peek() !== before;
+      },
+    });
+  }
+
+  /** Follows the session; the answer ends it. */
+  start(): () => void {
+    const stopRows = effect(() => {
+      const rows = this.rows.value;
+      untracked(() => {
+        this.view.setRows(rows);
+        this.#followOwnWords(rows.at(-1));
+      });
+    });
+    const stopLeaving = effect(() => {
+      const follows = this.view.following.value;
+      this.#leftAt.value = follows ? undefined : this.#session.items.peek().at(-1)?.lastSeq;
+    });
+    return () => {
+      stopRows();
+      stopLeaving();
+      this.finder.close();
+    };
+  }
+
+  /** To the prompt before or after the one at the upper edge; past the last one, to the end. */
+  stepPrompt(direction: 1 | -1): void {
+    const rows = this.rows.peek();
+    const isPrompt = (row: Row): boolean => row.type === "item" && row.item.type === "prompt";
+    const from = this.view.firstVisible;
+    const next =
+      direction === 1
+        ? rows.slice(from + 1).find(isPrompt)
+        : rows.slice(0, from).findLast(isPrompt);
+    if (next !== undefined) {
+      this.view.scrollToRow(next.key);
+      this.#focus(next.key);
+    } else if (direction === 1) {
+      this.view.scrollToEnd();
+    }
+  }
+
+  /** Brings the card of a request into view. */
+  reveal(requestId: string): void {
+    const row = this.rows.peek().findLast(
+      (one) =>
+        one.type === "item" &&
+        ((one.item.type === "permission" && one.item.request.requestId === requestId) ||
+          (one.item.type === "question" && one.item.asked.requestId === requestId)),
+    );
+    if (row !== undefined) this.view.scrollToRow(row.key);
+  }
+
+  /** Whoever has just sent a prompt wants to see what becomes of it. */
+  #followOwnWords(last: Row | undefined): void {
+    const isPrompt = last?.type === "item" && last.item.type === "prompt";
+    const isNews = isPrompt && last.item.lastSeq > this.#lastPrompt;
+    if (isPrompt) this.#lastPrompt = last.item.lastSeq;
+    if (isNews && document.activeElement?.matches(COMPOSER) === true) this.view.scrollToEnd();
+  }
+
+  #focus(key: string): void {
+    requestAnimationFrame(() => this.view.elementOf(key)?.focus({ preventScroll: true }));
+  }
+
+  #unfold(row: Row, matcher: RegExp): void {
+    const session = this.#session;
+    if (row.type === "steps") keptOpen(session, `steps ${row.key}`).value = true;
+    for (const item of itemsOf(row)) {
+      const folds = item.type === "tool" || item.type === "thought" || item.type === "plan";
+      if (folds && hasMatch(item, matcher)) keptOpen(session, item.key).value = true;
+      else if (item.type === "prompt") keptOpen(session, `prompt ${item.key}`).value = true;
+    }
+    this.view.scrollToRow(row.key);
+  }
+
+  async #loadNearTop(): Promise<void> {
+    const session = this.#session;
+    if (this.loading.peek() || !session.hasEarlier.peek()) return;
+    const before = session.items.peek();
+    this.loading.value = true;
+    await session.loadEarlier();
+    this.loading.value = false;
+    // Where nothing came, the reader asks again by scrolling.
+    if (session.items.peek() !== before) this.view.look();
+  }
+}

@@ -1,0 +1,164 @@
+// The conversation of one session: its rows, and around them what helps to read it.
+
+import { useSignal, type Signal } from "@preact/signals";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/types";
+import type { SessionModel } from "../../model/types";
+import type { OnNewSession } from "../cards";
+import { preferencesOf } from "../preferences";
+import { Aloud } from "./aloud";
+import { Checklist } from "./checklist";
+import type { RowContext } from "./context";
+import { Empty } from "./empty";
+import { FindBox } from "./find-box";
+import { onTimelineKey } from "./keys";
+import { Icon, IconButton } from "./parts";
+import { offerReveal } from "./reveal";
+import { RowView } from "./row-view";
+import { TimelineModel } from "./timeline-model";
+import { Working } from "./working";
+
+interface TimelineProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly onNewSession: OnNewSession;
+}
+
+export function Timeline({ session, gateway, onNewSession }: TimelineProps) {
+  const model = useMemo(() => new TimelineModel(session, gateway), [session, gateway]);
+  const listed = useSignal(gateway.memory.get("checklistOpen") === true);
+  const writing = useSignal(false);
+  useEffect(() => offerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
+  useEffect(() => listed.subscribe((open) => gateway.memory.set("checklistOpen", open)), [listed, gateway]);
+  useEffect(() => {
+    const press = (event: KeyboardEvent): void => onTimelineKey(event, model);
+    document.addEventListener("keydown", press);
+    return () => document.removeEventListener("keydown", press);
+  }, [model]);
+  const isEmpty = session.items.value.length === 0 && !session.hasEarlier.value;
+  return (
+    <div class="p-timeline">
+      <Tools model={model} gateway={gateway} listed={listed} writing={writing} />
+      {model.finder.open.value && <FindBox finder={model.finder} session={session} />}
+      <List model={model} session={session} gateway={gateway} onNewSession={onNewSession} isEmpty={isEmpty} />
+      <JumpButton model={model} />
+      <Checklist session={session} open={listed} writing={writing} />
+      <Aloud session={session} />
+    </div>
+  );
+}
+
+interface ListProps extends TimelineProps {
+  readonly model: TimelineModel;
+  readonly isEmpty: boolean;
+}
+
+function List({ model, session, gateway, onNewSession, isEmpty }: ListProps) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const start = useRef<HTMLDivElement>(null);
+  const list = useRef<HTMLDivElement>(null);
+  const workspace = session.detail.value?.summary?.workspace ?? "";
+  const context = useMemo<RowContext>(
+    () => ({
+      session,
+      gateway,
+      onNewSession,
+      workspace,
+      exchange: (before, after) => model.view.exchange(before, after),
+    }),
+    [session, gateway, model, workspace],
+  );
+  const { rows, before, after } = model.view.shown.value;
+  useLayoutEffect(() => {
+    if (!scroller.current || !content.current || !start.current || !list.current) return undefined;
+    const frame = {
+      scroller: scroller.current,
+      content: content.current,
+      start: start.current,
+      list: list.current,
+    };
+    const stop = model.start();
+    const detach = model.view.attach(frame);
+    return () => {
+      detach();
+      stop();
+    };
+  }, [model]);
+  useLayoutEffect(() => {
+    model.view.committed();
+    if (model.finder.open.peek()) model.finder.mark();
+  });
+  return (
+    <div
+      ref={scroller}
+      class="p-scroller"
+      role="log"
+      aria-live="off"
+      aria-label="Conversation"
+      tabIndex={0}
+      onClickCapture={({ target }) => {
+        const opener = target instanceof Element ? target.closest("[aria-expanded]") : null;
+        if (opener !== null) model.view.steady(opener);
+      }}
+    >
+      <div ref={content} class="p-content">
+        {isEmpty && <Empty session={session} />}
+        {session.hasEarlier.value && (
+          <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>
+            {model.loading.value && "Loading earlier messages…"}
+          </div>
+        )}
+        <div ref={start} class="p-space" style={{ height: `${before}px` }} />
+        <div ref={list} class="p-rows">
+          {rows.map((row) => (
+            <RowView key={row.key} row={row} view={model.view} context={context} />
+          ))}
+        </div>
+        <div class="p-space" style={{ height: `${after}px` }} />
+        <Working session={session} />
+      </div>
+    </div>
+  );
+}
+
+interface ToolsProps {
+  readonly model: TimelineModel;
+  readonly gateway: Gateway;
+  readonly listed: Signal<boolean>;
+  readonly writing: Signal<boolean>;
+}
+
+function Tools({ model, gateway, listed, writing }: ToolsProps) {
+  const { showThinking } = preferencesOf(gateway.memory);
+  const write = (): void => {
+    writing.value = !(writing.peek() && listed.peek());
+    listed.value = writing.peek();
+  };
+  return (
+    <div class="p-timeline-tools" role="toolbar" aria-label="Conversation">
+      <IconButton icon="search" label="Find (Ctrl+F)" act={() => (model.finder.open.value = true)} />
+      <IconButton
+        icon="lightbulb"
+        label="Show thinking"
+        pressed={showThinking.value}
+        act={() => (showThinking.value = !showThinking.peek())}
+      />
+      <IconButton icon="checklist" label="Todos" pressed={writing.value && listed.value} act={write} />
+    </div>
+  );
+}
+
+function JumpButton({ model }: { readonly model: TimelineModel }) {
+  if (model.view.following.value) return null;
+  const missed = model.missed.value;
+  const words = missed === 0 ? "To the end" : missed === 1 ? "1 new message" : `${missed} new messages`;
+  return (
+    <div class="p-jump">
+      <button type="button" class="p-button p-jump-button" onClick={() => model.view.scrollToEnd()}>
+        <Icon name="arrow-down" />
+        {words}
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,203 @@
+// The words and choices of the cards: which error is offered which way out, what was decided, what a form sends.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it } from "vitest";
+import {
+  DecidedBy,
+  ErrorCode,
+  PermissionOptionKind,
+  PermissionOutcome,
+  PermissionRequestedSchema,
+  PermissionResolvedSchema,
+  PermissionScope,
+  QuestionFieldSchema,
+  TurnEndedSchema,
+  TurnState,
+  type PermissionResolved,
+  type QuestionField,
+} from "../src/generated/portico/v1/events_pb";
+import type { Item } from "../src/model/types";
+import { isLatest } from "../src/view/cards/card";
+import { problemWith } from "../src/view/cards/connect-form";
+import { endWords } from "../src/view/cards/end-line";
+import { commandIn, planFor, reportText } from "../src/view/cards/error-plan";
+import { commandOf, decisionWords, onceOption, titleOf } from "../src/view/cards/permission-words";
+import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
+
+type Facts<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
+
+describe("an error", () => {
+  it.each([
+    [ErrorCode.AGENT_NOT_FOUND, ["install", "retry", "other_agent"]],
+    [ErrorCode.AGENT_CRASHED, ["retry", "report"]],
+    [ErrorCode.AUTH_REQUIRED, ["sign_in", "connect", "retry"]],
+    [ErrorCode.NETWORK_TIMEOUT, ["retry"]],
+    [ErrorCode.CONTEXT_LIMIT, ["new_session"]],
+    [ErrorCode.SESSION_BUSY, ["stop_other", "queue", "read_only"]],
+    [ErrorCode.INTERNAL, ["retry", "report"]],
+  ])("with code %i has its ways out", (code, actions) => {
+    expect(planFor(code).actions).toEqual(actions);
+  });
+
+  it("that makes no sense is a warning", () => {
+    expect(planFor(ErrorCode.MALFORMED_EVENT).tone).toBe("warning");
+  });
+
+  it("of every code has a title and a way out", () => {
+    for (const code of Object.values(ErrorCode).filter((one): one is ErrorCode => typeof one === "number")) {
+      expect(planFor(code).title).not.toBe("");
+      expect(planFor(code).actions).not.toEqual([]);
+    }
+  });
+
+  it("has the command that its hint names", () => {
+    expect(commandIn("Install it: npm install --global @scope/agent")).toBe(
+      "npm install --global @scope/agent",
+    );
+    expect(commandIn("Sign in (browser or key): portico agents login claude")).toBe(
+      "portico agents login claude",
+    );
+    expect(commandIn("Run `make it so` first.")).toBe("make it so");
+    expect(commandIn("Install goose and have it on PATH.")).toBeUndefined();
+  });
+
+  it("makes a report without empty lines", () => {
+    const facts = {
+      code: "INTERNAL",
+      message: "no",
+      agent: "",
+      exitStatus: "",
+      stderr: "",
+      version: "1",
+      sessionId: "s",
+    };
+    expect(reportText(facts)).toBe("Portico 1\nError: INTERNAL: no\nSession: s");
+  });
+});
+
+describe("a permission", () => {
+  const request = create(PermissionRequestedSchema, {
+    requestId: "p1",
+    title: "Run `pytest`",
+    options: [
+      { optionId: "always", name: "Always allow", kind: PermissionOptionKind.ALLOW_ALWAYS },
+      { optionId: "yes", name: "Allow", kind: PermissionOptionKind.ALLOW_ONCE },
+      { optionId: "no", name: "Reject", kind: PermissionOptionKind.REJECT_ONCE },
+    ],
+  });
+  const words = (change: Facts<PermissionResolved>): string => {
+    const { outcome, by } = decisionWords(
+      request,
+      create(PermissionResolvedSchema, { requestId: "p1", ...change }),
+    );
+    return `${outcome}, ${by}`;
+  };
+  const allowed = { outcome: PermissionOutcome.ALLOWED, by: DecidedBy.PERSON };
+
+  it("leaves a trail of what was decided and by whom", () => {
+    expect(words({ ...allowed, optionId: "yes" })).toBe("Allowed once, by you");
+    expect(words({ ...allowed, optionId: "yes", scope: PermissionScope.SESSION })).toBe(
+      "Allowed for this session, by you",
+    );
+    expect(words({ ...allowed, optionId: "always" })).toBe("Allowed (“Always allow”), by you");
+    expect(words({ outcome: PermissionOutcome.DENIED, by: DecidedBy.POLICY, rule: "git push*" })).toBe(
+      "Denied, by the rule git push*",
+    );
+    expect(words({ outcome: PermissionOutcome.DENIED, by: DecidedBy.NOBODY })).toBe(
+      "Denied, nobody could be asked",
+    );
+    expect(words({ outcome: PermissionOutcome.CANCELED, by: DecidedBy.NOBODY })).toBe(
+      "Not answered, the turn was stopped",
+    );
+  });
+
+  it("is granted once by the option that grants no more", () => {
+    expect(onceOption(request)?.optionId).toBe("yes");
+    expect(onceOption({ ...request, options: request.options.slice(0, 1) })).toBeUndefined();
+  });
+
+  it("is called by its title without backticks and the folder", () => {
+    expect(titleOf("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
+    expect(titleOf("  ")).toBe("Use a tool");
+  });
+
+  it("shows the command it would run", () => {
+    expect(commandOf('{"command":"ls -l"}')).toBe("ls -l");
+    expect(commandOf('{"command":["git","status"]}')).toBe("git status");
+    expect(commandOf('{"cmd":"go","args":["test","./..."]}')).toBe("go test ./...");
+    expect(commandOf('{"path":"a"}')).toBeUndefined();
+    expect(commandOf("not json")).toBeUndefined();
+  });
+});
+
+describe("a form", () => {
+  const field = (name: string, change: Facts<QuestionField>): QuestionField =>
+    create(QuestionFieldSchema, { name, type: "string", ...change });
+
+  it("begins with the defaults", () => {
+    const fields = [
+      field("name", { defaultJson: '"Ada"' }),
+      field("age", { type: "integer", defaultJson: "36" }),
+      field("sure", { type: "boolean", defaultJson: "true" }),
+      field("tags", { type: "choices", defaultJson: '["a"]' }),
+      field("none", {}),
+    ];
+    expect(firstValues(fields)).toEqual({ name: "Ada", age: "36", sure: true, tags: ["a"], none: "" });
+  });
+
+  it.each([
+    ["needed", { required: true }, "", "This is needed."],
+    ["not chosen", { type: "choice", required: true }, "", "Choose one."],
+    ["no number", { type: "number" }, "many", "This is not a number."],
+    ["not whole", { type: "integer" }, "1.5", "This must be a whole number."],
+    ["too small", { type: "number", minimum: 3 }, "2", "This must be 3 or more."],
+    ["too many letters", { maximum: 2 }, "abc", "This may have 2 characters at most."],
+    ["too few", { type: "choices", minimum: 2 }, ["a"], "Choose 2 or more."],
+    ["no address", { format: "email" }, "ada", "This is not a mail address."],
+    ["off the pattern", { pattern: "^v\\d+$" }, "x1", "This must look like ^v\\d+$"],
+  ])("says what is wrong: %s", (_, change, value, problem) => {
+    expect(problemsOf([field("one", change)], { one: value })).toEqual({ one: problem });
+  });
+
+  it("lets pass what is right, what is left out, and what only the server can judge", () => {
+    expect(problemsOf([field("one", { type: "integer", maximum: 5 })], { one: "5" })).toEqual({});
+    expect(problemsOf([field("one", { type: "number" })], { one: "" })).toEqual({});
+    expect(problemsOf([field("one", { pattern: "(" })], { one: "x" })).toEqual({});
+  });
+
+  it("sends numbers as numbers and leaves out what is empty", () => {
+    const fields = [
+      field("count", { type: "integer" }),
+      field("name", {}),
+      field("sure", { type: "boolean" }),
+    ];
+    expect(contentOf(fields, { count: "3", name: "", sure: false })).toEqual({ count: 3, sure: false });
+  });
+
+  it("sends a moment with its zone, as it was meant", () => {
+    const when = field("when", { format: "date-time", defaultJson: '"2026-05-20T10:00:00Z"' });
+    expect(contentOf([when], firstValues([when]))).toEqual({ when: "2026-05-20T10:00:00.000Z" });
+  });
+});
+
+it("takes a key only with the name of a variable", () => {
+  expect(problemWith("OPENAI_API_KEY", "k")).toBe("");
+  expect(problemWith("OPENAI API KEY", "k")).not.toBe("");
+  expect(problemWith("OPENAI_API_KEY", " ")).toBe("Paste the key.");
+});
+
+it("offers ways out only for what happened last", () => {
+  const item = (type: string, firstSeq: number): Item => ({ type, firstSeq }) as Item;
+  const error = item("error", 5);
+  expect(isLatest(error, [item("prompt", 1), error, item("end", 6)])).toBe(true);
+  expect(isLatest(error, [item("prompt", 1), error, item("prompt", 7)])).toBe(false);
+  expect(isLatest(error, [error, item("error", 8)])).toBe(false);
+});
+
+it("says how a turn ended", () => {
+  const ended = (state: TurnState, stopReason: string, durationMs: bigint): string =>
+    endWords(create(TurnEndedSchema, { state, stopReason, durationMs }));
+  expect(ended(TurnState.CANCELED, "cancelled", 2_500n)).toBe("Stopped · 2.5 s");
+  expect(ended(TurnState.COMPLETED, "end_turn", 75_000n)).toBe("Took 1 min 15 s");
+  expect(ended(TurnState.COMPLETED, "refusal", 1_000n)).toContain("refused");
+});

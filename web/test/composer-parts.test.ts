@@ -1,0 +1,167 @@
+// Files, numbers and lists of the composer, in the words that people read.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, test } from "vitest";
+import { AgentSchema } from "../src/generated/portico/v1/agent_pb";
+import { ConfigOptionSchema, UsageUpdatedSchema } from "../src/generated/portico/v1/events_pb";
+import {
+  displayName,
+  isAboutFiles,
+  MOST_BYTES,
+  namePasted,
+  readableSize,
+  refusal,
+} from "../src/view/composer/attachments";
+import { agentChoices, ordered } from "../src/view/composer/choices";
+import { contextAttachments, EVERYTHING } from "../src/view/composer/context";
+import { fileIcon } from "../src/view/composer/file-icons";
+import { placeAfterKey, placeByLetters } from "../src/view/composer/list-keys";
+import { choicesIn } from "../src/view/composer/room";
+import { levelOf, money, shareUsed, usageLines } from "../src/view/composer/usage-words";
+
+describe("attachments", () => {
+  test("a name is shown without anything that could disguise it", () => {
+    expect(displayName("../../etc/passwd")).toBe("passwd");
+    expect(displayName("C:\\Users\\me\\a.txt")).toBe("a.txt");
+    expect(displayName("photo\u202egnp.exe")).toBe("photognp.exe");
+    expect(displayName("two\nlines\u0000.txt")).toBe("twolines.txt");
+    expect(displayName("..")).toBe("file");
+    const long = displayName(`${"a".repeat(500)}.tar.gz`);
+    expect(long).toMatch(/^a+…a+\.tar\.gz$/);
+    expect(long).toHaveLength(120);
+  });
+
+  test("a pasted picture gets a name of its own", () => {
+    expect(namePasted({ name: "image.png", type: "image/png" }, 3)).toBe("pasted-3.png");
+    expect(namePasted({ name: "", type: "image/svg+xml" }, 1)).toBe("pasted-1.svg");
+    expect(namePasted({ name: "chart.png", type: "image/png" }, 1)).toBe("chart.png");
+  });
+
+  test("too much is refused in words that name the file and the limit", () => {
+    expect(refusal({ name: "a.bin", size: MOST_BYTES }, [])).toBeUndefined();
+    expect(refusal({ name: "a.bin", size: MOST_BYTES + 1 }, [])).toMatch(
+      /^a\.bin has 11 MB; .* 10 MB at most/,
+    );
+    const full = [{ data: new Uint8Array(MOST_BYTES) }, { data: new Uint8Array(MOST_BYTES) }];
+    expect(refusal({ name: "one.txt", size: 1 }, full)).toMatch(/20 MB together/);
+    const many = Array.from({ length: 20 }, () => ({ data: new Uint8Array(1) }));
+    expect(refusal({ name: "one.txt", size: 1 }, many)).toMatch(/20 files at most/);
+  });
+
+  test("sizes are never rounded down to less than they are", () => {
+    expect([0, 1023, 1024, 1025, MOST_BYTES].map(readableSize)).toEqual([
+      "0 B",
+      "1023 B",
+      "1 KB",
+      "1.1 KB",
+      "10 MB",
+    ]);
+  });
+
+  test("words that bring a picture of themselves are pasted as words", () => {
+    expect(isAboutFiles(["text/plain", "text/html", "Files"], 1)).toBe(false);
+    expect(isAboutFiles(["text/html", "Files"], 1)).toBe(true);
+    expect(isAboutFiles(["text/plain", "Files"], 1)).toBe(true);
+    expect(isAboutFiles(["text/plain"], 0)).toBe(false);
+  });
+
+  test("an ending that is also a word of the language has no picture of its own", () => {
+    expect(["a.constructor", "Makefile", "a.PY"].map(fileIcon)).toEqual(["file", "file", "python"]);
+  });
+});
+
+describe("what the editor shows", () => {
+  const selection = { text: "x = 1", startLine: 3, endLine: 9 };
+  const told = (...args: Parameters<typeof contextAttachments>) =>
+    contextAttachments(...args).map(({ name, data }) => [name, new TextDecoder().decode(data)]);
+
+  test("a selection goes along with its place", () => {
+    expect(told({ activeFile: "src/a.py", selection }, EVERYTHING)).toEqual([
+      ["Selected in the editor: src/a.py, lines 3–9", "x = 1"],
+    ]);
+  });
+
+  test("of an open file only its name goes along, and nothing if it is switched off", () => {
+    const context = { activeFile: "src/a.py", selection };
+    expect(told(context, { file: true, selection: false })).toEqual([["Open in the editor", "src/a.py"]]);
+    expect(told(context, { file: false, selection: false })).toEqual([]);
+    expect(told(undefined, EVERYTHING)).toEqual([]);
+  });
+});
+
+describe("usage", () => {
+  test("is told in full", () => {
+    const usage = create(UsageUpdatedSchema, {
+      used: 84_000n,
+      size: 200_000n,
+      cost: 0.0421,
+      currency: "USD",
+      inputTokens: 1_000n,
+      outputTokens: 20n,
+    });
+    expect(shareUsed(usage)).toBeCloseTo(0.42);
+    expect(usageLines(usage, "en").map(({ name, value }) => `${name} ${value}`)).toEqual([
+      "Context 84,000 of 200,000 tokens (42 %)",
+      "Input 1,000 tokens",
+      "Output 20 tokens",
+      "Cost $0.0421",
+    ]);
+  });
+
+  test("says nothing where the agent does", () => {
+    expect(usageLines(create(UsageUpdatedSchema))).toEqual([]);
+    expect(shareUsed(create(UsageUpdatedSchema, { used: 3n, size: 0n }))).toBeUndefined();
+  });
+
+  test("changes its colour at 80 and at 95 percent", () => {
+    expect([0.79, 0.8, 0.94, 0.95].map(levelOf)).toEqual(["calm", "high", "high", "full"]);
+  });
+
+  test("an unheard-of currency is written as it is", () => {
+    expect(money(2, "credits", "en")).toBe("2.00 credits");
+    expect(money(2, "", "en")).toBe("2.00");
+  });
+});
+
+describe("lists", () => {
+  test("the arrows go round at the ends", () => {
+    expect(placeAfterKey("ArrowDown", 3, 0)).toBe(1);
+    expect(placeAfterKey("ArrowDown", 3, 2)).toBe(0);
+    expect(placeAfterKey("ArrowUp", 3, 0)).toBe(2);
+    expect(placeAfterKey("End", 3, 0)).toBe(2);
+    expect(placeAfterKey("Home", 3, 2)).toBe(0);
+    expect(placeAfterKey("x", 3, 0)).toBeUndefined();
+  });
+
+  test("letters lead to the next name that begins with them", () => {
+    const names = ["small", "big", "Smart"];
+    expect(placeByLetters(names, "s", 0)).toBe(2);
+    expect(placeByLetters(names, "ss", 2)).toBe(0);
+    expect(placeByLetters(names, "sma", 2)).toBe(2);
+    expect(placeByLetters(names, "q", 0)).toBeUndefined();
+  });
+
+  test("what people change most comes first", () => {
+    const options = ["own", "mode", "model"].map((category) =>
+      create(ConfigOptionSchema, { optionId: category, category }),
+    );
+    expect(ordered(options).map(({ optionId }) => optionId)).toEqual(["model", "mode", "own"]);
+  });
+
+  test("agents that are not installed come last and say how to get them", () => {
+    const choices = agentChoices([
+      create(AgentSchema, { name: "codex", title: "Codex", installHint: "npm install codex" }),
+      create(AgentSchema, { name: "porter", installed: true }),
+      create(AgentSchema, { name: "claude", installHint: "not installed; npx fetches it when first used" }),
+    ]);
+    expect(choices).toEqual([
+      { value: "porter", name: "porter", description: "" },
+      { value: "codex", name: "Codex", description: "Not installed. npm install codex" },
+      { value: "claude", name: "claude", description: "Not installed; npx fetches it when first used" },
+    ]);
+  });
+
+  test("a wider panel has room for more", () => {
+    expect([300, 480, 600, 1100].map(choicesIn)).toEqual([2, 3, 4, 5]);
+  });
+});

@@ -1,0 +1,310 @@
+// The composer in real Chromium, over the real model: what keys, mouse, clipboard and input methods do.
+
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openPage, type OpenedPage } from "../bench/browser.mjs";
+import type { ComposerPage } from "./composer-page";
+
+let opened: OpenedPage;
+let page: Page;
+let styles: string;
+
+beforeAll(async () => {
+  opened = await openPage("test/composer-page.tsx", { minify: false, viewport: { width: 480, height: 640 } });
+  page = opened.page;
+  const sheets = ["base", "composer"].map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
+  const atTheBottom = "#root { display: flex; flex-direction: column; height: 95vh; justify-content: end; }";
+  styles = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n") + atTheBottom;
+}, 60_000);
+afterAll(() => opened.browser.close());
+beforeEach(async () => {
+  await page.reload();
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets = [sheet];
+  }, styles);
+  await page.waitForFunction(() => window.composer.session.connection.value.state === "live");
+  await page.focus("textarea");
+});
+afterEach(() => expect(opened.problems).toEqual([]));
+
+const keys = async (...names: string[]): Promise<void> => {
+  for (const name of names) await page.keyboard.press(name);
+};
+const type = (text: string): Promise<void> => page.keyboard.type(text);
+const text = (): Promise<string> => page.inputValue("textarea");
+const prompts = (): Promise<ComposerPage["prompts"]> => page.evaluate(() => window.composer.prompts);
+const sent = async (): Promise<string[]> => (await prompts()).map((prompt) => prompt.text);
+const becomes = (expected: string): Promise<unknown> =>
+  page.waitForFunction((wanted) => document.querySelector("textarea")?.value === wanted, expected);
+const calls = (method: string): Promise<number> =>
+  page.evaluate((name) => window.composer.server.called(name), method);
+const offers = (): Promise<number> => page.locator(".p-completions [role=option]").count();
+
+describe("writing", () => {
+  test("Enter sends; Shift+Enter and Alt+Enter make new lines", async () => {
+    await type("one");
+    await keys("Shift+Enter");
+    await type("two");
+    await keys("Alt+Enter");
+    await type("three");
+    await keys("Enter");
+    await becomes("");
+    expect(await sent()).toEqual(["one\ntwo\nthree"]);
+  });
+
+  test("the field grows with its text, up to two fifths of the panel", async () => {
+    const height = (): Promise<number> => page.$eval("textarea", (field) => field.offsetHeight);
+    const line = await height();
+    await keys("Shift+Enter");
+    const two = await height();
+    await page.evaluate(() => {
+      document.getElementById("root")?.style.setProperty("height", "500px");
+      window.composer.session.draft.value = "line\n".repeat(100);
+    });
+    await page.waitForFunction(() => document.querySelector("textarea")?.offsetHeight === 200);
+    expect(two - line).toBe(20);
+  });
+
+  test("words from elsewhere appear at once, and never inside a character that is being put together", async () => {
+    const set = (words: string): Promise<string> =>
+      page.evaluate((draft) => (window.composer.session.draft.value = draft), words);
+    await set("from elsewhere");
+    expect(await text()).toBe("from elsewhere");
+    await keys("Control+A");
+    const input = await page.context().newCDPSession(page);
+    await input.send("Input.imeSetComposition", { text: "に", selectionStart: 1, selectionEnd: 1 });
+    await set("again");
+    expect(await text()).toBe("に");
+    await input.send("Input.insertText", { text: "日" });
+    expect(await page.evaluate(() => window.composer.session.draft.value)).toBe("日");
+  });
+
+  test("earlier prompts come back with the arrow, and undo knows them", async () => {
+    await page.evaluate(() =>
+      window.composer.server.write((log) => log.prompt("first\nof all").end().prompt("second").end()),
+    );
+    await page.waitForFunction(
+      () => window.composer.session.items.value.filter((item) => item.type === "prompt").length === 2,
+    );
+    await keys("ArrowUp", "ArrowUp");
+    expect(await text()).toBe("first\nof all");
+    await keys("ArrowDown", "ArrowDown");
+    expect(await text()).toBe("");
+    await keys("Control+Z", "Control+Z");
+    expect(await text()).toBe("first\nof all");
+  });
+
+  test("no part of it is drawn again while an answer streams", async () => {
+    await page.evaluate(() => window.composer.server.write((log) => log.prompt("go").text("a")));
+    await page.waitForSelector("[aria-label=Stop]");
+    const [drawn, shown] = await page.evaluate(async () => {
+      const before = window.composer.drawn;
+      for (let frame = 0; frame < 20; frame++) {
+        window.composer.server.write((log) => log.text("more words "));
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+      }
+      const answer = window.composer.session.items.value.at(-1);
+      return [window.composer.drawn - before, answer?.type === "answer" ? answer.text : ""];
+    });
+    expect(drawn).toBe(0);
+    expect(shown).toContain("more words more words");
+  });
+});
+
+describe("completing", () => {
+  test("a command is offered at the start, taken with Tab, and says what it wants", async () => {
+    await type("/e");
+    expect(await offers()).toBe(1);
+    await keys("Tab");
+    expect(await text()).toBe("/explain ");
+    await page.waitForFunction(() => document.querySelector(".p-hints")?.textContent === "/explain a file");
+  });
+
+  test("a picked file is a mention and a chip, and goes with its chip; undo brings it back", async () => {
+    await type("see @spaces");
+    await page.waitForSelector("[role=option]");
+    await keys("Enter");
+    expect(await text()).toBe('see @"docs/a name with spaces.md" ');
+    await page.click(".p-chip button");
+    expect(await text()).toBe("see ");
+    await keys("Control+Z");
+    expect(await text()).toBe('see @"docs/a name with spaces.md" ');
+    expect(await page.locator(".p-chip").count()).toBe(1);
+  });
+
+  test("a file that was typed by hand becomes a chip too", async () => {
+    await type("see (@README.md). ");
+    await page.waitForSelector(".p-chip >> text=README.md");
+  });
+
+  test("Esc closes the menu first, and stops the turn only then", async () => {
+    await page.evaluate(() => window.composer.server.write((log) => log.prompt("go")));
+    await page.waitForSelector("[aria-label=Stop]");
+    await type("/f");
+    await keys("Escape");
+    expect([await offers(), await calls("stopTurn")]).toEqual([0, 0]);
+    await keys("Escape");
+    await page.waitForSelector("[aria-label=Send]");
+    expect(await calls("stopTurn")).toBe(1);
+    expect(await text()).toBe("/f");
+  });
+});
+
+describe("sending", () => {
+  test("while a turn runs prompts wait in line, and can be taken back", async () => {
+    await page.evaluate(() => {
+      window.composer.server.write((log) => log.prompt("go"));
+      window.composer.server.busy = true;
+    });
+    await page.waitForSelector("[aria-label=Stop]");
+    await type("next");
+    await keys("Enter");
+    await page.waitForSelector(".p-queued >> text=next");
+    await becomes("");
+    expect(await page.locator(".p-queued-send").count()).toBe(0);
+    await page.click("[aria-label='Edit: next']");
+    expect(await text()).toBe("next");
+    expect(await page.evaluate(() => window.composer.server.submitted.map((event) => event.case))).toContain(
+      "queueRemoval",
+    );
+  });
+
+  test("prompts that wait for no turn can be sent now", async () => {
+    await page.evaluate(() => {
+      const queue = [
+        { $typeName: "portico.v1.QueuedPrompt" as const, promptId: "q1", text: "later", attachments: 1 },
+      ];
+      window.composer.server.setDesk({ queue });
+    });
+    await page.click("text=Send now");
+    expect(await calls("invoke")).toBe(1);
+    expect(await page.locator("[aria-label='Edit: later']").count()).toBe(0);
+  });
+
+  test("a prompt waits for a server that is away, says so, and is sent when it is back", async () => {
+    await page.evaluate(() => window.composer.server.kill());
+    await page.waitForFunction(() => window.composer.session.connection.value.state === "reconnecting");
+    await type("wait for me");
+    await keys("Enter");
+    await page.waitForSelector("text=sent when the connection is back");
+    expect(await text()).toBe("wait for me");
+    await page.evaluate(() => {
+      window.composer.server.start();
+      window.composer.session.wake();
+    });
+    await becomes("");
+    expect(await sent()).toEqual(["wait for me"]);
+  });
+
+  test("dropped and pasted files go along, what is too large is named, and what the editor shows can stay out", async () => {
+    await page.evaluate(() => {
+      window.composer.context.value = {
+        activeFile: "/w/main.py",
+        selection: { text: "x", startLine: 3, endLine: 3 },
+      };
+      const carry = (...files: File[]): DataTransfer => {
+        const carried = new DataTransfer();
+        for (const file of files) carried.items.add(file);
+        return carried;
+      };
+      const how = { bubbles: true, cancelable: true };
+      const pasted = carry(new File(["words"], "notes.txt", { type: "text/plain" }));
+      document
+        .querySelector("textarea")
+        ?.dispatchEvent(new ClipboardEvent("paste", { clipboardData: pasted, ...how }));
+      const dropped = carry(
+        new File(["x"], "a\u202egnp.exe"),
+        new File([new Uint8Array(11 << 20)], "big.bin"),
+      );
+      document
+        .querySelector(".p-composer-bar")
+        ?.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, ...how }));
+    });
+    await page.waitForSelector("[role=alert] >> text=big.bin has 11 MB");
+    await page.click("[aria-label='Selection, line 3']");
+    await page.focus("textarea");
+    await keys("Enter");
+    await page.waitForFunction(() => document.querySelectorAll(".p-chip:not(.p-chip-context)").length === 0);
+    expect(await prompts()).toEqual([{ text: "", files: ["Open in the editor", "notes.txt", "agnp.exe"] }]);
+  });
+
+  test("a session that is open elsewhere can be read and not written", async () => {
+    await type("mine");
+    await page.evaluate(() => window.composer.know({ openElsewhere: true }));
+    await page.waitForSelector("text=Another program has this session open");
+    await page.focus("textarea");
+    await type("more");
+    expect(await text()).toBe("mine");
+    expect(await page.locator("[aria-label=Send], [aria-label='Attach files']").count()).toBe(0);
+  });
+});
+
+describe("choosing", () => {
+  test("another agent begins a new session; one that is not installed says how to get it", async () => {
+    await page.focus("[aria-label='Agent: Porter']");
+    await keys("ArrowDown");
+    expect(await page.textContent("[role=option] >> nth=-1")).toContain("npm install codex");
+    await keys("ArrowDown", "Enter");
+    await keys("Enter", "Enter");
+    expect(await page.evaluate(() => window.composer.begun)).toEqual(["claude"]);
+  });
+
+  test("a model is chosen by keyboard alone", async () => {
+    await page.focus("[aria-label='Model: small']");
+    await keys("Space", "End");
+    const active = await page.getAttribute("[aria-label='Model: small']", "aria-activedescendant");
+    expect(await page.textContent(`[id='${active}']`)).toContain("big");
+    await keys("Enter");
+    await page.waitForFunction(() => window.composer.server.called("setSessionConfig") === 1);
+  });
+
+  test("what has no room stands in a menu that Esc closes from the inside out", async () => {
+    await page.setViewportSize({ width: 300, height: 640 });
+    await page.focus("[aria-label='More options']");
+    await keys("Enter");
+    await page.waitForSelector("[role=dialog]");
+    await keys("Enter", "Escape");
+    expect(await page.locator("[role=listbox]").count()).toBe(0);
+    expect(await page.locator("[role=dialog]").count()).toBe(1);
+    await keys("Escape");
+    await page.waitForSelector("[role=dialog]", { state: "detached" });
+    expect(await page.getAttribute(":focus", "aria-label")).toBe("More options");
+    await page.setViewportSize({ width: 480, height: 640 });
+  });
+
+  test("the ring says how full the context is", async () => {
+    const meter = page.locator("[role=meter]");
+    expect(await meter.getAttribute("aria-valuenow")).toBe("84");
+    expect(await meter.getAttribute("aria-valuetext")).toMatch(/168.000 of 200.000 tokens/);
+    expect(await meter.getAttribute("class")).toContain("p-meter-high");
+  });
+});
+
+test("nothing in it keeps anybody out, with its menus open or closed", async () => {
+  const axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+  const inspector = await page.context().newCDPSession(page);
+  await inspector.send("Runtime.evaluate", { expression: axe });
+  const violations = async (): Promise<string> => {
+    const expression =
+      'axe.run(".p-composer").then(({ violations }) => JSON.stringify(violations.map(({ id, nodes }) => [id, nodes[0].html])))';
+    const { result } = await inspector.send("Runtime.evaluate", { expression, awaitPromise: true });
+    return String(result.value);
+  };
+  await type("@");
+  await page.waitForSelector("[role=option]");
+  expect(await violations()).toBe("[]");
+  await page.click("[aria-label='Agent: Porter']");
+  expect(await violations()).toBe("[]");
+  await page.setViewportSize({ width: 300, height: 150 });
+  await keys("Escape", "Enter");
+  expect(await page.$eval("[role=listbox]", (list) => list.scrollHeight > list.clientHeight)).toBe(true);
+  expect(await violations()).toBe("[]");
+  await page.focus("textarea");
+  await keys("Backspace", "/");
+  await page.waitForSelector("[role=option] >> text=explain");
+  expect(await violations()).toBe("[]");
+  await page.setViewportSize({ width: 480, height: 640 });
+}, 20_000);

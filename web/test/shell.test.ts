@@ -1,0 +1,122 @@
+// The words and choices of the frame: days, ages, and what is news.
+
+import { create } from "@bufbuild/protobuf";
+import { describe, expect, it, vi } from "vitest";
+import { SessionSummarySchema, type SessionSummary } from "../src/generated/portico/v1/agent_pb";
+import { TurnState } from "../src/generated/portico/v1/events_pb";
+import { preferencesOf } from "../src/view/preferences";
+import { ago, byDay, dayOf } from "../src/view/shell/days";
+import { newsBetween } from "../src/view/shell/news";
+import { REGRET_MS, Removals } from "../src/view/shell/removals";
+
+type Facts = Partial<Omit<SessionSummary, "$typeName" | "$unknown">>;
+
+const NOW = new Date(2026, 4, 20, 12, 0);
+
+describe("the heading of a moment", () => {
+  it.each([
+    ["Today", new Date(2026, 4, 20, 0, 1)],
+    ["Today", new Date(2026, 4, 20, 23, 0)],
+    ["Yesterday", new Date(2026, 4, 19, 23, 59)],
+    ["This week", new Date(2026, 4, 15, 9, 0)],
+    ["This month", new Date(2026, 4, 1, 9, 0)],
+  ])("is %s", (heading, at) => {
+    expect(dayOf(at, NOW)).toBe(heading);
+  });
+
+  it("is the month for what is long ago", () => {
+    expect(dayOf(new Date(2025, 10, 3), NOW)).toContain("2025");
+  });
+});
+
+describe("an age", () => {
+  it.each([
+    ["now", 20_000],
+    ["5 min", 5 * 60_000],
+    ["3 h", 3 * 3_600_000],
+    ["2 d", 2 * 86_400_000],
+    ["now", -5_000],
+  ])("is %s", (words, passed) => {
+    expect(ago(new Date(NOW.getTime() - passed), NOW)).toBe(words);
+  });
+});
+
+it("puts neighbours of one day under one heading", () => {
+  const moments = [new Date(2026, 4, 20, 11), new Date(2026, 4, 20, 2), new Date(2026, 4, 19, 23)];
+  const groups = byDay(moments, (at) => at, NOW);
+  expect(groups.map(({ day, entries }) => [day, entries.length])).toEqual([
+    ["Today", 2],
+    ["Yesterday", 1],
+  ]);
+});
+
+describe("news", () => {
+  const summary = (change: Facts): SessionSummary =>
+    create(SessionSummarySchema, { sessionId: "s1", title: "Mend the door", ...change });
+  const kinds = (before: Facts, now: Facts): string[] =>
+    newsBetween(new Map([["s1", summary(before)]]), new Map([["s1", summary(now)]])).map(({ kind }) => kind);
+
+  it("is a turn that ended", () => {
+    expect(kinds({ state: TurnState.STREAMING }, { state: TurnState.COMPLETED })).toEqual(["ended"]);
+  });
+
+  it("is a turn that failed", () => {
+    expect(kinds({ state: TurnState.RUNNING }, { state: TurnState.FAILED })).toEqual(["failed"]);
+  });
+
+  it("is one more thing that waits for the person", () => {
+    expect(kinds({ waiting: 1 }, { waiting: 2 })).toEqual(["asks"]);
+  });
+
+  it("is not a turn that the person stopped, goes on, or ended before", () => {
+    expect(kinds({ state: TurnState.RUNNING }, { state: TurnState.CANCELED })).toEqual([]);
+    expect(kinds({ state: TurnState.RUNNING }, { state: TurnState.STREAMING })).toEqual([]);
+    expect(kinds({ state: TurnState.COMPLETED }, { state: TurnState.COMPLETED })).toEqual([]);
+  });
+
+  it("is not a session that was not known before", () => {
+    expect(newsBetween(new Map(), new Map([["s1", summary({ state: TurnState.COMPLETED })]]))).toEqual([]);
+  });
+});
+
+describe("a session that was removed", () => {
+  const session = create(SessionSummarySchema, { sessionId: "s1" });
+
+  it("is gone once it is too late for an undo", async () => {
+    vi.useFakeTimers();
+    const remove = vi.fn(async () => Promise.resolve());
+    const removals = new Removals(remove);
+    removals.add(session);
+    await vi.advanceTimersByTimeAsync(REGRET_MS - 1);
+    expect(remove).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1);
+    expect(remove).toHaveBeenCalledWith("s1");
+    expect(removals.pending.value).toEqual([]);
+    vi.useRealTimers();
+  });
+
+  it("stays if the person thinks better of it", async () => {
+    vi.useFakeTimers();
+    const remove = vi.fn(async () => Promise.resolve());
+    const removals = new Removals(remove);
+    removals.add(session);
+    removals.undo("s1");
+    await vi.advanceTimersByTimeAsync(2 * REGRET_MS);
+    expect(remove).not.toHaveBeenCalled();
+    expect(removals.pending.value).toEqual([]);
+    vi.useRealTimers();
+  });
+});
+
+it("remembers what the person set, and not what it cannot be", () => {
+  const kept = new Map<string, unknown>([["theme", "plaid"]]);
+  const memory = {
+    get: (key: string) => kept.get(key),
+    set: (key: string, value: unknown) => void kept.set(key, value),
+  };
+  const preferences = preferencesOf(memory);
+  expect(preferences.theme.value).toBe("system");
+  preferences.theme.value = "dark";
+  expect(kept.get("theme")).toBe("dark");
+  expect(preferencesOf(memory)).toBe(preferences);
+});

@@ -1,0 +1,197 @@
+// The timeline in real Chromium, over the real model: what a reader sees while a conversation grows at both ends.
+
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openPage, type OpenedPage } from "../bench/browser.mjs";
+
+let opened: OpenedPage;
+let page: Page;
+let styles: string;
+
+beforeAll(async () => {
+  opened = await openPage("test/timeline-page.tsx", { minify: false, viewport: { width: 480, height: 640 } });
+  page = opened.page;
+  const names = ["base", "timeline", "tools", "timeline-tools"];
+  const sheets = names.map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
+  const texts = await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")));
+  styles = texts.join("\n").replaceAll(/^@import.*$/gm, "");
+}, 60_000);
+afterAll(() => opened.browser.close());
+beforeEach(async () => {
+  await page.reload();
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets = [sheet];
+  }, styles);
+});
+afterEach(() => expect(opened.problems).toEqual([]));
+
+const open = async (events: number): Promise<void> => {
+  await page.evaluate((count) => window.timeline.show(count), events);
+  await page.waitForFunction(() => window.timeline.session?.connection.value.state === "live");
+  if (events > 0) await atEnd();
+};
+const atEnd = (): Promise<unknown> => page.waitForFunction(() => window.timeline.left < 1);
+const scrollBy = (pixels: number): Promise<void> =>
+  page.evaluate(async (by) => {
+    document.querySelector(".p-scroller")?.scrollBy(0, by);
+    for (let count = 0; count < 3; count++) await new Promise((done) => requestAnimationFrame(done));
+  }, pixels);
+const stream = (paragraphs: number): Promise<void> =>
+  page.evaluate((count) => window.timeline.stream(count), paragraphs);
+const items = (): Promise<number> => page.evaluate(() => window.timeline.session?.items.value.length ?? 0);
+/** A paragraph in the upper part of the screen. */
+const wordsInSight = (): Promise<string> =>
+  page.evaluate(() => {
+    const all = [...document.querySelectorAll(".p-rows p")];
+    return all.find((one) => one.getBoundingClientRect().top > 100)?.textContent ?? "";
+  });
+const rows = (): Promise<number> => page.locator(".p-row").count();
+
+describe("a long session", () => {
+  test("opens at its end with a screen of rows, whatever its length", async () => {
+    await open(20_000);
+    expect(await rows()).toBeLessThan(40);
+    expect(await page.evaluate(() => window.timeline.server.called("getTimeline"))).toBeLessThan(4);
+  });
+
+  test("loads what came before as the reader goes up, without moving what they read", async () => {
+    await open(4_000);
+    const before = await items();
+    const jumps = await page.evaluate(async () => {
+      const scroller = document.querySelector(".p-scroller");
+      const found: number[] = [];
+      for (let step = 0; scroller !== null && step < 60; step++) {
+        const row = document.elementFromPoint(240, 300)?.closest(".p-row");
+        if (row == null) continue;
+        const { top } = row.getBoundingClientRect();
+        const from = scroller.scrollTop;
+        scroller.scrollTop -= 150;
+        const by = from - scroller.scrollTop;
+        for (let count = 0; count < 3; count++) await new Promise((done) => requestAnimationFrame(done));
+        found.push(row.isConnected ? Math.abs(row.getBoundingClientRect().top - top - by) : Infinity);
+      }
+      return found;
+    });
+    expect(jumps.length).toBeGreaterThan(40);
+    expect(Math.max(...jumps)).toBeLessThan(3);
+    expect(await items()).toBeGreaterThan(before);
+    expect(await rows()).toBeLessThan(60);
+  });
+
+  test("lets the reader walk from prompt to prompt by keyboard", async () => {
+    await open(1_000);
+    await page.evaluate(() => window.timeline.server.write((log) => log.prompt("The last one")));
+    await stream(60);
+    await page.focus(".p-scroller");
+    await page.keyboard.press("k");
+    await page.waitForFunction(() => document.activeElement?.textContent.startsWith("The last one"));
+    await page.keyboard.press("Alt+ArrowUp");
+    await page.waitForFunction(() => document.activeElement?.textContent.startsWith("Please look"));
+    await page.keyboard.press("j");
+    await page.waitForFunction(() => document.activeElement?.textContent.startsWith("The last one"));
+    await page.keyboard.press("End");
+    await atEnd();
+  });
+});
+
+describe("an answer that grows", () => {
+  test("is followed while the reader is at the end", async () => {
+    await open(200);
+    await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
+    await stream(40);
+    expect(await page.evaluate(() => window.timeline.left)).toBeLessThan(1);
+    expect(await page.locator(".p-jump-button").count()).toBe(0);
+  });
+
+  test("moves nothing while the reader is elsewhere, and says what is new", async () => {
+    await open(400);
+    await scrollBy(-500);
+    const text = await wordsInSight();
+    const place = await page.evaluate((words) => window.timeline.placeOf(words), text);
+    await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
+    await stream(30);
+    expect(await page.evaluate((words) => window.timeline.placeOf(words), text)).toBeCloseTo(place ?? 0, 0);
+    expect(await page.textContent(".p-jump-button")).toBe("2 new messages");
+    await page.click(".p-jump-button");
+    await atEnd();
+  });
+
+  test("gets its beginning later without moving the words in sight", async () => {
+    await page.evaluate(() => window.timeline.showLongAnswer(900));
+    await atEnd();
+    await scrollBy(-1_500);
+    const seen = await wordsInSight();
+    const place = await page.evaluate((words) => window.timeline.placeOf(words), seen);
+    while (await page.evaluate(() => window.timeline.session?.hasEarlier.value)) {
+      await page.evaluate(() => window.timeline.session?.loadEarlier());
+      await page.waitForFunction(() => document.querySelector(".p-preparing") === null);
+    }
+    await page.waitForFunction(() => window.timeline.placeOf("Paragraph 0 of") !== undefined);
+    await scrollBy(0);
+    const now = await page.evaluate((words) => window.timeline.placeOf(words), seen);
+    expect(Math.abs((now ?? Infinity) - (place ?? 0))).toBeLessThan(3);
+  });
+});
+
+describe("finding", () => {
+  test("opens what folds the words away and shows them", async () => {
+    await open(200);
+    await page.evaluate(() => window.timeline.useTools("a needle in the output"));
+    await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
+    await stream(60);
+    await page.keyboard.press("Control+f");
+    await page.keyboard.type("needle");
+    await page.waitForFunction(() => document.querySelector(".p-find-count")?.textContent === "1 of 1");
+    await page.waitForFunction(() => {
+      const [range] = [...(CSS.highlights.get("p-found-current") ?? [])] as Range[];
+      const place = range?.getBoundingClientRect();
+      return place !== undefined && place.top > 0 && place.bottom < window.innerHeight;
+    });
+    await page.keyboard.press("Escape");
+    expect(await page.locator(".p-find").count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.className)).toBe("p-scroller");
+  });
+});
+
+describe("rows", () => {
+  test("keep what the person opened while they are out of sight", async () => {
+    await open(200);
+    await page.evaluate(() => window.timeline.useTools("printed"));
+    await page.locator(".p-steps > .p-fold").last().click();
+    await page.locator(".p-tool > .p-fold").last().click();
+    await page.waitForFunction(() => document.querySelector(".terminal")?.textContent.includes("printed"));
+    await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
+    await page.focus(".p-scroller");
+    await page.keyboard.press("End");
+    await stream(120);
+    expect(await page.locator(".terminal").count()).toBe(0);
+    await page.keyboard.press("k");
+    await page.waitForFunction(() => document.querySelector(".terminal")?.textContent.includes("printed"));
+  });
+
+  test("an opened one stays under the mouse, also at the end", async () => {
+    await open(200);
+    await page.evaluate(() => window.timeline.useTools("printed"));
+    const steps = page.locator(".p-steps > .p-fold").last();
+    const before = await steps.boundingBox();
+    await steps.click();
+    await page.waitForSelector(".p-steps-body");
+    await scrollBy(0);
+    expect((await steps.boundingBox())?.y).toBeCloseTo(before?.y ?? 0, 0);
+  });
+
+  test("an empty session says who is there and what can be asked", async () => {
+    await open(0);
+    await page.evaluate(() =>
+      window.timeline.server.write((log) =>
+        log.add("commandsUpdated", { commands: [{ name: "explain", description: "Say what code does" }] }),
+      ),
+    );
+    await page.click("text=/explain");
+    expect(await page.evaluate(() => window.timeline.session?.draft.value)).toBe("/explain ");
+    expect(await page.textContent(".p-empty-title")).toBe("Porter");
+  });
+});
