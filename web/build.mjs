@@ -22,7 +22,10 @@ const document = {
       const names = Object.keys(result.metafile.outputs).map((path) => path.split("/").at(-1));
       const script = names.find((name) => /^page-.*\.js$/.test(name));
       const sheet = names.find((name) => /^page-.*\.css$/.test(name));
-      const id = createHash("sha256").update([...names].sort().join()).digest("hex").slice(0, 12);
+      const id = createHash("sha256")
+        .update([...names].sort().join())
+        .digest("hex")
+        .slice(0, 12);
       const template = await readFile(join(here, "src/index.html"), "utf8");
       const html = template.replace("{{script}}", script).replace("{{sheet}}", sheet);
       await writeFile(join(out, "index.html"), html);

@@ -14,12 +14,19 @@ export default tseslint.config(
     rules: {
       eqeqeq: "error",
       "no-console": "error",
-      "@typescript-eslint/switch-exhaustiveness-check": ["error", { considerDefaultExhaustiveForUnions: true }],
+      "@typescript-eslint/switch-exhaustiveness-check": [
+        "error",
+        { considerDefaultExhaustiveForUnions: true },
+      ],
       "@typescript-eslint/restrict-template-expressions": ["error", { allowNumber: true }],
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
-  layer(["src/gateway/**"], ["**/model/**", "**/view/**", "**/markdown/**"], "the gateway knows only the contract"),
+  layer(
+    ["src/gateway/**"],
+    ["**/model/**", "**/view/**", "**/markdown/**"],
+    "the gateway knows only the contract",
+  ),
   layer(["src/model/**"], ["**/view/**", "**/markdown/**"], "a model knows nothing of how it is shown"),
   layer(["src/markdown/**"], ["**/view/**", "**/model/**", "**/gateway/**"], "Markdown knows only text"),
 );

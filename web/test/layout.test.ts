@@ -33,7 +33,9 @@ describe("a layout", () => {
   test("finds the row at a height, also above the first and below the last", () => {
     const layout = new Layout();
     layout.setRows(rows("a", "b", "c"));
-    expect([-5, 0, 9.9, 10, 29, 30, 1000].map((height) => layout.indexAt(height))).toEqual([0, 0, 0, 1, 2, 2, 2]);
+    expect([-5, 0, 9.9, 10, 29, 30, 1000].map((height) => layout.indexAt(height))).toEqual([
+      0, 0, 0, 1, 2, 2, 2,
+    ]);
   });
 
   test("has no rows to show when there are none", () => {

@@ -48,14 +48,23 @@ describe("rows", () => {
     const log = tool(tool(new Log().prompt("go").think("first"), "a").think("then"), "b");
     tool(log.think("now"), "c").think("last").text("Done.");
     const items = itemsOfLog(log);
-    expect(shapes(new RowFold().fold(items, QUIET))).toEqual(["prompt", "thought", "5 steps", "thought", "answer"]);
+    expect(shapes(new RowFold().fold(items, QUIET))).toEqual([
+      "prompt",
+      "thought",
+      "5 steps",
+      "thought",
+      "answer",
+    ]);
     const thoughtful = new RowFold().fold(items, { ...QUIET, showThinking: true });
     expect(shapes(thoughtful)).not.toContain("5 steps");
     expect(thoughtful).toHaveLength(items.length);
   });
 
   test("leave out the plan that is shown elsewhere", () => {
-    const log = new Log().prompt("go").add("planUpdated", { entries: [{ content: "one" }] }).text("Hi");
+    const log = new Log()
+      .prompt("go")
+      .add("planUpdated", { entries: [{ content: "one" }] })
+      .text("Hi");
     const items = itemsOfLog(log);
     const plan = items.find((item) => item.type === "plan")?.key;
     expect(shapes(new RowFold().fold(items, QUIET))).toEqual(["prompt", "plan", "answer"]);
@@ -76,7 +85,9 @@ describe("rows", () => {
   test("keep the key of a fold that grows at its end or at its beginning", () => {
     const log = new Log().prompt("go");
     for (const id of ["a", "b", "c", "d", "e"]) tool(log, id);
-    const cut = log.events.findIndex((event) => event.payload.case === "toolStarted" && event.payload.value.toolId === "c");
+    const cut = log.events.findIndex(
+      (event) => event.payload.case === "toolStarted" && event.payload.value.toolId === "c",
+    );
     const timeline = new Timeline();
     timeline.append(log.events.slice(cut));
     const fold = new RowFold();
@@ -95,7 +106,12 @@ describe("steps in words", () => {
   const steps = (log: Log): Item[] => itemsOfLog(log).filter((item) => item.type === "tool");
 
   test("count files once and commands each time", () => {
-    const log = tool(tool(tool(new Log().prompt("go"), "a", ToolKind.READ, "/w/a"), "b", ToolKind.READ, "/w/a"), "c", ToolKind.READ, "/w/b");
+    const log = tool(
+      tool(tool(new Log().prompt("go"), "a", ToolKind.READ, "/w/a"), "b", ToolKind.READ, "/w/a"),
+      "c",
+      ToolKind.READ,
+      "/w/b",
+    );
     tool(tool(tool(log, "d", ToolKind.EXECUTE), "e", ToolKind.EXECUTE), "f", ToolKind.EDIT, "/w/a");
     const done = steps(log) as Parameters<typeof stepsSummary>[0];
     expect(stepsTitle(done)).toBe("6 steps");
@@ -106,7 +122,9 @@ describe("steps in words", () => {
 describe("finding", () => {
   const found = (log: Log, query: string): string[] => {
     const matcher = matcherOf(query);
-    return matcher === undefined ? [] : itemsOfLog(log).flatMap((item) => (hasMatch(item, matcher) ? [item.type] : []));
+    return matcher === undefined
+      ? []
+      : itemsOfLog(log).flatMap((item) => (hasMatch(item, matcher) ? [item.type] : []));
   };
 
   test("looks into prompts, answers, thoughts and everything of a tool call, whatever the case", () => {

@@ -11,139 +11,128 @@ import { cutsFor } from "./mentions";
 import type { TextBox } from "./text-box";
 
 interface ChipsProps {
-    readonly session: SessionModel;
-    readonly gateway: Gateway;
-    readonly composition: Composition;
-    readonly box: TextBox;
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly composition: Composition;
+  readonly box: TextBox;
 }
 
 export function Chips({ session, gateway, composition, box }: ChipsProps) {
-    const context = gateway.editorContext?.value;
-    const mentioned = composition.files.paths.value;
-    const attachments = composition.attachments.value;
-    const leftOut = useComputed(
-        () => (composition.takesImages.value ?? session.detail.value?.promptCapabilities?.image) === false,
-    );
-    const { activeFile, selection } = context ?? {};
-    const selected = selection !== undefined && selection.text !== "";
-    if (activeFile === undefined && !selected && mentioned.length + attachments.length === 0) return null;
-    return (
-        <ul class="p-chips" aria-label="Goes along with the prompt">
-            {activeFile !== undefined && (
-                <ContextChip
-                    what="file"
-                    text={baseName(activeFile)}
-                    title={activeFile}
-                    composition={composition}
-                />
-            )}
-            {selected && (
-                <ContextChip
-                    what="selection"
-                    text={`Selection, ${linesOf(selection)}`}
-                    title={selection.text.slice(0, 500)}
-                    composition={composition}
-                />
-            )}
-            {mentioned.map((path) => (
-                <li key={`mention ${path}`} class="p-chip" title={path}>
-                    <i class={`codicon codicon-${fileIcon(path)}`} aria-hidden="true" />
-                    <span class="p-chip-name">{baseName(path)}</span>
-                    <Remove
-                        label={`Take ${path} out of the prompt`}
-                        act={() => {
-                            for (const { start, end } of cutsFor(box.text, path)) box.replace(start, end, "");
-                            box.focus();
-                        }}
-                    />
-                </li>
-            ))}
-            {attachments.map((attachment) => (
-                <AttachmentChip
-                    key={attachment.id}
-                    attachment={attachment}
-                    leftOut={leftOut.value && attachment.mimeType.startsWith("image/")}
-                    remove={() => {
-                        composition.detach(attachment.id);
-                        box.focus();
-                    }}
-                />
-            ))}
-        </ul>
-    );
+  const context = gateway.editorContext?.value;
+  const mentioned = composition.files.paths.value;
+  const attachments = composition.attachments.value;
+  const leftOut = useComputed(
+    () => (composition.takesImages.value ?? session.detail.value?.promptCapabilities?.image) === false,
+  );
+  const { activeFile, selection } = context ?? {};
+  const selected = selection !== undefined && selection.text !== "";
+  if (activeFile === undefined && !selected && mentioned.length + attachments.length === 0) return null;
+  return (
+    <ul class="p-chips" aria-label="Goes along with the prompt">
+      {activeFile !== undefined && (
+        <ContextChip what="file" text={baseName(activeFile)} title={activeFile} composition={composition} />
+      )}
+      {selected && (
+        <ContextChip
+          what="selection"
+          text={`Selection, ${linesOf(selection)}`}
+          title={selection.text.slice(0, 500)}
+          composition={composition}
+        />
+      )}
+      {mentioned.map((path) => (
+        <li key={`mention ${path}`} class="p-chip" title={path}>
+          <i class={`codicon codicon-${fileIcon(path)}`} aria-hidden="true" />
+          <span class="p-chip-name">{baseName(path)}</span>
+          <Remove
+            label={`Take ${path} out of the prompt`}
+            act={() => {
+              for (const { start, end } of cutsFor(box.text, path)) box.replace(start, end, "");
+              box.focus();
+            }}
+          />
+        </li>
+      ))}
+      {attachments.map((attachment) => (
+        <AttachmentChip
+          key={attachment.id}
+          attachment={attachment}
+          leftOut={leftOut.value && attachment.mimeType.startsWith("image/")}
+          remove={() => {
+            composition.detach(attachment.id);
+            box.focus();
+          }}
+        />
+      ))}
+    </ul>
+  );
 }
 
 interface ContextChipProps {
-    readonly what: "file" | "selection";
-    readonly text: string;
-    readonly title: string;
-    readonly composition: Composition;
+  readonly what: "file" | "selection";
+  readonly text: string;
+  readonly title: string;
+  readonly composition: Composition;
 }
 
 function ContextChip({ what, text, title, composition }: ContextChipProps) {
-    const on = composition.shared.value[what];
-    const name = what === "file" ? `Active file: ${text}` : text;
-    return (
-        <li>
-            <button
-                type="button"
-                class={`p-chip p-chip-context${on ? "" : " p-chip-off"}`}
-                aria-pressed={on}
-                aria-label={name}
-                title={`${name}. ${on ? "Goes along with this prompt; press to leave it out." : "Stays out of this prompt; press to send it along."}\n${title}`}
-                onClick={() => (composition.shared.value = { ...composition.shared.peek(), [what]: !on })}
-            >
-                <i class={`codicon codicon-${on ? "eye" : "eye-closed"}`} aria-hidden="true" />
-                <span class="p-chip-name">{text}</span>
-            </button>
-        </li>
-    );
+  const on = composition.shared.value[what];
+  const name = what === "file" ? `Active file: ${text}` : text;
+  return (
+    <li>
+      <button
+        type="button"
+        class={`p-chip p-chip-context${on ? "" : " p-chip-off"}`}
+        aria-pressed={on}
+        aria-label={name}
+        title={`${name}. ${on ? "Goes along with this prompt; press to leave it out." : "Stays out of this prompt; press to send it along."}\n${title}`}
+        onClick={() => (composition.shared.value = { ...composition.shared.peek(), [what]: !on })}
+      >
+        <i class={`codicon codicon-${on ? "eye" : "eye-closed"}`} aria-hidden="true" />
+        <span class="p-chip-name">{text}</span>
+      </button>
+    </li>
+  );
 }
 
 interface AttachmentChipProps {
-    readonly attachment: Attachment;
-    readonly leftOut: boolean;
-    readonly remove: () => void;
+  readonly attachment: Attachment;
+  readonly leftOut: boolean;
+  readonly remove: () => void;
 }
 
 function AttachmentChip({ attachment, leftOut, remove }: AttachmentChipProps) {
-    const { name, data, preview } = attachment;
-    return (
-        <li class="p-chip" title={`${name}, ${readableSize(data.byteLength)}`}>
-            {preview === undefined ? (
-                <i class={`codicon codicon-${fileIcon(name)}`} aria-hidden="true" />
-            ) : (
-                <img class="p-chip-picture" src={preview} alt="" />
-            )}
-            <span class="p-chip-name">
-                <bdi>{name}</bdi>
-            </span>
-            {leftOut ? (
-                <span class="p-chip-note" title="It will be left out, and the conversation will say so.">
-                    this agent takes no images
-                </span>
-            ) : (
-                <span class="p-chip-size">{readableSize(data.byteLength)}</span>
-            )}
-            <Remove label={`Remove ${name}`} act={remove} />
-        </li>
-    );
+  const { name, data, preview } = attachment;
+  return (
+    <li class="p-chip" title={`${name}, ${readableSize(data.byteLength)}`}>
+      {preview === undefined ? (
+        <i class={`codicon codicon-${fileIcon(name)}`} aria-hidden="true" />
+      ) : (
+        <img class="p-chip-picture" src={preview} alt="" />
+      )}
+      <span class="p-chip-name">
+        <bdi>{name}</bdi>
+      </span>
+      {leftOut ? (
+        <span class="p-chip-note" title="It will be left out, and the conversation will say so.">
+          this agent takes no images
+        </span>
+      ) : (
+        <span class="p-chip-size">{readableSize(data.byteLength)}</span>
+      )}
+      <Remove label={`Remove ${name}`} act={remove} />
+    </li>
+  );
 }
 
 function Remove({ label, act }: { label: string; act: () => void }) {
-    return (
-        <button
-            type="button"
-            class="p-icon-button p-chip-remove"
-            title={label}
-            aria-label={label}
-            onClick={act}
-        >
-            <i class="codicon codicon-close" aria-hidden="true" />
-        </button>
-    );
+  return (
+    <button type="button" class="p-icon-button p-chip-remove" title={label} aria-label={label} onClick={act}>
+      <i class="codicon codicon-close" aria-hidden="true" />
+    </button>
+  );
 }
 
 function baseName(path: string): string {
-    return path.replaceAll("\\", "/").split("/").at(-1) ?? path;
+  return path.replaceAll("\\", "/").split("/").at(-1) ?? path;
 }

@@ -8,98 +8,94 @@ import { fileIcon } from "./file-icons";
 export const MENU_ID = "p-completions";
 
 export function offerId(place: number): string {
-    return `${MENU_ID}-${place}`;
+  return `${MENU_ID}-${place}`;
 }
 
 export function CompletionMenu({ completer }: { completer: Completer }) {
-    const menu = completer.menu.value;
-    const list = useRef<HTMLUListElement>(null);
-    const chosen = menu?.chosen;
-    useLayoutEffect(() => {
-        if (chosen !== undefined) list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
-    }, [chosen]);
-    return (
-        <>
-            <span class="p-aloud" role="status">
-                {menu === undefined ? "" : countOf(menu)}
-            </span>
-            {menu !== undefined && menu.offers.length === 0 && !menu.searching && (
-                <div class="p-popup p-completions p-completions-none p-soft">
-                    No file fits “{menu.trigger.query}”.
-                </div>
-            )}
-            {menu !== undefined && menu.offers.length > 0 && (
-                <ul
-                    ref={list}
-                    id={MENU_ID}
-                    class="p-popup p-completions"
-                    role="listbox"
-                    // A list that scrolls must be one that the focus could reach.
-                    tabIndex={0}
-                    aria-label={menu.trigger.kind === "file" ? "Files" : "Commands"}
-                    onMouseDown={(event) => event.preventDefault()}
-                >
-                    {menu.offers.map((offer, place) => (
-                        <li
-                            key={offer.name}
-                            id={offerId(place)}
-                            role="option"
-                            class="p-choice"
-                            aria-selected={place === menu.chosen}
-                            onMouseMove={() => completer.choose(place)}
-                            onClick={() => completer.acceptAt(place)}
-                        >
-                            {menu.trigger.kind === "file" ? (
-                                <FileOffer offer={offer} />
-                            ) : (
-                                <CommandOffer offer={offer} />
-                            )}
-                        </li>
-                    ))}
-                </ul>
-            )}
-        </>
-    );
+  const menu = completer.menu.value;
+  const list = useRef<HTMLUListElement>(null);
+  const chosen = menu?.chosen;
+  useLayoutEffect(() => {
+    if (chosen !== undefined) list.current?.children[chosen]?.scrollIntoView({ block: "nearest" });
+  }, [chosen]);
+  return (
+    <>
+      <span class="p-aloud" role="status">
+        {menu === undefined ? "" : countOf(menu)}
+      </span>
+      {menu !== undefined && menu.offers.length === 0 && !menu.searching && (
+        <div class="p-popup p-completions p-completions-none p-soft">
+          No file fits “{menu.trigger.query}”.
+        </div>
+      )}
+      {menu !== undefined && menu.offers.length > 0 && (
+        <ul
+          ref={list}
+          id={MENU_ID}
+          class="p-popup p-completions"
+          role="listbox"
+          // A list that scrolls must be one that the focus could reach.
+          tabIndex={0}
+          aria-label={menu.trigger.kind === "file" ? "Files" : "Commands"}
+          onMouseDown={(event) => event.preventDefault()}
+        >
+          {menu.offers.map((offer, place) => (
+            <li
+              key={offer.name}
+              id={offerId(place)}
+              role="option"
+              class="p-choice"
+              aria-selected={place === menu.chosen}
+              onMouseMove={() => completer.choose(place)}
+              onClick={() => completer.acceptAt(place)}
+            >
+              {menu.trigger.kind === "file" ? <FileOffer offer={offer} /> : <CommandOffer offer={offer} />}
+            </li>
+          ))}
+        </ul>
+      )}
+    </>
+  );
 }
 
 function FileOffer({ offer }: { offer: Offer }) {
-    const cut = offer.name.lastIndexOf("/") + 1;
-    const folder = Array.from(offer.name.slice(0, cut)).length;
-    const inFolder = offer.matched.filter((place) => place < folder);
-    const inName = offer.matched.filter((place) => place >= folder).map((place) => place - folder);
-    return (
-        <span class="p-offer" title={offer.name}>
-            <i class={`codicon codicon-${fileIcon(offer.name)}`} aria-hidden="true" />
-            <span class="p-offer-name">
-                <Letters text={offer.name.slice(cut)} matched={inName} />
-            </span>
-            <span class="p-offer-more p-offer-folder">
-                <bdi>
-                    <Letters text={offer.name.slice(0, Math.max(0, cut - 1))} matched={inFolder} />
-                </bdi>
-            </span>
-        </span>
-    );
+  const cut = offer.name.lastIndexOf("/") + 1;
+  const folder = Array.from(offer.name.slice(0, cut)).length;
+  const inFolder = offer.matched.filter((place) => place < folder);
+  const inName = offer.matched.filter((place) => place >= folder).map((place) => place - folder);
+  return (
+    <span class="p-offer" title={offer.name}>
+      <i class={`codicon codicon-${fileIcon(offer.name)}`} aria-hidden="true" />
+      <span class="p-offer-name">
+        <Letters text={offer.name.slice(cut)} matched={inName} />
+      </span>
+      <span class="p-offer-more p-offer-folder">
+        <bdi>
+          <Letters text={offer.name.slice(0, Math.max(0, cut - 1))} matched={inFolder} />
+        </bdi>
+      </span>
+    </span>
+  );
 }
 
 function CommandOffer({ offer }: { offer: Offer }) {
-    return (
-        <span class="p-offer" title={offer.description}>
-            <span class="p-offer-name">
-                /<Letters text={offer.name} matched={offer.matched} />
-                {offer.hint !== "" && <span class="p-offer-hint"> {offer.hint}</span>}
-            </span>
-            <span class="p-offer-more">{offer.description}</span>
-        </span>
-    );
+  return (
+    <span class="p-offer" title={offer.description}>
+      <span class="p-offer-name">
+        /<Letters text={offer.name} matched={offer.matched} />
+        {offer.hint !== "" && <span class="p-offer-hint"> {offer.hint}</span>}
+      </span>
+      <span class="p-offer-more">{offer.description}</span>
+    </span>
+  );
 }
 
 function Letters({ text, matched }: { text: string; matched: readonly number[] }) {
-    return <>{runsOf(text, matched).map((run) => (run.bold ? <b>{run.text}</b> : run.text))}</>;
+  return <>{runsOf(text, matched).map((run) => (run.bold ? <b>{run.text}</b> : run.text))}</>;
 }
 
 function countOf({ trigger, offers, searching }: Menu): string {
-    if (searching) return "";
-    const thing = trigger.kind === "file" ? "file" : "command";
-    return offers.length === 1 ? `1 ${thing}` : `${offers.length} ${thing}s`;
+  if (searching) return "";
+  const thing = trigger.kind === "file" ? "file" : "command";
+  return offers.length === 1 ? `1 ${thing}` : `${offers.length} ${thing}s`;
 }

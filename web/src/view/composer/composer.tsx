@@ -22,67 +22,56 @@ import { TextField } from "./text-field";
 import { useRoom } from "./room";
 
 export interface ComposerProps {
-    readonly session: SessionModel;
-    readonly gateway: Gateway;
-    readonly agents: ReadonlySignal<readonly Agent[]>;
-    readonly onNewSession: (agent: string) => void;
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly agents: ReadonlySignal<readonly Agent[]>;
+  readonly onNewSession: (agent: string) => void;
 }
 
 export function Composer({ session, gateway, agents, onNewSession }: ComposerProps) {
-    const composition = compositionOf(session, gateway);
-    const { box, completer } = useMemo(() => {
-        const textBox = new TextBox(session.draft);
-        const completions = new Completer({
-            commands: () => session.detail.peek()?.commands ?? [],
-            findFiles: (query) => session.findFiles(query),
-            insert: (start, end, text) => textBox.replace(start, end, text),
-            picked: (path) => composition.files.learn(path),
-        });
-        return { box: textBox, completer: completions };
-    }, [session, composition]);
-    const agent = useComputed(() => {
-        const name = session.detail.value?.summary?.agent ?? "";
-        return { name, title: agents.value.find((one) => one.name === name)?.title || name };
+  const composition = compositionOf(session, gateway);
+  const { box, completer } = useMemo(() => {
+    const textBox = new TextBox(session.draft);
+    const completions = new Completer({
+      commands: () => session.detail.peek()?.commands ?? [],
+      findFiles: (query) => session.findFiles(query),
+      insert: (start, end, text) => textBox.replace(start, end, text),
+      picked: (path) => composition.files.learn(path),
     });
-    const isOpenElsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
-    const frame = useRef<HTMLElement>(null);
-    const room = useRoom(frame);
-    useEffect(() => composition.files.follow(), [composition]);
+    return { box: textBox, completer: completions };
+  }, [session, composition]);
+  const agent = useComputed(() => {
+    const name = session.detail.value?.summary?.agent ?? "";
+    return { name, title: agents.value.find((one) => one.name === name)?.title || name };
+  });
+  const isOpenElsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
+  const frame = useRef<HTMLElement>(null);
+  const room = useRoom(frame);
+  useEffect(() => composition.files.follow(), [composition]);
 
-    return (
-        <section class="p-composer" aria-label="Write to the agent" ref={frame}>
-            <Notes session={session} composition={composition} agent={agent} />
-            <QueueStack session={session} box={box} />
-            <DropZone composition={composition} closed={isOpenElsewhere}>
-                <CompletionMenu completer={completer} />
-                <Chips session={session} gateway={gateway} composition={composition} box={box} />
-                <TextField
-                    session={session}
-                    composition={composition}
-                    box={box}
-                    completer={completer}
-                    agent={agent}
-                    closed={isOpenElsewhere}
-                />
-                <div class="p-composer-bar">
-                    <AttachButton composition={composition} closed={isOpenElsewhere} />
-                    <Pickers
-                        session={session}
-                        agents={agents}
-                        agent={agent}
-                        room={room}
-                        onNewSession={onNewSession}
-                    />
-                    <ContextMeter session={session} />
-                    <SendButton
-                        session={session}
-                        composition={composition}
-                        box={box}
-                        closed={isOpenElsewhere}
-                    />
-                </div>
-            </DropZone>
-            <Hints session={session} composition={composition} />
-        </section>
-    );
+  return (
+    <section class="p-composer" aria-label="Write to the agent" ref={frame}>
+      <Notes session={session} composition={composition} agent={agent} />
+      <QueueStack session={session} box={box} />
+      <DropZone composition={composition} closed={isOpenElsewhere}>
+        <CompletionMenu completer={completer} />
+        <Chips session={session} gateway={gateway} composition={composition} box={box} />
+        <TextField
+          session={session}
+          composition={composition}
+          box={box}
+          completer={completer}
+          agent={agent}
+          closed={isOpenElsewhere}
+        />
+        <div class="p-composer-bar">
+          <AttachButton composition={composition} closed={isOpenElsewhere} />
+          <Pickers session={session} agents={agents} agent={agent} room={room} onNewSession={onNewSession} />
+          <ContextMeter session={session} />
+          <SendButton session={session} composition={composition} box={box} closed={isOpenElsewhere} />
+        </div>
+      </DropZone>
+      <Hints session={session} composition={composition} />
+    </section>
+  );
 }

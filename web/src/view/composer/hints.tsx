@@ -9,25 +9,25 @@ import type { Composition } from "./composition";
 const BEGINNER_SENDS = 4;
 
 export function Hints({ session, composition }: { session: SessionModel; composition: Composition }) {
-    const command = useComputed(() =>
-        commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
-    );
-    if (command.value !== undefined) {
-        return (
-            <p class="p-hints p-hints-command" role="status">
-                <b>/{command.value.name}</b> {command.value.hint}
-            </p>
-        );
-    }
-    const sends = composition.sends.value;
-    if (sends > BEGINNER_SENDS) return null;
-    const withEnter = composition.sendKey.value === "enter";
+  const command = useComputed(() =>
+    commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
+  );
+  if (command.value !== undefined) {
     return (
-        <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
-            <span>{withEnter ? "Enter" : "Ctrl+Enter"} to send</span>
-            <span>{withEnter ? "Shift+Enter" : "Enter"} for a new line</span>
-            <span>/ for commands</span>
-            <span>@ for files</span>
-        </p>
+      <p class="p-hints p-hints-command" role="status">
+        <b>/{command.value.name}</b> {command.value.hint}
+      </p>
     );
+  }
+  const sends = composition.sends.value;
+  if (sends > BEGINNER_SENDS) return null;
+  const withEnter = composition.sendKey.value === "enter";
+  return (
+    <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
+      <span>{withEnter ? "Enter" : "Ctrl+Enter"} to send</span>
+      <span>{withEnter ? "Shift+Enter" : "Enter"} for a new line</span>
+      <span>/ for commands</span>
+      <span>@ for files</span>
+    </p>
+  );
 }

@@ -8,64 +8,64 @@ import { OptionControl } from "./option-control";
 import { keepInside } from "./popup";
 
 export function MoreOptions({
-    options,
-    session,
+  options,
+  session,
 }: {
-    options: readonly ConfigOption[];
-    session: SessionModel;
+  options: readonly ConfigOption[];
+  session: SessionModel;
 }) {
-    const open = useSignal(false);
-    const whole = useRef<HTMLSpanElement>(null);
-    const button = useRef<HTMLButtonElement>(null);
-    return (
-        <span
-            class="p-picker"
-            ref={whole}
-            onFocusOut={(event) => {
-                const to = event.relatedTarget;
-                if (!(to instanceof Node && whole.current?.contains(to) === true)) open.value = false;
-            }}
-            onKeyDown={(event) => {
-                if (event.key !== "Escape" || !open.peek() || event.defaultPrevented) return;
-                open.value = false;
-                button.current?.focus();
-                event.preventDefault();
-            }}
-        >
-            <button
-                ref={button}
-                type="button"
-                class="p-icon-button"
-                aria-haspopup="dialog"
-                aria-expanded={open.value}
-                aria-label="More options"
-                title="More options"
-                onClick={() => (open.value = !open.peek())}
-            >
-                <i class="codicon codicon-ellipsis" aria-hidden="true" />
-            </button>
-            {open.value && <Panel options={options} session={session} />}
-        </span>
-    );
+  const open = useSignal(false);
+  const whole = useRef<HTMLSpanElement>(null);
+  const button = useRef<HTMLButtonElement>(null);
+  return (
+    <span
+      class="p-picker"
+      ref={whole}
+      onFocusOut={(event) => {
+        const to = event.relatedTarget;
+        if (!(to instanceof Node && whole.current?.contains(to) === true)) open.value = false;
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== "Escape" || !open.peek() || event.defaultPrevented) return;
+        open.value = false;
+        button.current?.focus();
+        event.preventDefault();
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class="p-icon-button"
+        aria-haspopup="dialog"
+        aria-expanded={open.value}
+        aria-label="More options"
+        title="More options"
+        onClick={() => (open.value = !open.peek())}
+      >
+        <i class="codicon codicon-ellipsis" aria-hidden="true" />
+      </button>
+      {open.value && <Panel options={options} session={session} />}
+    </span>
+  );
 }
 
 function Panel({ options, session }: { options: readonly ConfigOption[]; session: SessionModel }) {
-    const panel = useRef<HTMLDivElement>(null);
-    useLayoutEffect(() => {
-        if (panel.current === null) return;
-        keepInside(panel.current);
-        panel.current.querySelector("button")?.focus();
-    }, []);
-    return (
-        <div class="p-popup p-more-options" role="dialog" aria-label="More options" tabIndex={-1} ref={panel}>
-            {options.map((option) => (
-                <div key={option.optionId} class="p-more-row">
-                    {option.value.case !== "switchedOn" && (
-                        <span class="p-soft">{option.name === "" ? option.optionId : option.name}</span>
-                    )}
-                    <OptionControl option={option} session={session} />
-                </div>
-            ))}
+  const panel = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    if (panel.current === null) return;
+    keepInside(panel.current);
+    panel.current.querySelector("button")?.focus();
+  }, []);
+  return (
+    <div class="p-popup p-more-options" role="dialog" aria-label="More options" tabIndex={-1} ref={panel}>
+      {options.map((option) => (
+        <div key={option.optionId} class="p-more-row">
+          {option.value.case !== "switchedOn" && (
+            <span class="p-soft">{option.name === "" ? option.optionId : option.name}</span>
+          )}
+          <OptionControl option={option} session={session} />
         </div>
-    );
+      ))}
+    </div>
+  );
 }

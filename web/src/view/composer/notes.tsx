@@ -9,82 +9,79 @@ import type { Composition } from "./composition";
 import type { AgentName } from "./text-field";
 
 interface NotesProps {
-    readonly session: SessionModel;
-    readonly composition: Composition;
-    readonly agent: ReadonlySignal<AgentName>;
+  readonly session: SessionModel;
+  readonly composition: Composition;
+  readonly agent: ReadonlySignal<AgentName>;
 }
 
 export function Notes({ session, composition, agent }: NotesProps) {
-    const elsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
-    const readsOnly = useComputed(() => session.detail.value?.summary?.readsOnly === true);
-    const complaint = composition.complaint.value;
-    const name = agent.value.title === "" ? "The agent" : agent.value.title;
-    return (
-        <div class="p-notes">
-            {elsewhere.value && (
-                <Note icon="lock">
-                    Another program has this session open. You can follow it here; to write in it, close it
-                    there.
-                </Note>
-            )}
-            {readsOnly.value && (
-                <Note icon="eye">
-                    Read-only session: {name} may read the files of the folder and change none.
-                </Note>
-            )}
-            <StartNote session={session} name={name} />
-            {composition.waiting.value !== undefined && (
-                <Note icon="debug-disconnect">
-                    <span>Not connected. This prompt is kept, and sent when the connection is back.</span>
-                    <button type="button" class="p-link-button" onClick={() => composition.withdraw()}>
-                        Don’t send
-                    </button>
-                </Note>
-            )}
-            {complaint !== undefined && (
-                <Note icon="warning" alert>
-                    <span>{complaint}</span>
-                    <button
-                        type="button"
-                        class="p-icon-button"
-                        aria-label="Dismiss"
-                        onClick={() => (composition.complaint.value = undefined)}
-                    >
-                        <i class="codicon codicon-close" aria-hidden="true" />
-                    </button>
-                </Note>
-            )}
-        </div>
-    );
+  const elsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
+  const readsOnly = useComputed(() => session.detail.value?.summary?.readsOnly === true);
+  const complaint = composition.complaint.value;
+  const name = agent.value.title === "" ? "The agent" : agent.value.title;
+  return (
+    <div class="p-notes">
+      {elsewhere.value && (
+        <Note icon="lock">
+          Another program has this session open. You can follow it here; to write in it, close it there.
+        </Note>
+      )}
+      {readsOnly.value && (
+        <Note icon="eye">Read-only session: {name} may read the files of the folder and change none.</Note>
+      )}
+      <StartNote session={session} name={name} />
+      {composition.waiting.value !== undefined && (
+        <Note icon="debug-disconnect">
+          <span>Not connected. This prompt is kept, and sent when the connection is back.</span>
+          <button type="button" class="p-link-button" onClick={() => composition.withdraw()}>
+            Don’t send
+          </button>
+        </Note>
+      )}
+      {complaint !== undefined && (
+        <Note icon="warning" alert>
+          <span>{complaint}</span>
+          <button
+            type="button"
+            class="p-icon-button"
+            aria-label="Dismiss"
+            onClick={() => (composition.complaint.value = undefined)}
+          >
+            <i class="codicon codicon-close" aria-hidden="true" />
+          </button>
+        </Note>
+      )}
+    </div>
+  );
 }
 
 function StartNote({ session, name }: { session: SessionModel; name: string }) {
-    const state = session.state.value;
-    if (state !== TurnState.STARTING && state !== TurnState.RESUMING) return null;
-    return (
-        <Note icon="loading" spinning late>
-            {state === TurnState.STARTING ? `${name} is starting…` : `${name} is coming back…`}
-        </Note>
-    );
+  const state = session.state.value;
+  if (state !== TurnState.STARTING && state !== TurnState.RESUMING) return null;
+  return (
+    <Note icon="loading" spinning late>
+      {state === TurnState.STARTING ? `${name} is starting…` : `${name} is coming back…`}
+    </Note>
+  );
 }
 
 interface NoteProps {
-    readonly icon: string;
-    readonly alert?: boolean;
-    readonly spinning?: boolean;
-    /** Shown only if it lasts. */
-    readonly late?: boolean;
-    readonly children: ComponentChildren;
+  readonly icon: string;
+  readonly alert?: boolean;
+  readonly spinning?: boolean;
+  /** Shown only if it lasts. */
+  readonly late?: boolean;
+  readonly children: ComponentChildren;
 }
 
 function Note({ icon, alert = false, spinning = false, late = false, children }: NoteProps) {
-    return (
-        <div
-            class={`p-note${alert ? " p-note-alert" : ""}${late ? " p-note-late" : ""}`}
-            role={alert ? "alert" : "status"}
-        >
-            <i class={`codicon codicon-${icon}${spinning ? " p-spinning" : ""}`} aria-hidden="true" />
-            {children}
-        </div>
-    );
+  return (
+    <div
+      class={`p-note${alert ? " p-note-alert" : ""}${late ? " p-note-late" : ""}`}
+      role={alert ? "alert" : "status"}
+    >
+      <i class={`codicon codicon-${icon}${spinning ? " p-spinning" : ""}`} aria-hidden="true" />
+      {children}
+    </div>
+  );
 }

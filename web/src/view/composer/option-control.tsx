@@ -6,30 +6,30 @@ import { choicesOf } from "./choices";
 import { Picker } from "./picker";
 
 export function OptionControl({ option, session }: { option: ConfigOption; session: SessionModel }) {
-    const { optionId, name, value } = option;
-    const label = name === "" ? optionId : name;
-    if (value.case === "switchedOn") {
-        return (
-            <button
-                type="button"
-                class="p-quiet-button p-switch"
-                role="switch"
-                aria-checked={value.value}
-                aria-label={label}
-                title={`${label}: ${value.value ? "on" : "off"}`}
-                onClick={() => void session.setOption(optionId, !value.value)}
-            >
-                <span class="p-switch-track" aria-hidden="true" />
-                <span class="p-quiet-text">{label}</span>
-            </button>
-        );
-    }
+  const { optionId, name, value } = option;
+  const label = name === "" ? optionId : name;
+  if (value.case === "switchedOn") {
     return (
-        <Picker
-            label={label}
-            value={value.value ?? ""}
-            choices={choicesOf(option)}
-            onChoose={(chosen) => void session.setOption(optionId, chosen)}
-        />
+      <button
+        type="button"
+        class="p-quiet-button p-switch"
+        role="switch"
+        aria-checked={value.value}
+        aria-label={label}
+        title={`${label}: ${value.value ? "on" : "off"}`}
+        onClick={() => void session.setOption(optionId, !value.value)}
+      >
+        <span class="p-switch-track" aria-hidden="true" />
+        <span class="p-quiet-text">{label}</span>
+      </button>
     );
+  }
+  return (
+    <Picker
+      label={label}
+      value={value.value ?? ""}
+      choices={choicesOf(option)}
+      onChoose={(chosen) => void session.setOption(optionId, chosen)}
+    />
+  );
 }

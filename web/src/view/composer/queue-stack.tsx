@@ -7,95 +7,92 @@ import type { TextBox } from "./text-box";
 import { isActive } from "./turn";
 
 export function QueueStack({ session, box }: { session: SessionModel; box: TextBox }) {
-    const queue = session.desk.value?.queue ?? [];
-    if (queue.length === 0) return null;
-    const stands = !isActive(session.state.value);
-    return (
-        <ol class="p-queue" aria-label="Prompts that wait">
-            {queue.map((prompt) => (
-                <Queued key={prompt.promptId} prompt={prompt} session={session} box={box} stands={stands} />
-            ))}
-        </ol>
-    );
+  const queue = session.desk.value?.queue ?? [];
+  if (queue.length === 0) return null;
+  const stands = !isActive(session.state.value);
+  return (
+    <ol class="p-queue" aria-label="Prompts that wait">
+      {queue.map((prompt) => (
+        <Queued key={prompt.promptId} prompt={prompt} session={session} box={box} stands={stands} />
+      ))}
+    </ol>
+  );
 }
 
 interface QueuedProps {
-    readonly prompt: QueuedPrompt;
-    readonly session: SessionModel;
-    readonly box: TextBox;
-    /** No turn is under way that it could wait for. */
-    readonly stands: boolean;
+  readonly prompt: QueuedPrompt;
+  readonly session: SessionModel;
+  readonly box: TextBox;
+  /** No turn is under way that it could wait for. */
+  readonly stands: boolean;
 }
 
 function Queued({ prompt, session, box, stands }: QueuedProps) {
-    const { promptId, text, attachments } = prompt;
-    const edit = (): void => {
-        if (box.text.trim() !== "") return;
-        // First the words into the draft, then out of the queue: whatever fails in between, they are somewhere.
-        box.replaceAll(text);
-        void session.unqueue(promptId);
-    };
-    const words = text.trim() === "" ? "Files only" : text;
-    return (
-        <li class="p-queued">
-            <i class="codicon codicon-list-ordered" aria-hidden="true" />
-            <span class="p-queued-text" title={text}>
-                {words}
-            </span>
-            {attachments > 0 && (
-                <span
-                    class="p-soft"
-                    title={attachments === 1 ? "1 attachment" : `${attachments} attachments`}
-                >
-                    <i class="codicon codicon-attach" aria-hidden="true" />
-                    {attachments}
-                </span>
-            )}
-            {stands && (
-                <button
-                    type="button"
-                    class="p-link-button p-queued-send"
-                    onClick={() => void session.sendQueued(promptId)}
-                >
-                    Send now
-                </button>
-            )}
-            {attachments === 0 && <EditButton session={session} words={words} edit={edit} />}
-            <button
-                type="button"
-                class="p-icon-button"
-                title="Remove"
-                aria-label={`Remove: ${words}`}
-                onClick={() => void session.unqueue(promptId)}
-            >
-                <i class="codicon codicon-close" aria-hidden="true" />
-            </button>
-        </li>
-    );
+  const { promptId, text, attachments } = prompt;
+  const edit = (): void => {
+    if (box.text.trim() !== "") return;
+    // First the words into the draft, then out of the queue: whatever fails in between, they are somewhere.
+    box.replaceAll(text);
+    void session.unqueue(promptId);
+  };
+  const words = text.trim() === "" ? "Files only" : text;
+  return (
+    <li class="p-queued">
+      <i class="codicon codicon-list-ordered" aria-hidden="true" />
+      <span class="p-queued-text" title={text}>
+        {words}
+      </span>
+      {attachments > 0 && (
+        <span class="p-soft" title={attachments === 1 ? "1 attachment" : `${attachments} attachments`}>
+          <i class="codicon codicon-attach" aria-hidden="true" />
+          {attachments}
+        </span>
+      )}
+      {stands && (
+        <button
+          type="button"
+          class="p-link-button p-queued-send"
+          onClick={() => void session.sendQueued(promptId)}
+        >
+          Send now
+        </button>
+      )}
+      {attachments === 0 && <EditButton session={session} words={words} edit={edit} />}
+      <button
+        type="button"
+        class="p-icon-button"
+        title="Remove"
+        aria-label={`Remove: ${words}`}
+        onClick={() => void session.unqueue(promptId)}
+      >
+        <i class="codicon codicon-close" aria-hidden="true" />
+      </button>
+    </li>
+  );
 }
 
 interface EditButtonProps {
-    readonly session: SessionModel;
-    readonly words: string;
-    readonly edit: () => void;
+  readonly session: SessionModel;
+  readonly words: string;
+  readonly edit: () => void;
 }
 
 function EditButton({ session, words, edit }: EditButtonProps) {
-    const free = useIsEmpty(session);
-    return (
-        <button
-            type="button"
-            class="p-icon-button"
-            title={free.value ? "Edit" : "To edit this one, send or clear what is in the composer first"}
-            aria-label={`Edit: ${words}`}
-            disabled={!free.value}
-            onClick={edit}
-        >
-            <i class="codicon codicon-edit" aria-hidden="true" />
-        </button>
-    );
+  const free = useIsEmpty(session);
+  return (
+    <button
+      type="button"
+      class="p-icon-button"
+      title={free.value ? "Edit" : "To edit this one, send or clear what is in the composer first"}
+      aria-label={`Edit: ${words}`}
+      disabled={!free.value}
+      onClick={edit}
+    >
+      <i class="codicon codicon-edit" aria-hidden="true" />
+    </button>
+  );
 }
 
 function useIsEmpty(session: SessionModel): ReadonlySignal<boolean> {
-    return useComputed(() => session.draft.value.trim() === "");
+  return useComputed(() => session.draft.value.trim() === "");
 }

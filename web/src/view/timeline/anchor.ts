@@ -47,11 +47,12 @@ export class Anchor {
     const index = firstBelow(old, edge);
     const held = old[index];
     if (held === undefined) return () => undefined;
-    const position = this.#positionOf(held);
+    const place = this.#positionOf(held) - this.scroller.scrollTop;
     return () => {
       const fresh = after.querySelectorAll(BLOCK);
       const element = fresh[fresh.length - old.length + index];
-      if (element !== undefined) this.#holds = [{ element, position }];
+      // Content that is shorter for a moment has made the browser scroll, so the place on the screen counts.
+      if (element !== undefined) this.#holds = [{ element, position: place + this.scroller.scrollTop }];
     };
   }
 

@@ -3,7 +3,13 @@
 import { create } from "@bufbuild/protobuf";
 import { useSignal, type Signal } from "@preact/signals";
 import { useId } from "preact/hooks";
-import { Priority, Progress, TodoSchema, type PlanEntry, type Todo } from "../../generated/portico/v1/events_pb";
+import {
+  Priority,
+  Progress,
+  TodoSchema,
+  type PlanEntry,
+  type Todo,
+} from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
 import { Icon, IconButton } from "./parts";
@@ -49,7 +55,9 @@ export function Checklist({ session, open, writing }: ChecklistProps) {
       {open.value && (
         <div id={id} class="p-checklist-body">
           {plan.length > 0 && <PlanList entries={plan} />}
-          {plan.length > 0 && todos.length > 0 && <h3 class="p-checklist-title">Todos · {doneWords(todos)}</h3>}
+          {plan.length > 0 && todos.length > 0 && (
+            <h3 class="p-checklist-title">Todos · {doneWords(todos)}</h3>
+          )}
           <Todos session={session} todos={todos} />
         </div>
       )}

@@ -29,7 +29,11 @@ export function DiffView({ part, place, context }: DiffViewProps) {
   const isLong = lines.length > MANY_LINES;
   const open = chosen.value ?? !isLong;
   return (
-    <div class={diff.isNew ? "p-diff p-diff-new" : "p-diff"} role="group" aria-label={`Change of ${part.path}`}>
+    <div
+      class={diff.isNew ? "p-diff p-diff-new" : "p-diff"}
+      role="group"
+      aria-label={`Change of ${part.path}`}
+    >
       <div class="p-diff-head">
         <FileLink path={part.path} context={context} />
         {diff.isNew && <span class="p-label">new file</span>}
@@ -48,7 +52,11 @@ export function DiffView({ part, place, context }: DiffViewProps) {
 }
 
 /** For a place on a line: "+12 −3". */
-export function DiffCounts({ counts }: { readonly counts: { readonly added: number; readonly removed: number } }) {
+export function DiffCounts({
+  counts,
+}: {
+  readonly counts: { readonly added: number; readonly removed: number };
+}) {
   const { added, removed } = counts;
   return (
     <span class="p-counts">

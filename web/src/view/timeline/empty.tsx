@@ -14,7 +14,9 @@ export function Empty({ session }: { readonly session: SessionModel }) {
   const folder = workspace.split(/[\\/]/).findLast((name) => name !== "") ?? workspace;
   return (
     <div class="p-empty">
-      <h2 class="p-empty-title">{agent === "" ? "A new session" : `${agent[0]?.toUpperCase() ?? ""}${agent.slice(1)}`}</h2>
+      <h2 class="p-empty-title">
+        {agent === "" ? "A new session" : `${agent[0]?.toUpperCase() ?? ""}${agent.slice(1)}`}
+      </h2>
       <p class="p-soft p-empty-folder">
         <i class="codicon codicon-folder" aria-hidden="true" />
         <span title={workspace}>{folder}</span>
@@ -25,7 +27,11 @@ export function Empty({ session }: { readonly session: SessionModel }) {
         <ul class="p-empty-commands" aria-label="Commands">
           {commands.slice(0, MOST_COMMANDS).map(({ name, description, hint }) => (
             <li key={name}>
-              <button type="button" class="p-empty-command" onClick={() => putIntoDraft(session, `/${name} `)}>
+              <button
+                type="button"
+                class="p-empty-command"
+                onClick={() => putIntoDraft(session, `/${name} `)}
+              >
                 <span class="p-mono">
                   /{name} {hint !== "" && <span class="p-empty-hint">{hint}</span>}
                 </span>

@@ -36,7 +36,13 @@ export function FileLink({ path, line, context }: FileLinkProps) {
   );
 }
 
-export function Blocks({ blocks, context }: { readonly blocks: readonly Block[]; readonly context: RowContext }) {
+export function Blocks({
+  blocks,
+  context,
+}: {
+  readonly blocks: readonly Block[];
+  readonly context: RowContext;
+}) {
   if (blocks.length === 0) return null;
   return (
     <div class="p-blocks">
@@ -65,7 +71,8 @@ export function BlockView({ block, context }: { readonly block: Block; readonly 
 function Picture({ block }: { readonly block: Block }) {
   const large = useSignal(false);
   const name = nameOf(block, "Image");
-  if (block.data === "" || !/^image\/[\w.+-]+$/.test(block.mimeType)) return <Chip icon="file-media" words={name} />;
+  if (block.data === "" || !/^image\/[\w.+-]+$/.test(block.mimeType))
+    return <Chip icon="file-media" words={name} />;
   return (
     <button
       type="button"

@@ -207,7 +207,8 @@ export class ListView<Row extends RowPlace> {
     for (const { target, borderBoxSize } of entries) {
       const key = this.#keys.get(target);
       const height = borderBoxSize[0]?.blockSize;
-      if (key !== undefined && height !== undefined && target.isConnected) this.#layout.setHeight(key, height);
+      if (key !== undefined && height !== undefined && target.isConnected)
+        this.#layout.setHeight(key, height);
     }
     this.#keep();
     this.#frame ??= requestAnimationFrame(() => {

@@ -19,7 +19,14 @@ interface IconButtonProps {
 
 export function IconButton({ icon, label, pressed, act }: IconButtonProps) {
   return (
-    <button type="button" class="p-icon-button" title={label} aria-label={label} aria-pressed={pressed} onClick={act}>
+    <button
+      type="button"
+      class="p-icon-button"
+      title={label}
+      aria-label={label}
+      aria-pressed={pressed}
+      onClick={act}
+    >
       <Icon name={icon} />
     </button>
   );
@@ -46,7 +53,11 @@ export function CopyIcon({ label, text }: { readonly label: string; readonly tex
   const { said, copy } = useCopying();
   return (
     <>
-      <IconButton icon={said === "Copied" ? "check" : "copy"} label={said || label} act={() => copy(text())} />
+      <IconButton
+        icon={said === "Copied" ? "check" : "copy"}
+        label={said || label}
+        act={() => copy(text())}
+      />
       <span class="p-aloud" role="status">
         {said}
       </span>

@@ -2,14 +2,7 @@
 
 import { Component } from "preact";
 import type { Item } from "../../model/types";
-import {
-  EndLine,
-  ErrorCard,
-  MarkLine,
-  NoticeLine,
-  PermissionCard,
-  QuestionCard,
-} from "../cards";
+import { EndLine, ErrorCard, MarkLine, NoticeLine, PermissionCard, QuestionCard } from "../cards";
 import type { RowContext } from "./context";
 import type { ListView } from "./list-view";
 import { PlanLine } from "./plan-line";
@@ -38,7 +31,12 @@ export class RowView extends Component<RowViewProps> {
   override render({ row, context }: RowViewProps) {
     const kind = row.type === "item" ? row.item.type : "steps";
     return (
-      <div ref={this.#take} class={`p-row p-row-${kind}`} data-key={row.key} tabIndex={kind === "prompt" ? -1 : undefined}>
+      <div
+        ref={this.#take}
+        class={`p-row p-row-${kind}`}
+        data-key={row.key}
+        tabIndex={kind === "prompt" ? -1 : undefined}
+      >
         {row.type === "steps" ? (
           <Steps steps={row.steps} place={row.key} context={context} />
         ) : (

@@ -72,7 +72,9 @@ export class RowFold {
   }
 
   #stepsRow(steps: readonly Step[], used: ReadonlySet<string>): StepsRow {
-    const known = steps.map((step) => this.#keys.get(step.key)).find((key) => key !== undefined && !used.has(key));
+    const known = steps
+      .map((step) => this.#keys.get(step.key))
+      .find((key) => key !== undefined && !used.has(key));
     const key = known ?? steps[0]?.key ?? "";
     const before = this.#rows.get(key);
     const same =

@@ -83,9 +83,7 @@ export class TimelineModel {
     const isPrompt = (row: Row): boolean => row.type === "item" && row.item.type === "prompt";
     const from = this.view.firstVisible;
     const next =
-      direction === 1
-        ? rows.slice(from + 1).find(isPrompt)
-        : rows.slice(0, from).findLast(isPrompt);
+      direction === 1 ? rows.slice(from + 1).find(isPrompt) : rows.slice(0, from).findLast(isPrompt);
     if (next !== undefined) {
       this.view.scrollToRow(next.key);
       this.#focus(next.key);
@@ -96,12 +94,14 @@ export class TimelineModel {
 
   /** Brings the card of a request into view. */
   reveal(requestId: string): void {
-    const row = this.rows.peek().findLast(
-      (one) =>
-        one.type === "item" &&
-        ((one.item.type === "permission" && one.item.request.requestId === requestId) ||
-          (one.item.type === "question" && one.item.asked.requestId === requestId)),
-    );
+    const row = this.rows
+      .peek()
+      .findLast(
+        (one) =>
+          one.type === "item" &&
+          ((one.item.type === "permission" && one.item.request.requestId === requestId) ||
+            (one.item.type === "question" && one.item.asked.requestId === requestId)),
+      );
     if (row !== undefined) this.view.scrollToRow(row.key);
   }
 

@@ -17,7 +17,9 @@ interface ToolBodyProps {
 }
 
 export function ToolBody({ item, context }: ToolBodyProps) {
-  const named = new Set(item.content.flatMap(({ part }) => (part.case === "terminal" ? [part.value.terminalId] : [])));
+  const named = new Set(
+    item.content.flatMap(({ part }) => (part.case === "terminal" ? [part.value.terminalId] : [])),
+  );
   const others = [...item.terminals].filter(([id]) => !named.has(id));
   const tellsOutput = stateOf(item) === "failed" || (item.content.length === 0 && item.terminals.size === 0);
   return (
@@ -30,7 +32,9 @@ export function ToolBody({ item, context }: ToolBodyProps) {
       {others.map(([id, terminal]) => (
         <TerminalView key={id} terminal={terminal} />
       ))}
-      {tellsOutput && !isEmpty(item.outputJson) && <Json label="Output" json={item.outputJson ?? ""} context={context} />}
+      {tellsOutput && !isEmpty(item.outputJson) && (
+        <Json label="Output" json={item.outputJson ?? ""} context={context} />
+      )}
     </div>
   );
 }
@@ -59,7 +63,9 @@ function saysOnlyPath({ inputJson, locations }: ToolItem): boolean {
     const input = JSON.parse(inputJson) as unknown;
     if (typeof input !== "object" || input === null) return false;
     const paths = new Set<unknown>(locations.map((location) => location.path));
-    return Object.values(input).every((value) => typeof value === "number" || value === null || paths.has(value));
+    return Object.values(input).every(
+      (value) => typeof value === "number" || value === null || paths.has(value),
+    );
   } catch {
     return false;
   }

@@ -69,7 +69,9 @@ export function diffOf(part: DiffPart): FileDiff {
 }
 
 /** What all changes of a call come to; undefined if it changes nothing. */
-export function totalDiff({ content }: ToolItem): { readonly added: number; readonly removed: number } | undefined {
+export function totalDiff({
+  content,
+}: ToolItem): { readonly added: number; readonly removed: number } | undefined {
   const diffs = content.flatMap(({ part }) => (part.case === "diff" ? [diffOf(part.value)] : []));
   if (diffs.length === 0) return undefined;
   return {

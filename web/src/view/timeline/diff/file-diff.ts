@@ -48,7 +48,9 @@ export function fileDiff(oldText: string | undefined, newText: string): FileDiff
 
 /** "+12 −3", without what there is none of. */
 export function countWords({ added, removed }: { readonly added: number; readonly removed: number }): string {
-  const words = [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter((word) => word !== "");
+  const words = [added > 0 ? `+${added}` : "", removed > 0 ? `−${removed}` : ""].filter(
+    (word) => word !== "",
+  );
   return words.length === 0 ? "no changes" : words.join(" ");
 }
 

@@ -54,7 +54,10 @@ function wordsOf(line: string): readonly string[] {
   return line.match(/[\p{L}\p{N}_]+|\s+|[^\p{L}\p{N}_\s]/gu) ?? [];
 }
 
-function spansOf(words: readonly string[], stretches: readonly (readonly [number, number])[]): readonly Span[] {
+function spansOf(
+  words: readonly string[],
+  stretches: readonly (readonly [number, number])[],
+): readonly Span[] {
   const spans: Span[] = [];
   let from = 0;
   const add = (end: number, marked: boolean): void => {
