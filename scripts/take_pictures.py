@@ -1,10 +1,12 @@
-"""Takes the README's pictures: runs the real `portico chat` in tmux on a small project and draws its screen.
+"""Takes the README's pictures: runs the real `portico chat` in tmux on a small project and draws its screen,
+then runs the real `portico serve` on it and photographs its page in Chromium.
 
 Run it from the repository after a change to what people see: .venv/bin/python scripts/take_pictures.py
-It needs tmux.
+It needs tmux, Chromium and a built page (make page).
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,10 +14,13 @@ import tempfile
 import time
 from pathlib import Path
 
+from playwright.sync_api import Page, ViewportSize, expect, sync_playwright
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 COLUMNS, ROWS = 92, 46
 DEADLINE = 30.0
+WIDE, NARROW = ViewportSize(width=1000, height=720), ViewportSize(width=320, height=720)
 
 CALCULATOR = '''def add(first: int, second: int) -> int:
     """Add two numbers."""
@@ -95,11 +100,78 @@ def main() -> None:
         tools = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         environ = {"PORTICO_HOME": f"{scratch}/home", "HOME": scratch, "PATH": tools}
         environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
+        # The project's tests are no business of the plugins that are installed here.
+        environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
         screen = Screen(f"{ROOT}/.venv/bin/portico chat", project, environ)
         try:
             _talk(screen)
         finally:
             screen.close()
+        (project / "calculator.py").write_text(CALCULATOR)
+        _photograph(project, environ)
+
+
+def _photograph(project: Path, environ: dict[str, str]) -> None:
+    """The page of a server that this function starts and ends."""
+    expect.set_options(timeout=DEADLINE * 1000)
+    server = subprocess.Popen(
+        [f"{ROOT}/.venv/bin/portico", "serve"], cwd=project, env=environ, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert server.stdout is not None
+        link = server.stdout.readline().split()[-1]
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(
+                executable_path=_chromium(), args=["--no-sandbox", "--disable-gpu"]
+            )
+            page = browser.new_page(viewport=WIDE, reduced_motion="reduce")
+            page.goto(link)
+            _converse(page)
+            browser.close()
+    finally:
+        server.terminate()
+        server.wait(DEADLINE)
+
+
+def _chromium() -> str:
+    finding = [sys.executable, str(ROOT / "scripts" / "find_browser.py")]
+    return subprocess.run(finding, stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+
+
+def _converse(page: Page) -> None:
+    answers = page.get_by_role("article", name="Answer")
+    card = page.get_by_role("group", name=re.compile("^Permission"))
+    allow = card.get_by_role("button", name=re.compile("^Allow")).first
+    _ask(page, "/explain add")
+    expect(answers).to_have_attribute("aria-busy", "false")
+    _ask(page, "/edit calculator.py s/Add two/Sum two/")
+    card.get_by_role("button", name="Details").click()
+    _shoot(page, "page-permission", dark=False)
+    allow.click()
+    expect(page.get_by_text(re.compile("^Changed calculator.py")).last).to_be_visible()
+    _ask(page, "/test ")
+    allow.click()
+    expect(page.get_by_text("2 tests passed").last).to_be_visible()
+    _shoot(page, "page-light", dark=False)
+    _shoot(page, "page-dark", dark=True)
+    page.set_viewport_size(NARROW)
+    _shoot(page, "page-narrow", dark=True)
+
+
+def _ask(page: Page, words: str) -> None:
+    expect(page.get_by_role("button", name="Send", exact=True)).to_be_visible()
+    prompt = page.get_by_role("textbox", name=re.compile("^Prompt"))
+    prompt.fill(words)
+    prompt.press("Enter")
+    expect(prompt).to_have_value("")
+
+
+def _shoot(page: Page, name: str, *, dark: bool) -> None:
+    page.emulate_media(color_scheme="dark" if dark else "light")
+    page.mouse.move(0, 0)
+    picture = PICTURES / f"{name}.png"
+    page.screenshot(path=picture, animations="disabled")
+    print(picture.relative_to(ROOT))
 
 
 def _talk(screen: Screen) -> None:

@@ -24,7 +24,7 @@ from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
 from portico.sessions.permissions import Decision
 from portico.sessions.turn import Prompt
-from tests.sessions.support import SPEC, FakeAgent, kinds, states, text, world
+from tests.sessions.support import LIMITS, SPEC, FakeAgent, kinds, states, text, world
 from tests.support.looping import until
 
 
@@ -241,11 +241,24 @@ class TestStopping:
                 await turn
             assert kinds(await host.events())[-2:] == ["turn_ended", "state_changed"]
             assert states(await host.events())[-1] == "interrupted"
-            await until(host.agent.canceled.is_set)
+            assert host.agents.launched[0].stopped_with_grace == LIMITS.stop_grace
             again = host.prompting("again")
             await host.until(lambda payload: isinstance(payload, PromptSubmitted) and payload.text == "again")
             await until(lambda: host.service.stop(host.session_id))
             await again
+
+    async def test_an_agent_that_others_use_is_told_that_a_turn_was_given_up(self, tmp_path: Path) -> None:
+        async with world(stop_when_told, tmp_path) as host:
+            await host.start()
+            other = await host.service.start(tmp_path, SPEC, reads_only=True)
+            await host.service.connect(other)
+            turn = host.prompting()
+            await host.until_state(TurnState.STREAMING)
+            turn.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await turn
+            await until(host.agent.canceled.is_set)
+            assert host.agents.launched[0].stopped_with_grace is None
 
     async def test_a_stop_with_no_turn_under_way_says_so(self, tmp_path: Path) -> None:
         async with world(echo, tmp_path) as host:
@@ -660,6 +673,12 @@ class TestTheLog:
                 await host.prompt()
             host.store.before_append = None
             assert host.agents.launched == []
+            assert kinds(await host.prompt("again")).count("prompt_submitted") == 1
+            assert "hello" not in [
+                event.payload.text
+                for event in await host.events()
+                if isinstance(event.payload, PromptSubmitted)
+            ]
 
 
 class TestOneWriter:

@@ -136,6 +136,11 @@ class Streamed:
         assert self.ending is not None
         return self.ending
 
+    def leave(self) -> None:
+        """Hang up in the middle."""
+        self._answer.close()
+        self._connection.close()
+
     def until(self, words: str) -> None:
         """Read up to a message that has these words in it."""
         seen = []

@@ -2,12 +2,14 @@
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it, vi } from "vitest";
+import type { Gateway } from "../src/gateway/types";
 import { SessionSummarySchema, type SessionSummary } from "../src/generated/portico/v1/agent_pb";
 import { TurnState } from "../src/generated/portico/v1/events_pb";
 import { preferencesOf } from "../src/view/preferences";
 import { ago, byDay, dayOf } from "../src/view/shell/days";
 import { newsBetween } from "../src/view/shell/news";
 import { REGRET_MS, Removals } from "../src/view/shell/removals";
+import { Summaries } from "../src/view/shell/summaries";
 
 type Facts = Partial<Omit<SessionSummary, "$typeName" | "$unknown">>;
 
@@ -105,6 +107,40 @@ describe("a session that was removed", () => {
     expect(remove).not.toHaveBeenCalled();
     expect(removals.pending.value).toEqual([]);
     vi.useRealTimers();
+  });
+});
+
+describe("what is known of sessions", () => {
+  const summary = (sessionId: string, title: string): SessionSummary =>
+    create(SessionSummarySchema, { sessionId, title });
+  const asking = (getSession: () => Promise<object>): { summaries: Summaries; asked: typeof getSession } => {
+    const asked = vi.fn(getSession);
+    return { summaries: new Summaries({ client: { getSession: asked } } as unknown as Gateway), asked };
+  };
+
+  it("stays known while the list is searched for something else", () => {
+    const { summaries } = asking(async () => Promise.resolve({}));
+    summaries.take([summary("s1", "one"), summary("s2", "two")]);
+    summaries.take([summary("s2", "two, renamed")]);
+    expect([...summaries.known.value.values()].map(({ title }) => title)).toEqual(["one", "two, renamed"]);
+  });
+
+  it("is asked for when the list does not reach so far back, and only then", async () => {
+    const { summaries, asked } = asking(async () =>
+      Promise.resolve({ session: { summary: summary("s9", "old") } }),
+    );
+    summaries.take([summary("s1", "one")]);
+    await summaries.ask(["s1", "s9"]);
+    await summaries.ask(["s9"]);
+    expect(asked).toHaveBeenCalledTimes(1);
+    expect(summaries.known.value.get("s9")?.title).toBe("old");
+  });
+
+  it("is asked for again after the server could not be reached", async () => {
+    const { summaries, asked } = asking(async () => Promise.reject(new Error("away")));
+    await summaries.ask(["s9"]);
+    await summaries.ask(["s9"]);
+    expect(asked).toHaveBeenCalledTimes(2);
   });
 });
 

@@ -1,11 +1,13 @@
 """Builds AgentService for a server, on the host and this machine."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from portico.cli.serving import OpenedService, ServiceContext
 from portico.cli.surroundings import LocalSurroundings
 from portico.doors.connect.service import MAX_REQUEST_BYTES, Service, application
+from portico.sessions.deadlines import put_down
 
 
 @asynccontextmanager
@@ -17,7 +19,10 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
     )
     surroundings.agent("", options.workspace)
     service = Service(context.host.service, context.host.ports, surroundings, context.closing)
+    await service.housekeeping.begin()
+    keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
     try:
         yield OpenedService(app=application(service), max_body=MAX_REQUEST_BYTES)
     finally:
+        await put_down(keeping_house)
         await service.dispatcher.close()

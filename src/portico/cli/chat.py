@@ -4,7 +4,8 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import aclosing
 
 import msgspec
 from msgspec import Raw
@@ -13,17 +14,18 @@ from portico import __version__
 from portico.cli.answering import Answerer, person_is_there
 from portico.cli.arguments import Arguments, add_trace_flag
 from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of
+from portico.cli.conversing import ConversationTurn
 from portico.cli.following import follow_turn
 from portico.cli.host import Host, open_host
 from portico.cli.options import COMMAND as OPTIONS
 from portico.cli.options import run_options
 from portico.cli.sending import add_attach_flag, attached, mentioned
-from portico.cli.showing import shown_to_person
+from portico.cli.showing import explain_lost_host, shown_to_person
 from portico.cli.signing import offer_sign_in
 from portico.cli.taps import opened_trace
 from portico.config.paths import state_folder
-from portico.domain.errors import ErrorCode, InvalidInput, PorticoError
-from portico.domain.events import Event
+from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
+from portico.domain.events import Event, PromptSubmitted
 from portico.doors.outcome import Outcome
 from portico.doors.terminal.banner import Welcome, print_welcome
 from portico.doors.terminal.chat_status import ChatStatus
@@ -63,18 +65,27 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     with opened_trace(flags.trace, environ) as trace:
         wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
         async with open_host(environ, wishes) as host:
-            chosen = await choose_session(host.service, flags, environ)
-            chat = Chat(host, chosen, environ, options=options_of(flags), wait=flags.wait)
+            chosen = await choose_session(host, flags, environ, only_own_turns=False)
+            named = {"session": chosen.session_id, "go_on": False, "agent_session": None}
+            same = argparse.Namespace(**{**vars(flags), **named})
+
+            def again() -> Awaitable[Chosen]:
+                return choose_session(host, same, environ, only_own_turns=False)
+
+            chat = Chat(host, chosen, environ, options=options_of(flags), wait=flags.wait, again=again)
             chat.files = files
             try:
                 await chat.run()
             finally:
+                await chat.close()
                 if chat.empty and chosen.new:
                     await host.service.delete(chosen.session_id)
     return 0
 
 
 class Chat:
+    """`again` opens the same session anew, when the server that had it is gone."""
+
     def __init__(
         self,
         host: Host,
@@ -83,6 +94,7 @@ class Chat:
         *,
         options: dict[str, str | bool],
         wait: bool,
+        again: Callable[[], Awaitable[Chosen]],
     ) -> None:
         self.empty = True
         self.files: tuple[Raw, ...] = ()
@@ -92,6 +104,7 @@ class Chat:
         self._environ = environ
         self._options = options
         self._wait = wait
+        self._again = again
         self._seen = chosen.after_seq
         self._status = ChatStatus(
             agent=chosen.agent,
@@ -120,22 +133,57 @@ class Chat:
         finally:
             await put_down(connecting)
 
+    async def close(self) -> None:
+        await self._chosen.conversation.close()
+
     async def _converse(self, source: ChatInput, connecting: "asyncio.Task[None]") -> None:
-        while (words := await source.read()) is not None:
+        while (words := await self._read(source)) is not None:
             if words.strip() in _LEAVING:
                 return
             await connecting
             try:
-                await self._obey(words)
+                try:
+                    await self._obey(words)
+                except ServerLost:
+                    await self._go_on_without_server()
+                    await self._obey(words)
             except PorticoError as error:
                 print(f"portico: {error.message}", file=sys.stderr)
                 if error.suggestion:
                     print(f"  {error.suggestion}", file=sys.stderr)
 
+    async def _read(self, source: ChatInput) -> str | None:
+        """The next prompt. A turn that somebody else begins meanwhile is shown; what was typed so far stays."""
+        while True:
+            reading = asyncio.create_task(source.read(), name="reading a prompt")
+            theirs = asyncio.create_task(self._begun_by_others(), name="looking for turns of others")
+            try:
+                await asyncio.wait((reading, theirs), return_when=asyncio.FIRST_COMPLETED)
+                if reading.done() or not await theirs:
+                    return await reading
+            finally:
+                await put_down(reading, theirs)
+            await self._follow(self._chosen.conversation.follow(), prompts="shown")
+
+    async def _begun_by_others(self) -> bool:
+        """Wait until somebody else has begun a turn; False if that cannot be any more."""
+        async with aclosing(self._chosen.conversation.watch(after_seq=self._seen)) as events:
+            async for event in events:
+                if isinstance(event.payload, PromptSubmitted):
+                    return True
+                self._status = self._status.after(event)
+        return False
+
+    async def _go_on_without_server(self) -> None:
+        await self._chosen.conversation.close()
+        self._chosen = await self._again()
+        self._seen = self._chosen.after_seq
+        print("portico: your server has ended; the chat goes on.", file=sys.stderr)
+
     async def _connect(self) -> None:
         """Start the agent while the person types. What goes wrong is told by the first turn."""
         try:
-            await self._host.service.connect(self._chosen.session_id)
+            await self._chosen.conversation.connect()
         except PorticoError:
             return
         store, session_id = self._host.store, self._chosen.session_id
@@ -147,21 +195,31 @@ class Chat:
     async def _obey(self, words: str) -> None:
         """Do what the chat itself is told to; anything else is for the agent."""
         command, _, rest = words.strip().partition(" ")
-        service, session_id = self._host.service, self._chosen.session_id
+        conversation, session_id = self._chosen.conversation, self._chosen.session_id
         if command == OPTIONS:
-            for line in await run_options(rest, service, self._host.store, session_id):
+            for line in await run_options(rest, conversation, self._host.store, session_id):
                 print(f"  {line}")
             return
-        outcome, term = await self._turn(words), self._environ.get("TERM", "")
-        if _wants_sign_in(outcome) and person_is_there() and await offer_sign_in(service, session_id, term):
+        if not _wants_sign_in(await self._turn(words)) or not person_is_there():
+            return
+        signing = await conversation.signing()
+        if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
             await self._turn(words)
 
     async def _turn(self, words: str) -> Outcome:
         self.empty = False
-        outcome = Outcome()
-        workspace = str(self._chosen.workspace)
         blocks = (*self.files, *await mentioned(words, self._chosen.workspace))
-        prompts: PromptEcho = "typed" if person_is_there() else "shown"
+        prompt = Prompt(text=words, options=self._options, blocks=blocks)
+        turn = self._chosen.conversation.begin(prompt, wait=self._wait)
+        outcome = await self._follow(turn, prompts="typed" if person_is_there() else "shown")
+        if not _wants_sign_in(outcome):
+            # They have gone along; what was set with them, the person or the agent may change from here on.
+            self.files, self._options = (), {}
+        return outcome
+
+    async def _follow(self, turn: ConversationTurn, *, prompts: PromptEcho) -> Outcome:
+        outcome = Outcome()
+        conversation, workspace = self._chosen.conversation, str(self._chosen.workspace)
         async with shown_to_person(self._environ, workspace, prompts=prompts) as (renderer, person):
 
             async def show(event: Event) -> None:
@@ -169,18 +227,9 @@ class Chat:
                 outcome.take(event.payload)
                 renderer.render(event)
 
-            self._seen = await follow_turn(
-                self._host.service,
-                self._chosen.session_id,
-                Prompt(text=words, options=self._options, blocks=blocks),
-                after_seq=self._seen,
-                show=show,
-                answer=Answerer(person),
-                wait_for_tree=self._wait,
-            )
-        if not _wants_sign_in(outcome):
-            # They have gone along; what was set with them, the person or the agent may change from here on.
-            self.files, self._options = (), {}
+            answer = Answerer(person)
+            self._seen = await follow_turn(conversation, turn, after_seq=self._seen, show=show, answer=answer)
+        explain_lost_host(outcome, self._chosen.session_id)
         return outcome
 
 

@@ -10,11 +10,12 @@ import msgspec
 from portico.agents.registry import AgentRegistry, login_command
 from portico.cli.arguments import Arguments, proper_text
 from portico.cli.chains import Wishes
-from portico.cli.host import python_program
+from portico.cli.conversing import Conversation, OwnConversation
+from portico.cli.host import Host, python_program
 from portico.conductor.policy import parse_rule
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import AgentSpec
@@ -27,6 +28,7 @@ class Chosen(msgspec.Struct, frozen=True, kw_only=True):
     """An open session: what to watch from, and what holds in its workspace."""
 
     session_id: SessionId
+    conversation: Conversation
     after_seq: int
     new: bool
     workspace: Path
@@ -67,7 +69,7 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument(
         "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
     )
-    parser.add_argument("--wait", action="store_true", help="wait while another session works in this folder")
+    parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
 
 
 def wishes_of(flags: argparse.Namespace) -> Wishes:
@@ -89,9 +91,13 @@ def options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
 
 
 async def choose_session(
-    service: SessionService, flags: argparse.Namespace, environ: Mapping[str, str]
+    host: Host, flags: argparse.Namespace, environ: Mapping[str, str], *, only_own_turns: bool
 ) -> Chosen:
-    """Open the session that the flags name, or a new one."""
+    """Open the session that the flags name, or a new one. One that the user's server has is joined there.
+
+    With `only_own_turns`, what others do in a session that is joined is not shown.
+    """
+    service = host.service
     workspace = _folder(flags.cwd)
     earlier = await _earlier(service, flags, workspace)
     if earlier is not None:
@@ -109,9 +115,25 @@ async def choose_session(
         session_id, after_seq = await service.start(workspace, spec, reads_only=flags.read_only), 0
     else:
         session_id = earlier.session_id
-        after_seq = await service.reopen(session_id, spec) - 1
+        try:
+            after_seq = await service.reopen(session_id, spec) - 1
+        except SessionBusy:
+            # Only now: it takes a while to load, and most sessions are open nowhere.
+            from portico.cli.joining import join
+
+            conversation = await join(host, earlier, environ, only_own_turns=only_own_turns)
+            _check_joining(flags, spec, earlier)
+            return Chosen(
+                session_id=session_id,
+                conversation=conversation,
+                after_seq=await conversation.entry(),
+                new=False,
+                workspace=workspace,
+                agent=earlier.agent,
+            )
     return Chosen(
         session_id=session_id,
+        conversation=OwnConversation(service, session_id),
         after_seq=after_seq,
         new=earlier is None and not adopted,
         workspace=workspace,
@@ -125,6 +147,20 @@ async def _earlier(
     if flags.session is not None:
         return await service.find(flags.session)
     return await service.latest(workspace) if flags.go_on else None
+
+
+def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:
+    """InvalidInput for what can be said only by whoever opens a session."""
+    chosen = {"--allow": flags.allow, "--deny": flags.deny, "--trace": flags.trace}
+    refused = [name for name, value in chosen.items() if value]
+    if spec.command != earlier.agent_command and (flags.agent or flags.agent_command):
+        refused.append("--agent" if flags.agent else "--agent-command")
+    if refused:
+        raise InvalidInput(
+            f"Session {earlier.session_id} is open in your server with rules and an agent of its own, so "
+            f"{' and '.join(refused)} cannot be had.",
+            suggestion=f"Leave {'it' if len(refused) == 1 else 'them'} out, or end the server first: portico stop",
+        )
 
 
 def _folder(text: str) -> Path:

@@ -16,13 +16,12 @@ from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
 from portico.cli.sending import add_attach_flag, attached, mentioned
-from portico.cli.showing import shown_to_person
+from portico.cli.showing import LOST_HOST, after_lost_host, explain_lost_host, shown_to_person
 from portico.cli.taps import opened_trace
 from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
 from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
 from portico.doors.outcome import Outcome
-from portico.sessions.service import SessionService
 from portico.sessions.turn import Prompt
 
 if TYPE_CHECKING:
@@ -89,49 +88,46 @@ async def _turn(
 ) -> int:
     wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
     async with open_host(environ, wishes) as host:
-        chosen = await choose_session(host.service, flags, environ)
+        chosen = await choose_session(host, flags, environ, only_own_turns=True)
         blocks = (*words.blocks, *await mentioned(words.text, chosen.workspace))
         prompt = Prompt(text=words.text, blocks=blocks, options=options_of(flags), timeout=flags.timeout)
         try:
             if flags.json_stream:
-                return await _stream(host.service, chosen, prompt, flags)
+                return await _stream(chosen, prompt, flags)
             if flags.api:
-                return await _api(host.service, chosen, prompt, flags)
-            return await _show(host.service, chosen, prompt, flags, environ)
+                return await _api(chosen, prompt, flags)
+            return await _show(chosen, prompt, flags, environ)
         except SessionBusy:
             if chosen.new:
                 await host.service.delete(chosen.session_id)
             raise
+        finally:
+            await chosen.conversation.close()
 
 
-async def _stream(service: SessionService, chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
+async def _stream(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
     stream = NdjsonStream()
 
     async def show(event: Event) -> None:
         await asyncio.to_thread(_write_out, stream.line(event))
 
-    await _follow(service, chosen, prompt, flags, show)
+    await _follow(chosen, prompt, flags, show)
+    explain_lost_host(stream.outcome, chosen.session_id)
     return int(stream.outcome.exit_code)
 
 
-async def _api(service: SessionService, chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
+async def _api(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
     outcome = Outcome()
 
     async def show(event: Event) -> None:
         outcome.take(event.payload)
 
-    await _follow(service, chosen, prompt, flags, show)
+    await _follow(chosen, prompt, flags, show)
     print(msgspec.json.encode(_summary(chosen, outcome)).decode())
     return int(outcome.exit_code)
 
 
-async def _show(
-    service: SessionService,
-    chosen: Chosen,
-    prompt: Prompt,
-    flags: argparse.Namespace,
-    environ: Mapping[str, str],
-) -> int:
+async def _show(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     outcome = Outcome()
     async with shown_to_person(environ, str(chosen.workspace), prompts="hidden") as (renderer, person):
 
@@ -139,29 +135,19 @@ async def _show(
             outcome.take(event.payload)
             renderer.render(event)
 
-        await _follow(service, chosen, prompt, flags, show, person)
+        await _follow(chosen, prompt, flags, show, person)
+    explain_lost_host(outcome, chosen.session_id)
     if outcome.nobody_asked:
-        _explain_unanswered(outcome)
+        _explain_unanswered(outcome, chosen)
     return int(outcome.exit_code)
 
 
 async def _follow(
-    service: SessionService,
-    chosen: Chosen,
-    prompt: Prompt,
-    flags: argparse.Namespace,
-    show: Show,
-    person: Person | None = None,
+    chosen: Chosen, prompt: Prompt, flags: argparse.Namespace, show: Show, person: Person | None = None
 ) -> None:
-    await follow_turn(
-        service,
-        chosen.session_id,
-        prompt,
-        after_seq=chosen.after_seq,
-        show=show,
-        answer=Answerer(person),
-        wait_for_tree=flags.wait,
-    )
+    turn = chosen.conversation.begin(prompt, wait=flags.wait)
+    answer = Answerer(person)
+    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, answer=answer)
 
 
 def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
@@ -178,8 +164,8 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
     return Unfinished(
         error=_what_happened(outcome),
         diagnostics=Diagnostics(
-            outcome.error.code if outcome.error else ErrorCode.PERMISSION_DENIED,
-            outcome.error.details.suggestion if outcome.error else _hint(outcome),
+            _code(outcome),
+            outcome.error.details.suggestion if outcome.error else _hint(outcome, chosen),
             os.urandom(8).hex(),
             int(outcome.exit_code),
         ),
@@ -188,20 +174,30 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
     )
 
 
+def _code(outcome: Outcome) -> ErrorCode:
+    if outcome.error is not None:
+        return outcome.error.code
+    return ErrorCode.AGENT_CRASHED if outcome.host_lost else ErrorCode.PERMISSION_DENIED
+
+
 def _what_happened(outcome: Outcome) -> str:
     if outcome.error is not None:
         return outcome.error.message
+    if outcome.host_lost:
+        return LOST_HOST
     if outcome.nobody_asked:
         return f"Nobody could be asked about: {'; '.join(outcome.nobody_asked)}"
     return "The turn was stopped."
 
 
-def _explain_unanswered(outcome: Outcome) -> None:
+def _explain_unanswered(outcome: Outcome, chosen: Chosen) -> None:
     print(f"portico: nobody could be asked about: {'; '.join(outcome.nobody_asked)}", file=sys.stderr)
-    print(f"  {_hint(outcome)}", file=sys.stderr)
+    print(f"  {_hint(outcome, chosen)}", file=sys.stderr)
 
 
-def _hint(outcome: Outcome) -> str:
+def _hint(outcome: Outcome, chosen: Chosen) -> str:
+    if outcome.host_lost:
+        return after_lost_host(chosen.session_id)
     if outcome.declined and not outcome.unanswered:
         return "The agent's questions are asked at a terminal: run it there, or use portico chat."
     return "Allow it beforehand, as in --allow edit or --allow 'execute:pytest*', or run it in a terminal."

@@ -7,11 +7,25 @@ from contextlib import asynccontextmanager, nullcontext
 
 from portico.cli.answering import Person, person_is_there
 from portico.domain.events import PermissionRequested, QuestionAsked
+from portico.domain.ids import SessionId
+from portico.doors.outcome import Outcome
 from portico.doors.terminal.echo import echo
 from portico.doors.terminal.renderers import PromptEcho, Renderer, keep_ticking, make_renderer, writer
 from portico.sessions.deadlines import put_down
 from portico.sessions.permissions import Decision
 from portico.sessions.questions import NOBODY_THERE, Reply
+
+LOST_HOST = "The Portico that had the session open ended in the middle of the turn."
+
+
+def after_lost_host(session_id: SessionId) -> str:
+    return f"What was done is in the log. Go on with: portico chat --session {session_id}"
+
+
+def explain_lost_host(outcome: Outcome, session_id: SessionId) -> None:
+    """Say why a turn ended that only its host's end has ended."""
+    if outcome.host_lost:
+        print(f"portico: {LOST_HOST}\n  {after_lost_host(session_id)}", file=sys.stderr)
 
 
 @asynccontextmanager

@@ -18,13 +18,11 @@ from portico.cli.interrupts import on_signals
 from portico.cli.showing import reply_at_terminal
 from portico.domain.errors import AuthRequired, ErrorDetails
 from portico.domain.events import Choice, QuestionAsked, QuestionField
-from portico.domain.ids import SessionId
 from portico.doors.terminal.sanitize import clean_line
 from portico.sessions.deadlines import put_down
 from portico.sessions.link import AgentLink
 from portico.sessions.ports import AgentSpec
 from portico.sessions.questions import NOBODY_THERE, Reply
-from portico.sessions.service import SessionService
 from portico.sessions.services import capabilities_to_ask
 from portico.sessions.signing import Signing, SignInMethod
 
@@ -52,9 +50,8 @@ def log_out(spec: AgentSpec, environ: Mapping[str, str]) -> None:
     asyncio.run(_log_out(spec, environ))
 
 
-async def offer_sign_in(service: SessionService, session_id: SessionId, term: str) -> bool:
+async def offer_sign_in(signing: Signing, term: str) -> bool:
     """Offer the person in a chat to sign in to the agent now; whether they have."""
-    signing = await service.signing(session_id)
     if not signing.methods:
         return False
     ways = tuple(

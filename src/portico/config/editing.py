@@ -16,6 +16,8 @@ _TOKEN = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 
+_COMMA = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/)*+,", re.DOTALL)
+
 
 class _Member:
     """One member of the outermost object: where its name begins, and where its value is."""
@@ -32,12 +34,13 @@ def with_member(text: str, name: str, value: str | None) -> str:
     if not text.strip():
         text = "{\n}\n"
     opening, members = _members(text)
-    found = next((one for one in members if one.name == name), None)
-    if found is not None and value is not None:
-        return text[: found.value_start] + value + text[found.value_end :]
-    if found is not None:
-        return _without(text, found)
+    named = [one for one in members if one.name == name]
+    if named and value is not None:
+        # Of several with one name the last one counts.
+        return text[: named[-1].value_start] + value + text[named[-1].value_end :]
     if value is None:
+        for member in reversed(named):
+            text = _without(text, member)
         return text
     comma = "," if members else ""
     rest = text[opening + 1 :]
@@ -48,9 +51,9 @@ def with_member(text: str, name: str, value: str | None) -> str:
 def _without(text: str, member: _Member) -> str:
     """Cut a member with the comma that belongs to it and the line it leaves empty."""
     end = member.value_end
-    after = re.compile(r"\s*,").match(text, end)
     before = text[: member.start].rstrip()
-    if after:
+    if after := _COMMA.match(text, end):
+        # A comment between the value and its comma says something about the value.
         end = after.end()
     elif before.endswith(","):
         return before[:-1] + text[end:]

@@ -6,7 +6,7 @@ _TOKEN = re.compile(
     r"""
     (?P<string>"(?:\\.|[^"\\])*")
   | (?P<comment>//[^\n]*|/\*.*?\*/)
-  | (?P<comma>,)(?=(?:\s|//[^\n]*|/\*.*?\*/)*[}\]])
+  | (?P<comma>,)(?=(?:\s|//[^\n]*|/\*.*?\*/)*+[}\]])  # possessive: a bracket inside a comment is none
     """,
     re.VERBOSE | re.DOTALL,
 )

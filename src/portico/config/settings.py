@@ -135,6 +135,7 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
             if name not in _DESCRIPTIONS:
                 known = ", ".join(_DESCRIPTIONS)
                 raise InvalidInput(f"There is no setting {name!r}.", suggestion=f"Settings: {known}.")
+            _check_value(name, value)
             text = with_member(text, name, value or None)
         _decode(text, path)
         fresh = path.with_suffix(".new")
@@ -144,6 +145,14 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
             file.flush()
             os.fsync(file.fileno())
         fresh.replace(path)
+
+
+def _check_value(name: str, value: str) -> None:
+    """A value is one JSON text: not a part of one, and not two."""
+    try:
+        msgspec.json.decode(value or "null")
+    except msgspec.DecodeError as error:
+        raise InvalidInput(f"The value of {name} is not JSON: {error}") from error
 
 
 def _read(path: Path) -> SettingsFile:

@@ -9,13 +9,16 @@ from portico.domain.events import Value
 
 
 class QueuedPrompt(Value, frozen=True):
+    """A prompt in line. If it was sent, the log says so somewhere behind `after_seq`."""
+
     prompt_id: str
     text: str
     blocks: tuple[Raw, ...] = ()
+    after_seq: int = 0
 
 
 class Desk(Value, frozen=True):
-    """`client_id` names who wrote the draft last. Each change has the next `revision`."""
+    """`client_id` names who wrote the draft last. Each change has a greater `revision`."""
 
     draft: str = ""
     client_id: str = ""

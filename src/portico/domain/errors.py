@@ -18,7 +18,8 @@
     ├── ModelFailed                  the model behind the agent
     │   └── ContextLimit             CONTEXT_LIMIT
     └── DeveloperMustAct             a fault of ours, or of the machine
-        └── StoreFailed              INTERNAL            disk full, locked, or from a newer version
+        ├── StoreFailed              INTERNAL            disk full, locked, or from a newer version
+        └── ServerLost               INTERNAL            the user's server ended while it was needed
 
 Foreign errors are translated where they enter, `from` their cause. What a person reads is
 `message` and `suggestion`; no traceback leaves the process.
@@ -174,3 +175,7 @@ class DeveloperMustAct(PorticoError):
 
 class StoreFailed(DeveloperMustAct):
     code = ErrorCode.INTERNAL
+
+
+class ServerLost(DeveloperMustAct):
+    recoverable = True

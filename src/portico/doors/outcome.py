@@ -35,6 +35,12 @@ class Outcome:
         """What the agent wanted to do or to know, and nobody was there for."""
         return self.unanswered + self.declined
 
+    @property
+    def host_lost(self) -> bool:
+        """Whether the Portico that ran the turn ended in the middle of it."""
+        interrupted = self.ended is not None and self.ended.state is TurnState.INTERRUPTED
+        return interrupted and self.error is None
+
     def take(self, payload: AnyPayload) -> None:
         match payload:
             case PromptSubmitted():
@@ -62,6 +68,8 @@ class Outcome:
         """0 for a turn that went through; a stop, or a question nobody could answer, is policy."""
         if self.error is not None:
             return EXIT_CODES[self.error.code]
+        if self.host_lost:
+            return ExitCode.TRANSPORT
         if self.ended is None or self.ended.state is not TurnState.COMPLETED or self.nobody_asked:
             return ExitCode.POLICY
         return ExitCode.OK

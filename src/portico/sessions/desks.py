@@ -1,38 +1,42 @@
 """Owns the desks of the sessions that are in use: what is being written, what waits to be sent.
 
-Every change is kept before anybody is told of it.
+Every change is kept before anybody is told of it. Revisions are times: they go on growing when a
+desk was cleared and forgotten, and when another process has this one's desks.
 """
 
 import asyncio
-import secrets
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 import msgspec
-from msgspec import Raw
 
 from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.sessions.ports import Store
+from portico.sessions.ports import Clock, Store
 
 MAX_QUEUE = 20
 MAX_DRAFT_CHARACTERS = 1_000_000
 
 
 class Desks:
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: Store, clock: Clock) -> None:
         self._store = store
-        self._changing: dict[SessionId, asyncio.Lock] = {}
+        self._clock = clock
+        self._changing = asyncio.Lock()
         self._changed: dict[SessionId, asyncio.Event] = {}
+        self._newest_revision = clock.now_ms()
 
     async def get(self, session_id: SessionId) -> Desk:
-        return await self._store.desk(session_id)
+        # An empty desk is not kept, so it has no revision of its own; whatever was there is older.
+        newest = self._newest_revision
+        desk = await self._store.desk(session_id)
+        return msgspec.structs.replace(desk, revision=newest) if desk.empty else desk
 
-    async def watch(self, session_id: SessionId) -> AsyncIterator[Desk]:
+    async def watch(self, session_id: SessionId) -> AsyncGenerator[Desk]:
         """The desk as it is, then as it is after changes, until the caller leaves."""
         while True:
             changed = self._changed.setdefault(session_id, asyncio.Event())
-            yield await self._store.desk(session_id)
+            yield await self.get(session_id)
             await changed.wait()
 
     async def write_draft(self, session_id: SessionId, text: str, client_id: str) -> Desk:
@@ -45,9 +49,8 @@ class Desks:
             session_id, lambda desk: msgspec.structs.replace(desk, draft=text, client_id=client_id)
         )
 
-    async def enqueue(self, session_id: SessionId, text: str, blocks: tuple[Raw, ...] = ()) -> QueuedPrompt:
+    async def enqueue(self, session_id: SessionId, queued: QueuedPrompt) -> None:
         """Put a prompt behind those that wait. InvalidInput when too many do."""
-        queued = QueuedPrompt(prompt_id=secrets.token_hex(8), text=text, blocks=blocks)
 
         def add(desk: Desk) -> Desk:
             if len(desk.queue) >= MAX_QUEUE:
@@ -57,7 +60,6 @@ class Desks:
             return msgspec.structs.replace(desk, queue=(*desk.queue, queued))
 
         await self._change(session_id, add)
-        return queued
 
     async def take_out(self, session_id: SessionId, prompt_id: str) -> None:
         """Remove a prompt that waits. Nothing happens if it does not wait any more."""
@@ -70,13 +72,18 @@ class Desks:
         await self._change(session_id, remove)
 
     async def _change(self, session_id: SessionId, change: Callable[[Desk], Desk]) -> Desk:
-        async with self._changing.setdefault(session_id, asyncio.Lock()):
+        async with self._changing:
             before = await self._store.desk(session_id)
             after = change(before)
             if after == before:
                 return before
-            after = msgspec.structs.replace(after, revision=before.revision + 1)
-            await self._store.keep_desk(session_id, after)
-        if (changed := self._changed.pop(session_id, None)) is not None:
-            changed.set()
+            revision = max(self._newest_revision, before.revision) + 1
+            self._newest_revision = max(revision, self._clock.now_ms())
+            after = msgspec.structs.replace(after, revision=self._newest_revision)
+            try:
+                await self._store.keep_desk(session_id, after)
+            finally:
+                # Also if the caller has left meanwhile: it may have been kept all the same.
+                if (changed := self._changed.pop(session_id, None)) is not None:
+                    changed.set()
         return after

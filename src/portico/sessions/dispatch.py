@@ -1,16 +1,22 @@
 """Runs turns for doors that come and go: a turn goes on when its caller leaves, and prompts wait in line.
 
 A queued prompt is sent when the turn before it was completed. After a stop, a failure or a crash the
-line stands still until the person sends again, because what it was meant for may not be true any more.
+line stands still until the person sends again or resumes, because what it was meant for may not be
+true any more. A prompt that waited is sent once: it leaves the line only when the log has it, and
+nobody else sends it meanwhile. What a crash leaves in both is sorted out by `housekeeping`.
 """
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+import secrets
+from collections.abc import AsyncGenerator, Callable, Coroutine
+from typing import Any, TypeVar
+from weakref import WeakValueDictionary
+
+import msgspec
 
 from portico.domain.desks import QueuedPrompt
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.domain.errors import InvalidInput, PorticoError, SessionBusy, SessionNotFound
 from portico.domain.events import Event, PromptSubmitted, TurnEnded
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
@@ -25,8 +31,14 @@ log = logging.getLogger(__name__)
 
 AgentOf = Callable[[SessionSummary], AgentSpec]
 """How to start the agent of a session that is in the log."""
+_Result = TypeVar("_Result")
 
-_LINE_MOVES_AFTER = (TurnState.COMPLETED, TurnState.IDLE)
+
+class _InLine(msgspec.Struct, frozen=True):
+    """A prompt that waits, and its event once it is sent; None if it never will be."""
+
+    queued: QueuedPrompt
+    opening: "asyncio.Future[Event | None]"
 
 
 class Dispatcher:
@@ -34,123 +46,250 @@ class Dispatcher:
         self._service = service
         self._desks = desks
         self._agent_of = agent_of
-        self._opening: dict[SessionId, asyncio.Lock] = {}
+        self._moving: WeakValueDictionary[SessionId, asyncio.Lock] = WeakValueDictionary()
+        self._turns: dict[SessionId, asyncio.Task[TurnEnded]] = {}
         self._lines: dict[SessionId, asyncio.Task[None]] = {}
+        self._look_again: set[SessionId] = set()
+        self._claimed: dict[str, bool] = {}
+        """Prompts that leave the line just now, and whether the log has them already."""
+        self._followed: dict[str, asyncio.Future[Event | None]] = {}
+        self._leaving: set[SessionId] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._finishing: set[asyncio.Task[Any]] = set()
+        self._closing = False
 
     async def open(self, session_id: SessionId) -> None:
         """Have the session in this process. SessionBusy while another one has it."""
-        async with self._opening.setdefault(session_id, asyncio.Lock()):
+        async with self._moves(session_id):
+            self._refuse_what_ends(session_id)
             if not self._service.is_open(session_id):
                 summary = await self._service.show(session_id)
                 await self._service.reopen(session_id, self._agent_of(summary))
+
+    def occupied(self, session_id: SessionId) -> bool:
+        """Whether a turn of it is under way here, or about to be."""
+        return session_id in self._turns or session_id in self._lines
 
     def warm(self, session_id: SessionId) -> None:
         """Start the agent in the background. What goes wrong is told by the first turn."""
         self._own(self._warm(session_id), name=f"starting the agent of {session_id}")
 
-    async def send(self, session_id: SessionId, prompt: Prompt) -> AsyncIterator[Event]:
-        """Begin a turn and tell its events. Raises what kept it from beginning; nothing is sent then."""
-        await self.open(session_id)
-        opening = await self._begin(session_id, prompt, wait_for_tree=False)
+    async def send(
+        self, session_id: SessionId, prompt: Prompt, *, queue: bool = False
+    ) -> AsyncGenerator[Event | QueuedPrompt]:
+        """Begin a turn and tell its events, whoever stays to hear them.
+
+        With `queue` it waits for the turn that is under way, here or in the same folder, and says so
+        first. Raises what kept the turn from beginning; nothing is sent then.
+        """
+        prompt.require_content()
+        begun = await self._to_its_end(
+            self._send_or_queue(session_id, prompt, queue=queue), name=f"sending to {session_id}"
+        )
+        opening: Event | None
+        if isinstance(begun, _InLine):
+            yield begun.queued
+            opening = await begun.opening
+        else:
+            opening = begun
+        if opening is not None:
+            async for event in self._rest(session_id, opening):
+                yield event
+
+    async def send_queued(
+        self, session_id: SessionId, prompt_id: str
+    ) -> AsyncGenerator[Event | QueuedPrompt]:
+        """Send a prompt that waits, now."""
+        opening = await self._to_its_end(
+            self._send_waiting(session_id, prompt_id, wait_for_tree=False), name=f"sending to {session_id}"
+        )
         async for event in self._rest(session_id, opening):
             yield event
 
-    async def send_queued(self, session_id: SessionId, prompt_id: str) -> AsyncIterator[Event]:
-        """Send a prompt that waits, now."""
-        desk = await self._desks.get(session_id)
-        queued = next((one for one in desk.queue if one.prompt_id == prompt_id), None)
-        if queued is None:
-            raise InvalidInput("That prompt does not wait any more.")
-        await self.open(session_id)
-        opening = await self._begin(session_id, _prompt(queued), wait_for_tree=False)
-        async for event in self._rest(session_id, opening):
-            yield event
+    async def remove(self, session_id: SessionId, prompt_id: str) -> None:
+        """Take a prompt out of the line. One that waits for its folder is given up; one that was sent stays sent."""
+        await self._desks.take_out(session_id, prompt_id)
+        if self._claimed.get(prompt_id) is False and self._service.is_busy(session_id):
+            self._service.stop(session_id)
+        self._tell(prompt_id, None)
 
     async def resume(self, session_id: SessionId) -> None:
         """Open a session and bring its agent back; an interrupted turn is told to the log as resumed."""
         await self.open(session_id)
         summary = await self._service.show(session_id)
         if summary.state is TurnState.INTERRUPTED:
-            await asyncio.shield(self._own(self._service.resume(session_id), name=f"resuming {session_id}"))
+            await asyncio.shield(self._take_turn(session_id, self._service.resume(session_id)))
         else:
             await self._service.connect(session_id)
 
-    async def enqueue(self, session_id: SessionId, prompt: Prompt) -> QueuedPrompt:
-        """Put a prompt in line behind the turn that is under way."""
-        queued = await self._desks.enqueue(session_id, prompt.text, prompt.blocks)
-        self._move_line(session_id)
-        return queued
+    async def release(self, session_id: SessionId) -> None:
+        """Let go of a session and its agent, unless it is in use."""
+        await asyncio.shield(self._finish(self._release(session_id), name=f"letting go of {session_id}"))
 
-    async def follow_queued(self, session_id: SessionId, prompt_id: str) -> AsyncIterator[Event]:
-        """The events of a queued prompt's turn, once it comes."""
-        summary = await self._service.show(session_id)
-        async for event in self._service.watch(session_id, after_seq=summary.last_seq):
-            if isinstance(event.payload, PromptSubmitted) and event.payload.prompt_id == prompt_id:
-                async for one in self._rest(session_id, event):
-                    yield one
-                return
+    async def delete(self, session_id: SessionId) -> None:
+        """Remove a session for good, with all that is under way in it. SessionBusy if another process has it."""
+        await asyncio.shield(self._finish(self._delete(session_id), name=f"deleting {session_id}"))
 
     async def close(self) -> None:
         """End what runs. Turns under way are interrupted, and say so in the log."""
-        await put_down(*self._lines.values())
-        await put_down(*self._tasks)
+        self._closing = True
+        while self._tasks:
+            await asyncio.gather(*self._finishing, return_exceptions=True)
+            await put_down(*self._tasks)
+
+    async def _release(self, session_id: SessionId) -> None:
+        async with self._moves(session_id):
+            if not self.occupied(session_id):
+                await self._service.release(session_id)
+
+    async def _delete(self, session_id: SessionId) -> None:
+        self._leaving.add(session_id)
+        try:
+            if (line := self._lines.get(session_id)) is not None:
+                await put_down(line)
+            if (turn := self._turns.get(session_id)) is not None:
+                if self._service.is_busy(session_id):
+                    self._service.stop(session_id)
+                await asyncio.wait((turn,))
+            async with self._moves(session_id):
+                waiting = (await self._desks.get(session_id)).queue
+                await self._service.delete(session_id)
+        finally:
+            self._leaving.discard(session_id)
+        for queued in waiting:
+            self._tell(queued.prompt_id, None)
+
+    async def _send_or_queue(self, session_id: SessionId, prompt: Prompt, *, queue: bool) -> Event | _InLine:
+        await self.open(session_id)
+        if not (queue and self.occupied(session_id)):
+            try:
+                return await self._begin(session_id, prompt, wait_for_tree=False)
+            except SessionBusy:
+                if not queue:
+                    raise
+        queued = QueuedPrompt(
+            prompt_id=secrets.token_hex(8),
+            text=prompt.text,
+            blocks=prompt.blocks,
+            after_seq=self._service.written(session_id),
+        )
+        opening = self._followed[queued.prompt_id] = asyncio.get_running_loop().create_future()
+        try:
+            await self._desks.enqueue(session_id, queued)
+        except BaseException:
+            del self._followed[queued.prompt_id]
+            raise
+        self._move_line(session_id)
+        return _InLine(queued, opening)
+
+    async def _send_waiting(self, session_id: SessionId, prompt_id: str, *, wait_for_tree: bool) -> Event:
+        """Send a prompt that waits. Claimed before the line is looked at, so no two find it there."""
+        if prompt_id in self._claimed:
+            raise _not_waiting()
+        self._claimed[prompt_id] = False
+        try:
+            await self.open(session_id)
+            line = (await self._desks.get(session_id)).queue
+            queued = next((one for one in line if one.prompt_id == prompt_id), None)
+            if queued is None:
+                raise _not_waiting()
+            prompt = Prompt(text=queued.text, blocks=queued.blocks, prompt_id=prompt_id)
+            opening = await self._begin(session_id, prompt, wait_for_tree=wait_for_tree)
+        except BaseException:
+            del self._claimed[prompt_id]
+            raise
+        self._claimed[prompt_id] = True
+        self._tell(prompt_id, opening)
+        await self._desks.take_out(session_id, prompt_id)
+        # Not if that failed: then the line has it still, and it must not be sent again.
+        del self._claimed[prompt_id]
+        return opening
 
     async def _begin(self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool) -> Event:
         """Start a turn that nobody needs to wait for; its prompt, once that is in the log."""
-        summary = await self._service.show(session_id)
-        turn = self._own(
-            self._service.prompt(session_id, prompt, wait_for_tree=wait_for_tree),
-            name=f"turn of {session_id}",
+        after_seq = self._service.written(session_id)
+        turn = self._take_turn(
+            session_id, self._service.prompt(session_id, prompt, wait_for_tree=wait_for_tree)
         )
-        turn.add_done_callback(lambda ended: self._after(session_id, ended))
-        first = self._own(self._first(session_id, summary.last_seq), name=f"the prompt of {session_id}")
+        first = self._own(self._first(session_id, after_seq), name=f"the prompt of {session_id}")
         try:
             await asyncio.wait((turn, first), return_when=asyncio.FIRST_COMPLETED)
-            if turn.done() and not turn.cancelled() and (failure := turn.exception()) is not None:
-                raise failure
-            opening: Event = await first
+            if not first.done() and (turn.cancelled() or turn.exception() is not None):
+                turn.result()
+            return await first
         finally:
-            first.cancel()
-        if prompt.prompt_id is not None:
-            await self._desks.take_out(session_id, prompt.prompt_id)
-        return opening
+            await put_down(first)
+
+    def _take_turn(
+        self, session_id: SessionId, work: "Coroutine[Any, Any, TurnEnded]"
+    ) -> "asyncio.Task[TurnEnded]":
+        """Run the only turn of a session. SessionBusy, at once, if there is one."""
+        if session_id in self._turns or self._closing:
+            work.close()
+            raise SessionBusy(
+                f"Session {session_id} is in the middle of a turn.",
+                suggestion="Wait for it, or stop it first.",
+            )
+        turn = self._own(self._run_turn(session_id, work), name=f"turn of {session_id}")
+        self._turns[session_id] = turn
+        return turn
+
+    async def _run_turn(self, session_id: SessionId, work: "Coroutine[Any, Any, TurnEnded]") -> TurnEnded:
+        try:
+            ended = await work
+        finally:
+            del self._turns[session_id]
+        if ended.state is TurnState.COMPLETED:
+            self._move_line(session_id)
+        return ended
 
     async def _first(self, session_id: SessionId, after_seq: int) -> Event:
+        """The prompt of the turn that was begun there: a session has one turn at a time."""
         async for event in self._service.watch(session_id, after_seq=after_seq):
             if isinstance(event.payload, PromptSubmitted):
                 return event
-        raise InvalidInput("Portico is shutting down; the prompt was not sent.")
+        raise SessionNotFound("The session is gone; the prompt was not sent.")
 
-    async def _rest(self, session_id: SessionId, opening: Event) -> AsyncIterator[Event]:
+    async def _rest(self, session_id: SessionId, opening: Event) -> AsyncGenerator[Event]:
         yield opening
         async for event in self._service.watch(session_id, after_seq=opening.seq):
             yield event
             if ends_turn(event):
                 return
 
-    def _after(self, session_id: SessionId, ended: "asyncio.Task[TurnEnded]") -> None:
-        if not ended.cancelled() and ended.exception() is None:
-            self._move_line(session_id)
-
     def _move_line(self, session_id: SessionId) -> None:
         """Send the next that waits, if nothing is under way."""
-        if session_id in self._lines or self._service.is_busy(session_id):
+        if self._closing or session_id in self._turns:
             return
-        line = asyncio.create_task(self._send_next(session_id), name=f"the line of {session_id}")
-        self._lines[session_id] = line
-        line.add_done_callback(lambda _: self._lines.pop(session_id, None))
+        if session_id in self._lines:
+            self._look_again.add(session_id)
+        else:
+            self._lines[session_id] = self._own(self._run_line(session_id), name=f"line of {session_id}")
+
+    async def _run_line(self, session_id: SessionId) -> None:
+        try:
+            while True:
+                self._look_again.discard(session_id)
+                await self._send_next(session_id)
+                if session_id not in self._look_again:
+                    return
+        finally:
+            del self._lines[session_id]
 
     async def _send_next(self, session_id: SessionId) -> None:
         try:
-            summary = await self._service.show(session_id)
-            desk = await self._desks.get(session_id)
-            if not desk.queue or summary.state not in _LINE_MOVES_AFTER:
-                return
-            await self.open(session_id)
-            await self._begin(session_id, _prompt(desk.queue[0]), wait_for_tree=True)
+            line = (await self._desks.get(session_id)).queue
+            waiting = [one.prompt_id for one in line if one.prompt_id not in self._claimed]
+            if waiting:
+                await self._send_waiting(session_id, waiting[0], wait_for_tree=True)
         except PorticoError as error:
             log.warning("a queued prompt of %s was not sent: %s", session_id, error.message)
+
+    def _tell(self, prompt_id: str, opening: Event | None) -> None:
+        """Tell whoever put a prompt in line what became of it."""
+        told = self._followed.pop(prompt_id, None)
+        if told is not None and not told.done():
+            told.set_result(opening)
 
     async def _warm(self, session_id: SessionId) -> None:
         try:
@@ -159,12 +298,41 @@ class Dispatcher:
         except PorticoError as error:
             log.info("the agent of %s was not started ahead: %s", session_id, error.message)
 
-    def _own(self, work: "Coroutine[Any, Any, Any]", *, name: str) -> "asyncio.Task[Any]":
-        task = asyncio.create_task(work, name=name)
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _moves(self, session_id: SessionId) -> asyncio.Lock:
+        """Held while a session is opened or let go of."""
+        return self._moving.setdefault(session_id, asyncio.Lock())
+
+    def _refuse_what_ends(self, session_id: SessionId) -> None:
+        if session_id in self._leaving:
+            raise SessionNotFound(f"Session {session_id} is being deleted.")
+        if self._closing:
+            raise SessionBusy(
+                "Portico is shutting down; nothing was sent.", suggestion="Try again in a moment."
+            )
+
+    async def _to_its_end(self, work: "Coroutine[Any, Any, _Result]", *, name: str) -> _Result:
+        """What the work comes to. It goes on when its caller leaves."""
+        return await asyncio.shield(self._own(work, name=name))
+
+    def _finish(self, work: "Coroutine[Any, Any, _Result]", *, name: str) -> "asyncio.Task[_Result]":
+        """Do what must not be left half done, whoever asked for it and whatever ends."""
+        task = self._own(work, name=name)
+        self._finishing.add(task)
+        task.add_done_callback(self._finishing.discard)
         return task
 
+    def _own(self, work: "Coroutine[Any, Any, _Result]", *, name: str) -> "asyncio.Task[_Result]":
+        task = asyncio.create_task(work, name=name)
+        self._tasks.add(task)
+        task.add_done_callback(self._let_go)
+        return task
 
-def _prompt(queued: QueuedPrompt) -> Prompt:
-    return Prompt(text=queued.text, blocks=queued.blocks, prompt_id=queued.prompt_id)
+    def _let_go(self, task: "asyncio.Task[Any]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            # Whoever stayed is told; for those who left, this is where it stands.
+            log.info("%s: %s", task.get_name(), error)
+
+
+def _not_waiting() -> InvalidInput:
+    return InvalidInput("That prompt does not wait any more.")

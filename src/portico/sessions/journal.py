@@ -7,6 +7,7 @@ kept in memory for it but the newest hundred or so events that all readers share
 
 import asyncio
 from collections import deque
+from collections.abc import Sequence
 from typing import cast
 
 import msgspec
@@ -93,6 +94,12 @@ class Journal:
         if self.failure is not None:
             raise self.failure
 
+    def withdraw(self, payloads: Sequence[AnyPayload]) -> None:
+        """Give up what a commit could not write, if it shall not be written later either."""
+        self._pending = [
+            entry for entry in self._pending if not any(entry.payload is payload for payload in payloads)
+        ]
+
     async def run(self) -> None:
         """Write what was recorded, at most once in the gathering time, until cancelled."""
         while True:
@@ -129,6 +136,19 @@ class Journal:
         self._announce()
 
     async def _write(self, *, durable: bool) -> None:
+        """Write all that waits. Whoever is cancelled meanwhile waits too: what stands in the log must be known."""
+        if not self._pending and not self._writing.locked():
+            return
+        writing = asyncio.create_task(
+            self._write_batch(durable=durable), name=f"writing to {self.session_id}"
+        )
+        try:
+            await asyncio.shield(writing)
+        except asyncio.CancelledError:
+            await asyncio.wait((writing,))
+            raise
+
+    async def _write_batch(self, *, durable: bool) -> None:
         async with self._writing:
             batch, self._pending = self._pending, []
             self._pending_characters = 0

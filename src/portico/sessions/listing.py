@@ -1,6 +1,6 @@
 """The list of sessions, as it is and as it changes, in this process or another."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 
 import msgspec
 
@@ -45,20 +45,20 @@ class SessionList:
         found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
         return [self._listed(summary, drafted) for summary in found]
 
-    async def one(self, session_id: SessionId) -> Listed:
-        return self._listed(await self._service.show(session_id), await self._store.drafted())
-
-    async def watch(self, *, workspace: str | None) -> AsyncIterator[Listed | Removed]:
+    async def watch(self, *, workspace: str | None) -> AsyncGenerator[Listed | Removed]:
         """The latest sessions as they are now, then each one that changes, until the caller leaves."""
-        told: dict[SessionId, tuple[Listed, float]] = {}
+        told = _Told()
         generation = None
         while True:
-            now = self._clock.monotonic()
             seen = await self._store.generation()
-            if seen != generation or any(now - at < BUSY_SECONDS for _, at in told.values()):
+            if seen != generation or told.behind:
                 found = await self.page(workspace=workspace, search="", before=None, limit=MOST_WATCHED)
-                for change in _changes(told, found, now):
-                    yield change
+                for listed in told.changes(found, self._clock.monotonic()):
+                    yield listed
+                for session_id in told.forget_all_but(found):
+                    # One of many that only fell behind the newest is told again when it changes.
+                    if await self._store.summary(session_id) is None:
+                        yield Removed(session_id)
             generation = seen
             await self._clock.sleep(LOOK_SECONDS)
 
@@ -70,23 +70,36 @@ class SessionList:
         )
 
 
-def _changes(
-    told: dict[SessionId, tuple[Listed, float]], found: list[Listed], now: float
-) -> list[Listed | Removed]:
-    changes: list[Listed | Removed] = []
-    for one in reversed(found):
-        before, at = told.get(one.summary.session_id, (None, 0.0))
-        if before == one:
-            continue
-        if before is None or not one.looks_like(before) or now - at >= BUSY_SECONDS:
-            told[one.summary.session_id] = (one, now)
-            changes.append(one)
-    if len(found) < MOST_WATCHED:
+class _Told:
+    """What one watcher of the list knows, and since when."""
+
+    def __init__(self) -> None:
+        self.behind = False
+        """Whether something was kept from it for a moment, because it changes all the time."""
+        self._lines: dict[SessionId, tuple[Listed, float]] = {}
+
+    def changes(self, found: list[Listed], now: float) -> list[Listed]:
+        """What it has to be told, the newest last."""
+        changes: list[Listed] = []
+        self.behind = False
+        for one in reversed(found):
+            before, at = self._lines.get(one.summary.session_id, (None, 0.0))
+            if before == one:
+                continue
+            if before is None or not one.looks_like(before) or now - at >= BUSY_SECONDS:
+                self._lines[one.summary.session_id] = (one, now)
+                changes.append(one)
+            else:
+                self.behind = True
+        return changes
+
+    def forget_all_but(self, found: list[Listed]) -> list[SessionId]:
+        """Those it knows and that are not among the found any more."""
         here = {one.summary.session_id for one in found}
-        for gone in [session_id for session_id in told if session_id not in here]:
-            del told[gone]
-            changes.append(Removed(gone))
-    return changes
+        gone = [session_id for session_id in self._lines if session_id not in here]
+        for session_id in gone:
+            del self._lines[session_id]
+        return gone
 
 
 def _timeless(listed: Listed) -> Listed:

@@ -76,7 +76,7 @@ class Store(Protocol):
         ...
 
     async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
-        """Keep it so that it survives the death of any process."""
+        """Keep it so that it survives the death of any process; not for a session that is gone."""
         ...
 
     async def drafted(self) -> frozenset[SessionId]:

@@ -6,7 +6,8 @@ it reads from there.
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
@@ -135,8 +136,7 @@ class SessionService:
         self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool = False
     ) -> TurnEnded:
         """Run one turn to its end. SessionBusy if a turn is under way here or in this tree."""
-        if not prompt.text.strip() and not prompt.blocks:
-            raise InvalidInput("The prompt is empty.", suggestion="Say what you want, or try /help.")
+        prompt.require_content()
         return await self._take_turn(session_id, prompt, wait_for_tree=wait_for_tree)
 
     async def resume(self, session_id: SessionId) -> TurnEnded:
@@ -185,7 +185,7 @@ class SessionService:
         await opened.stop_reviving()
         return Signing(await opened.session.connect())
 
-    async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncIterator[Event]:
+    async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncGenerator[Event]:
         """Every event after `after_seq`, each once, in order, whichever process writes them.
 
         Ends when the session is deleted or this host closes.
@@ -199,17 +199,30 @@ class SessionService:
                 events = watch_here(opened.session.journal, store, after_seq=after_seq)
             else:
                 events = watch_elsewhere(
-                    session_id, store, clock, after_seq=after_seq, until=lambda: self._closing or self.is_open(session_id)
+                    session_id,
+                    store,
+                    clock,
+                    after_seq=after_seq,
+                    until=lambda: self._closing or self.is_open(session_id),
                 )
-            async for event in events:
-                yield event
-                after_seq = event.seq
+            async with aclosing(events):
+                async for event in events:
+                    yield event
+                    after_seq = event.seq
             if opened is None and not self.is_open(session_id):
                 return
 
     def is_open(self, session_id: SessionId) -> bool:
         """Whether this process has the session."""
         return session_id in self._open
+
+    def open_sessions(self) -> "list[SessionId]":
+        """The sessions that this process has."""
+        return list(self._open)
+
+    def written(self, session_id: SessionId) -> int:
+        """How far the log of an open session is."""
+        return self._live(session_id).session.journal.committed_seq
 
     def is_busy(self, session_id: SessionId) -> bool:
         """Whether a turn of it is under way in this process."""
@@ -222,7 +235,6 @@ class SessionService:
         summary = await self.show(session_id)
         view = SessionView(
             summary=summary,
-            desk=await store.desk(session_id),
             standing=tuple(event.payload for event in await store.standing(session_id)),
             open_elsewhere=not self.is_open(session_id)
             and store.lease_holder(session_lease(session_id)) is not None,
@@ -292,6 +304,11 @@ class SessionService:
             await self._ports.store.delete(session_id)
         finally:
             lease.release()
+
+    async def release(self, session_id: SessionId) -> None:
+        """Let go of a session and its agent, for whoever wants it next. Not in the middle of a turn."""
+        if not self.is_busy(session_id) and (opened := self._open.pop(session_id, None)) is not None:
+            await self._dismiss(opened)
 
     async def close(self) -> None:
         """Stop what runs, end every agent, write what is left."""

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.domain.errors import AgentCrashed, AgentTimedOut, PorticoError
+from portico.domain.errors import AgentCrashed, AgentTimedOut, InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
 from portico.rpc.messages import ConnectionLost, RpcError
@@ -32,6 +32,11 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     options: dict[str, str | bool] = {}
     timeout: float | None = None
     prompt_id: str | None = None
+
+    def require_content(self) -> None:
+        """InvalidInput if there is nothing to send."""
+        if not self.text.strip() and not self.blocks:
+            raise InvalidInput("The prompt is empty.", suggestion="Say what you want, or try /help.")
 
 
 class Ending(msgspec.Struct, frozen=True):
@@ -67,9 +72,10 @@ class Turn:
         before = session.status
         session.begin_turn()
         started = clock.monotonic()
+        opening: list[AnyPayload] = []
         try:
             if self._prompt is None:
-                opening: list[AnyPayload] = [session.move(TurnEvent.RESUME)]
+                opening = [session.move(TurnEvent.RESUME)]
             else:
                 asked = PromptSubmitted(
                     text=self._prompt.text, blocks=self._prompt.blocks, prompt_id=self._prompt.prompt_id
@@ -79,6 +85,7 @@ class Turn:
         except BaseException:
             session.status = before
             session.journal.turn_id = None
+            session.journal.withdraw(opening)
             raise
         try:
             ending = await self._race()
@@ -216,6 +223,8 @@ class Turn:
         if session.link is not None and session.agent_session_id is not None:
             with suppress(ConnectionLost):
                 session.link.end.cancel(session.agent_session_id)
+        # With the usual grace: an agent that writes down where it is can be resumed there.
+        await session.disconnect()
         await self._finish(Ending(TurnEvent.PROCESS_LOST, "interrupted"), started)
 
     async def _finish(self, ending: Ending, started: float) -> TurnEnded:

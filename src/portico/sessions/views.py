@@ -2,7 +2,6 @@
 
 import msgspec
 
-from portico.domain.desks import Desk
 from portico.domain.events import AnyPayload, PermissionRequested, QuestionAsked
 from portico.domain.summaries import SessionSummary
 from portico.sessions.live import LiveSession
@@ -23,7 +22,6 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     summary: SessionSummary
-    desk: Desk
     standing: tuple[AnyPayload, ...] = ()
     permissions: tuple[PermissionRequested, ...] = ()
     questions: tuple[QuestionAsked, ...] = ()

@@ -3,7 +3,7 @@
 A watcher pulls: it is given a page when it asks for one, so a slow one costs no memory.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
@@ -15,7 +15,7 @@ LOOK_SECONDS = 0.2
 """How soon a change that another process made is seen."""
 
 
-async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> AsyncIterator[Event]:
+async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> AsyncGenerator[Event]:
     """Every event after `after_seq`, each once, in order, until the journal is closed."""
     while True:
         page = journal.recent_after(after_seq)
@@ -30,7 +30,7 @@ async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> Async
 
 async def watch_elsewhere(
     session_id: SessionId, store: Store, clock: Clock, *, after_seq: int, until: Callable[[], bool]
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event]:
     """Every event after `after_seq`, each once, in order, until told or until the session is deleted."""
     while not until():
         seen = await store.generation()

@@ -136,8 +136,11 @@ def keep_desk(connection: sqlite3.Connection, session_id: SessionId, desk: Desk)
         if desk.empty:
             connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
         else:
+            # Nothing is kept for a session that was deleted just now.
             connection.execute(
-                "INSERT OR REPLACE INTO desks (session_id, desk) VALUES (?, ?)", (session_id, desk_row(desk))
+                "INSERT OR REPLACE INTO desks (session_id, desk) "
+                "SELECT session_id, ? FROM sessions WHERE session_id = ?",
+                (desk_row(desk), session_id),
             )
 
 

@@ -75,7 +75,7 @@ class MemoryStore:
     async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
         self._generation += 1
         self._desks.pop(session_id, None)
-        if not desk.empty:
+        if not desk.empty and session_id in self._summaries:
             self._desks[session_id] = desk
 
     async def drafted(self) -> frozenset[SessionId]:

@@ -1,6 +1,7 @@
 """Events of the log as messages of the contract. Every kind has its place; nothing is left out."""
 
 from collections.abc import Iterable
+from sys import float_info
 from typing import Any, TypeVar, assert_never
 
 import msgspec
@@ -59,8 +60,8 @@ def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - o
             return _tool_updated(payload)
         case events.ToolCompleted():
             return _tool_completed(payload)
-        case events.PlanUpdated(entries=entries):
-            return pb.PlanUpdated(entries=to_plan(entries))
+        case events.PlanUpdated(entries=entries, raw=raw):
+            return pb.PlanUpdated(entries=to_plan(entries), raw_json=_raw(raw))
         case events.TodosUpdated(todos=todos):
             return pb.TodosUpdated(todos=to_todos(todos))
         case events.PermissionRequested():
@@ -134,6 +135,7 @@ def to_options(options: Iterable[events.ConfigOption]) -> list[pb.ConfigOption]:
             value=one_of("switched_on" if isinstance(option.value, bool) else "choice", option.value),
             category=option.category or "",
             choices=_choices(option.choices),
+            description=option.description or "",
         )
         for option in options
     ]
@@ -141,12 +143,12 @@ def to_options(options: Iterable[events.ConfigOption]) -> list[pb.ConfigOption]:
 
 def to_usage(usage: events.UsageUpdated) -> pb.UsageUpdated:
     return pb.UsageUpdated(
-        used=usage.used,
-        size=usage.size,
+        used=_int64(usage.used),
+        size=_int64(usage.size),
         cost=usage.cost,
         currency=usage.currency or "",
-        input_tokens=usage.input_tokens,
-        output_tokens=usage.output_tokens,
+        input_tokens=_int64(usage.input_tokens),
+        output_tokens=_int64(usage.output_tokens),
     )
 
 
@@ -179,6 +181,8 @@ def to_question(question: events.QuestionAsked) -> pb.QuestionAsked:
         title=question.title or "",
         description=question.description or "",
         tool_id=question.tool_id or "",
+        mode=question.mode,
+        elicitation_id=question.elicitation_id or "",
     )
 
 
@@ -195,6 +199,7 @@ def to_details(code: ErrorCode, details: ErrorDetails, *, recoverable: bool) -> 
 
 
 def _session_started(payload: events.SessionStarted) -> pb.SessionStarted:
+    origin = payload.forked_from
     return pb.SessionStarted(
         workspace=payload.workspace,
         agent=payload.agent,
@@ -203,7 +208,10 @@ def _session_started(payload: events.SessionStarted) -> pb.SessionStarted:
         mode=payload.mode,
         portico_version=payload.portico_version,
         reads_only=payload.reads_only,
-        forked_from_session_id=payload.forked_from.session_id if payload.forked_from else "",
+        forked_from_session_id=origin.session_id if origin else "",
+        adopts=payload.adopts or "",
+        forked_from_agent_session_id=(origin.agent_session_id or "") if origin else "",
+        forked_from_last_turn=(origin.last_turn or "") if origin else "",
     )
 
 
@@ -254,7 +262,7 @@ def _tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
             terminal_id=terminal.terminal_id,
             text=terminal.text,
             ended=terminal.ended,
-            exit_code=terminal.exit_code,
+            exit_code=_int32(terminal.exit_code),
             signal=terminal.signal or "",
             left_out=terminal.left_out,
         ),
@@ -317,8 +325,8 @@ def _field(field: events.QuestionField) -> pb.QuestionField:
         default_json=None if field.default is None else _json(field.default),
         choices=_choices(field.choices),
         format=field.format or "",
-        minimum=field.minimum,
-        maximum=field.maximum,
+        minimum=_double(field.minimum),
+        maximum=_double(field.maximum),
         secret=field.secret,
         pattern=field.pattern or "",
     )
@@ -357,13 +365,30 @@ def _places(locations: tuple[events.Location, ...] | None) -> pb.ToolLocations |
 
 
 def _locations(locations: Iterable[events.Location]) -> list[pb.Location]:
-    return [pb.Location(path=one.path, line=one.line) for one in locations]
+    return [pb.Location(path=one.path, line=_int32(one.line)) for one in locations]
 
 
 def _enum(kind: type[_Enum], word: str | None) -> _Enum:
     """The contract's value for a word of ours; the first one, unspecified, for none."""
     found: _Enum = kind["UNSPECIFIED" if word is None else word.upper()]
     return found
+
+
+def _int32(number: int | None) -> int | None:
+    return _bounded(number, 2**31)
+
+
+def _int64(number: int | None) -> int | None:
+    return _bounded(number, 2**63)
+
+
+def _bounded(number: int | None, bound: int) -> int | None:
+    """An agent may send any number: one beyond the contract's becomes the nearest, and cuts no door off."""
+    return None if number is None else max(-bound, min(number, bound - 1))
+
+
+def _double(number: float | None) -> float | None:
+    return None if number is None else float(max(-float_info.max, min(number, float_info.max)))
 
 
 def _raw(value: Raw | UnsetType) -> str | None:

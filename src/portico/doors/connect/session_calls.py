@@ -1,14 +1,14 @@
 """The calls of the contract that are about sessions and their turns. No rule lives here."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
 from connectrpc.request import RequestContext
 
-from portico.domain.desks import Desk
+from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
@@ -25,6 +25,7 @@ from portico.doors.connect.values import (
     session_id,
     to_desk,
     to_detail,
+    to_queued,
     to_summary,
     todos,
 )
@@ -32,7 +33,9 @@ from portico.sessions.attachments import attach
 from portico.sessions.desks import Desks
 from portico.sessions.dispatch import Dispatcher
 from portico.sessions.export import export_json, export_markdown
+from portico.sessions.housekeeping import Housekeeping
 from portico.sessions.listing import Removed, SessionList
+from portico.sessions.mentions import links_in
 from portico.sessions.ports import Ports
 from portico.sessions.service import SessionService
 from portico.sessions.turn import Prompt
@@ -48,8 +51,9 @@ class SessionCalls(AgentService):
     def __init__(
         self, service: SessionService, ports: Ports, surroundings: Surroundings, closing: asyncio.Event
     ) -> None:
-        self.desks = Desks(ports.store)
+        self.desks = Desks(ports.store, ports.clock)
         self.dispatcher = Dispatcher(service, self.desks, surroundings.agent_of)
+        self.housekeeping = Housekeeping(service, self.dispatcher, self.desks, ports.store, ports.clock)
         self._service = service
         self._store = ports.store
         self._list = SessionList(service, ports.store, ports.clock)
@@ -119,7 +123,7 @@ class SessionCalls(AgentService):
         return pb.ForkSessionResponse(session=await self._detail(forked))
 
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
-        await self._service.delete(session_id(request.session_id))
+        await self.dispatcher.delete(session_id(request.session_id))
         return pb.ClearSessionResponse()
 
     async def export_session(
@@ -152,22 +156,16 @@ class SessionCalls(AgentService):
     async def invoke(self, request: pb.InvokeRequest, _: Context, /) -> AsyncIterator[pb.InvokeResponse]:
         name = session_id(request.session_id)
         if request.queued_prompt_id:
-            events = self.dispatcher.send_queued(name, request.queued_prompt_id)
+            updates = self.dispatcher.send_queued(name, request.queued_prompt_id)
         else:
-            prompt = await self._prompt(name, request)
-            if request.when_busy is pb.WhenBusy.QUEUE and self._service.is_busy(name):
-                queued = await self.dispatcher.enqueue(name, prompt)
-                waiting = pb.QueuedPrompt(
-                    prompt_id=queued.prompt_id, text=queued.text, attachments=len(queued.blocks)
-                )
-                yield pb.InvokeResponse(update=one_of("queued", waiting))
-                events = self.dispatcher.follow_queued(name, queued.prompt_id)
-            else:
-                events = self.dispatcher.send(name, prompt)
-        async with aclosing(merged(events, closing=self._closing)) as stream:
-            async for event in stream:
-                if event is not None:
-                    yield pb.InvokeResponse(update=one_of("event", to_event(event)))
+            queue = request.when_busy is pb.WhenBusy.QUEUE
+            updates = self.dispatcher.send(name, await self._prompt(name, request), queue=queue)
+        async with aclosing(merged(updates, closing=self._closing)) as stream:
+            async for update in stream:
+                if isinstance(update, QueuedPrompt):
+                    yield pb.InvokeResponse(update=one_of("queued", to_queued(update)))
+                elif update is not None:
+                    yield pb.InvokeResponse(update=one_of("event", to_event(update)))
 
     async def stop_turn(self, request: pb.StopTurnRequest, _: Context, /) -> pb.StopTurnResponse:
         name = session_id(request.session_id)
@@ -178,17 +176,19 @@ class SessionCalls(AgentService):
     async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
         name = session_id(request.session_id)
         last_seq = request.after_seq
-        events: AsyncIterator[Event | Desk] = self._service.watch(name, after_seq=last_seq)
-        async with aclosing(merged(events, self.desks.watch(name), closing=self._closing)) as stream:
-            async for news in stream:
-                if news is None:
-                    heartbeat = pb.Heartbeat(last_seq=last_seq)
-                    yield pb.WatchResponse(update=one_of("heartbeat", heartbeat))
-                elif isinstance(news, Desk):
-                    yield pb.WatchResponse(update=one_of("desk", to_desk(news)))
-                else:
-                    last_seq = news.seq
-                    yield pb.WatchResponse(update=one_of("event", to_event(news)))
+        events: AsyncGenerator[Event | Desk] = self._service.watch(name, after_seq=last_seq)
+        news = merged(events, self.desks.watch(name), closing=self._closing)
+        with self.housekeeping.watching(name):
+            async with aclosing(news) as stream:
+                async for one in stream:
+                    if one is None:
+                        heartbeat = pb.Heartbeat(last_seq=last_seq)
+                        yield pb.WatchResponse(update=one_of("heartbeat", heartbeat))
+                    elif isinstance(one, Desk):
+                        yield pb.WatchResponse(update=one_of("desk", to_desk(one)))
+                    else:
+                        last_seq = one.seq
+                        yield pb.WatchResponse(update=one_of("event", to_event(one)))
 
     async def submit_client_event(
         self, request: pb.SubmitClientEventRequest, _: Context, /
@@ -198,14 +198,13 @@ class SessionCalls(AgentService):
         said: Any = request.event
         match said and said.field:
             case "permission_decisions":
-                for one in said.value.decisions:
-                    self._service.answer(name, one.request_id, decision(one))
+                self._decide(name, said.value.decisions)
             case "question_reply":
                 self._service.reply(name, said.value.request_id, reply(said.value))
             case "draft":
                 await self.desks.write_draft(name, said.value.text, said.value.client_id)
             case "queue_removal":
-                await self.desks.take_out(name, said.value.prompt_id)
+                await self.dispatcher.remove(name, said.value.prompt_id)
             case _:
                 raise InvalidInput("The call says nothing.", suggestion="Set one of the events.")
         return pb.SubmitClientEventResponse()
@@ -234,10 +233,22 @@ class SessionCalls(AgentService):
         await self._service.write_todos(name, written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 
+    def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
+        """Pass every answer on, also when another door was faster with one of them; that is told then."""
+        refused: InvalidInput | None = None
+        for one in decisions:
+            try:
+                self._service.answer(name, one.request_id, decision(one))
+            except InvalidInput as error:
+                refused = refused or error
+        if refused is not None:
+            raise refused
+
     async def _detail(self, name: SessionId) -> pb.SessionDetail:
-        return to_detail(await self._service.view(name), await self._list.one(name))
+        return to_detail(await self._service.view(name), await self.desks.get(name))
 
     async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> Prompt:
         workspace = Path((await self._service.show(name)).workspace)
         blocks = await attach([attached(one, workspace) for one in request.attachments])
-        return Prompt(text=request.text, blocks=blocks)
+        links = await asyncio.to_thread(links_in, request.text, workspace)
+        return Prompt(text=request.text, blocks=(*blocks, *links))

@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 
 from portico.domain import events
-from portico.domain.desks import Desk
+from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
 from portico.doors.connect.events import (
@@ -63,12 +63,13 @@ def to_summary(listed: Listed) -> pb.SessionSummary:
     )
 
 
-def to_detail(view: SessionView, listed: Listed) -> pb.SessionDetail:
+def to_detail(view: SessionView, desk: Desk) -> pb.SessionDetail:
+    waiting = len(view.permissions) + len(view.questions)
     detail = pb.SessionDetail(
-        summary=to_summary(listed),
+        summary=to_summary(Listed(summary=view.summary, drafted=not desk.empty, waiting=waiting)),
         permissions=[to_permission(one) for one in view.permissions],
         questions=[to_question(one) for one in view.questions],
-        desk=to_desk(view.desk),
+        desk=to_desk(desk),
         prompt_capabilities=pb.PromptCapabilities(
             image=view.takes.image, audio=view.takes.audio, embedded_context=view.takes.embedded_context
         ),
@@ -96,12 +97,13 @@ def to_desk(desk: Desk) -> pb.Desk:
     return pb.Desk(
         draft=desk.draft,
         client_id=desk.client_id,
-        queue=[
-            pb.QueuedPrompt(prompt_id=one.prompt_id, text=one.text, attachments=len(one.blocks))
-            for one in desk.queue
-        ],
+        queue=[to_queued(one) for one in desk.queue],
         revision=desk.revision,
     )
+
+
+def to_queued(prompt: QueuedPrompt) -> pb.QueuedPrompt:
+    return pb.QueuedPrompt(prompt_id=prompt.prompt_id, text=prompt.text, attachments=len(prompt.blocks))
 
 
 def session_id(text: str) -> SessionId:
@@ -120,7 +122,12 @@ def attached(attachment: pb.Attachment, workspace: Path) -> Attached:
     if source is None:
         raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
     if source.field == "path":
-        return AttachedFile(workspace / source.value)
+        path = (workspace / source.value).resolve()
+        if not path.is_relative_to(workspace.resolve()):
+            raise InvalidInput(
+                f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
+            )
+        return AttachedFile(path)
     return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
 
 

@@ -4,6 +4,7 @@ Enter sends; Alt-Enter, a backslash at the end of a line, or pasted text make a 
 lines. Ctrl-C clears the line, and leaves when it is empty and pressed twice; Ctrl-D leaves too.
 """
 
+import asyncio
 import os
 import time
 from collections.abc import Callable
@@ -57,6 +58,7 @@ class ChatLine:
         self._status = status
         self._clock = clock
         self._interrupted_at = float("-inf")
+        self._begun = ""
         self._session: PromptSession[str] = PromptSession(
             history=_open_history(history),
             completer=ChatCompleter(status, WorkspaceFiles(Path(status().workspace))),
@@ -74,15 +76,37 @@ class ChatLine:
 
     async def read(self) -> str | None:
         while True:
-            try:
-                text = await self._session.prompt_async(
+            begun, self._begun = self._begun, ""
+            typing = asyncio.create_task(
+                self._session.prompt_async(
                     [("", "\n"), ("class:sign", f"{self._signs.prompt} ")],
                     prompt_continuation=self._continuation,
-                )
+                    default=begun,
+                ),
+                name="typing",
+            )
+            try:
+                text = await asyncio.shield(typing)
             except (EOFError, KeyboardInterrupt):
                 return None
+            except asyncio.CancelledError:
+                self._begun = await self._give_way(typing)
+                raise
             if text.strip():
                 return text
+
+    async def _give_way(self, typing: "asyncio.Task[str]") -> str:
+        """Take the line off the terminal, so that something else can be shown; what was typed in it."""
+        text, app = self._session.default_buffer.text, self._session.app
+        if not typing.done() and app.is_running:
+            app.erase_when_done = True
+            app.exit(result=text)
+        try:
+            return await typing
+        except (EOFError, KeyboardInterrupt):
+            return ""
+        finally:
+            app.erase_when_done = False
 
     def _completable(self) -> bool:
         return completable(self._session.default_buffer.document.text_before_cursor)

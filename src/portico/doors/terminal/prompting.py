@@ -12,7 +12,10 @@ from portico.doors.terminal.renderers import suits_plain
 
 class ChatInput(Protocol):
     async def read(self) -> str | None:
-        """The next prompt, never blank; None when the person leaves."""
+        """The next prompt, never blank; None when the person leaves.
+
+        What was typed when it is cancelled is there again the next time.
+        """
         ...
 
 
@@ -21,17 +24,17 @@ class PlainInput:
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
+        self._begun = ""
 
     async def read(self) -> str | None:
-        prompt = ""
         while (line := await self._lines.read_line()) is not None:
             if line.endswith("\\"):
-                prompt += line[:-1] + "\n"
+                self._begun += line[:-1] + "\n"
                 continue
-            prompt += line
+            prompt, self._begun = self._begun + line, ""
             if prompt.strip():
                 return prompt
-            prompt = ""
+        prompt, self._begun = self._begun, ""
         return prompt if prompt.strip() else None
 
 

@@ -21,7 +21,7 @@ from portico.doors.web.bodies import BoundedBody
 from portico.doors.web.credentials import Credentials
 from portico.doors.web.guard import MAX_BODY_BYTES, SERVICE_PATH, Guard, bearer
 from portico.doors.web.page import PageFiles
-from portico.doors.web.refusals import Refused, wrong_method
+from portico.doors.web.refusals import Refused, is_plain_grpc, wrong_method
 
 log = logging.getLogger("portico.web")
 
@@ -77,16 +77,18 @@ def build_app(
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request, answer = Request(scope), Answer(send)
+        in_grpc = is_plain_grpc(request) and _has_trailers(scope)
         try:
             guard.admit(request)
             await door.open(request, scope, receive, answer)
         except Refused as refused:
             _log_refusal(request, refused)
-            await refused.tell(answer)
+            await refused.tell(answer, in_grpc=in_grpc)
         except Exception:
             log.exception("failed method=%s path=%r", request.method, _short(request.path))
             if not answer.started:
-                await Refused(500, "internal", "The server failed; its log says how.").tell(answer)
+                failed = Refused(500, "internal", "The server failed; its log says how.")
+                await failed.tell(answer, in_grpc=in_grpc)
 
     return app
 
@@ -125,7 +127,8 @@ class _Door:
             case path if path.startswith(SERVICE_PATH):
                 self._guard.require_program_or_page(request)
                 _refuse_plain_grpc(request, scope)
-                body = BoundedBody(receive, answer, self._guard.max_body)
+                in_grpc = is_plain_grpc(request)
+                body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
                 await self._service(scope, body.receive, body.send)
             case _:
                 await self._show(request, answer)
@@ -156,13 +159,13 @@ def _only(request: Request, *methods: str) -> None:
 
 
 def _refuse_plain_grpc(request: Request, scope: Scope) -> None:
-    """gRPC ends its answers with trailers, which this server's HTTP/1.1 does not carry."""
-    content_type = request.header("content-type") or ""
-    plain = content_type.startswith("application/grpc") and not content_type.startswith(
-        "application/grpc-web"
-    )
-    if plain and "http.response.trailers" not in scope.get("extensions", {}):
-        raise Refused(415, "unimplemented", "gRPC needs HTTP/2. Use Connect or gRPC-Web here.")
+    """gRPC ends its answers with trailers, which only HTTP/2 carries here."""
+    if is_plain_grpc(request) and not _has_trailers(scope):
+        raise Refused(415, "unimplemented", "gRPC needs HTTP/2. Use that, or Connect or gRPC-Web.")
+
+
+def _has_trailers(scope: Scope) -> bool:
+    return "http.response.trailers" in scope.get("extensions", {})
 
 
 def _log_refusal(request: Request, refused: Refused) -> None:

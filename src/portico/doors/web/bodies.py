@@ -7,9 +7,10 @@ from portico.doors.web.guard import too_large
 class BoundedBody:
     """Stands between a server and an app. Beyond the limit the app is told that its caller has left."""
 
-    def __init__(self, receive: Receive, answer: Answer, limit: int) -> None:
+    def __init__(self, receive: Receive, answer: Answer, limit: int, *, in_grpc: bool) -> None:
         self._receive = receive
         self._answer = answer
+        self._in_grpc = in_grpc
         self._limit = self._left = limit
         self._refused = False
 
@@ -22,7 +23,7 @@ class BoundedBody:
             return message
         self._refused = True
         if not self._answer.started:
-            await too_large(self._limit).tell(self._answer)
+            await too_large(self._limit).tell(self._answer, in_grpc=self._in_grpc)
         return {"type": "http.disconnect"}
 
     async def send(self, message: Message) -> None:

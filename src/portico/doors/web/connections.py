@@ -2,7 +2,7 @@
 
 The library waits for ever for the head of a request, and reads to its end a body that was refused.
 Here a head has to come within seconds, and of an unwanted body only so much is thrown away as a
-caller needs to notice its answer.
+caller needs to notice its answer. A peer whose first words are HTTP/2's is handed over to it.
 """
 
 import asyncio
@@ -11,21 +11,37 @@ from typing import ClassVar
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from portico.doors.web.gathering import GatheringTransport
+from portico.doors.web.http2_costs import PREFACE
+
 MAX_HEAD_BYTES = 32 * 1024
+MOST_CONNECTIONS = 512
+IDLE_SECONDS = 30
 
 
 class Connection(H11Protocol):
     head_seconds: ClassVar[float] = 10.0
+    idle_seconds: ClassVar[float] = IDLE_SECONDS
     unwanted_bytes: ClassVar[int] = 1024 * 1024
 
     _deadline: asyncio.TimerHandle | None = None
     _unwanted = 0
+    _first_words: bytes | None = b""
+    """What the peer has said while that may still become either version; None once it is this one."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
+        super().connection_made(GatheringTransport(transport, self.loop))
         self._set_deadline()
 
     def data_received(self, data: bytes) -> None:
+        if self._first_words is not None:
+            self._first_words = data = self._first_words + data
+            if data.startswith(PREFACE):
+                self._hand_over(data)
+                return
+            if PREFACE.startswith(data):
+                return
+            self._first_words = None
         super().data_received(data)
         if self._has_refused():
             self._unwanted += len(data)
@@ -40,6 +56,17 @@ class Connection(H11Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._clear_deadline()
         super().connection_lost(exc)
+
+    def _hand_over(self, data: bytes) -> None:
+        # Only those who speak HTTP/2 pay for its library.
+        from portico.doors.web.http2 import Http2Connection, Limits
+
+        self._clear_deadline()
+        self.connections.discard(self)
+        limits = Limits(
+            connections=MOST_CONNECTIONS, head_bytes=MAX_HEAD_BYTES, idle_seconds=self.idle_seconds
+        )
+        Http2Connection(self.app, self.transport, self.server_state, limits).begin(data)
 
     def _has_refused(self) -> bool:
         """Whether the answer is out while the body still comes in."""

@@ -1,11 +1,15 @@
-"""How a call is refused: a status for HTTP, a code and a sentence in the shape that Connect clients read."""
+"""How a call is refused: a status for HTTP, a code and a sentence in the shape that Connect clients read.
+
+gRPC clients read neither: they get the code as a number and the sentence, in an answer that is only a head.
+"""
 
 from collections.abc import Iterable
-from typing import Literal
+from typing import Final, Literal
+from urllib.parse import quote
 
 import msgspec
 
-from portico.doors.web.asgi import Answer
+from portico.doors.web.asgi import Answer, Request
 from portico.doors.web.headers import Header
 
 Code = Literal[
@@ -17,6 +21,16 @@ Code = Literal[
     "unavailable",
     "unimplemented",
 ]
+
+_GRPC_STATUS: Final[dict[Code, int]] = {
+    "internal": 13,
+    "not_found": 5,
+    "permission_denied": 7,
+    "resource_exhausted": 8,
+    "unauthenticated": 16,
+    "unavailable": 14,
+    "unimplemented": 12,
+}
 
 
 class Refusal(msgspec.Struct, frozen=True):
@@ -33,8 +47,21 @@ class Refused(Exception):
         self.refusal = Refusal(code, message)
         self.headers = tuple(headers)
 
-    async def tell(self, answer: Answer) -> None:
-        await answer.json(self.status, self.refusal, self.headers)
+    async def tell(self, answer: Answer, *, in_grpc: bool = False) -> None:
+        if in_grpc:
+            status = str(_GRPC_STATUS[self.refusal.code]).encode()
+            message = quote(self.refusal.message, safe=" ").encode()
+            headers = [(b"grpc-status", status), (b"grpc-message", message)]
+            await answer.whole(200, content_type="application/grpc", headers=headers)
+        else:
+            await answer.json(self.status, self.refusal, self.headers)
+
+
+def is_plain_grpc(request: Request) -> bool:
+    """Whether a call is gRPC as HTTP/2 carries it, which gRPC-Web is not."""
+    content_type = request.header("content-type") or ""
+    is_web = content_type.startswith("application/grpc-web")
+    return content_type.startswith("application/grpc") and not is_web
 
 
 def wrong_method(*allowed: str) -> Refused:

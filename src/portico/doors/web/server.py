@@ -13,18 +13,16 @@ from contextlib import contextmanager
 import uvicorn
 
 from portico.doors.web.asgi import ASGIApp
-from portico.doors.web.connections import MAX_HEAD_BYTES, Connection
+from portico.doors.web.connections import IDLE_SECONDS, MAX_HEAD_BYTES, MOST_CONNECTIONS, Connection
 
 LOOPBACK = "127.0.0.1"
 GRACE_SECONDS = 5.0
 
-_KEEP_ALIVE_SECONDS = 30
-_MOST_CONNECTIONS = 512
-
 
 def listen(port: int) -> socket.socket:
     """A socket that listens on the loopback address; zero takes any free port. OSError if it cannot."""
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    # Only of a socket that is known as TCP does the event loop send each answer at once.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if sys.platform == "win32":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_EXCLUSIVEADDRUSE, 1)
@@ -66,8 +64,8 @@ class WebServer:
                 proxy_headers=False,
                 server_header=False,
                 workers=1,
-                limit_concurrency=_MOST_CONNECTIONS,
-                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+                limit_concurrency=MOST_CONNECTIONS,
+                timeout_keep_alive=IDLE_SECONDS,
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )
         )

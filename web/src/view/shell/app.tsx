@@ -90,12 +90,22 @@ async function startSession(app: AppModel, agent: string, start?: NewSession): P
 }
 
 function Welcome({ app }: { app: AppModel }) {
-  if (app.info.value === undefined) return null;
+  const button = useRef<HTMLButtonElement>(null);
+  const ready = app.info.value !== undefined;
+  useEffect(() => {
+    if (document.activeElement === document.body) button.current?.focus();
+  }, [ready]);
+  if (!ready) return null;
   return (
     <div class="p-welcome">
       <h2>No session is open</h2>
       <p class="p-soft">Begin a new one, or open an earlier one from the history.</p>
-      <button type="button" class="p-button p-button-main" onClick={() => void startSession(app, "")}>
+      <button
+        ref={button}
+        type="button"
+        class="p-button p-button-main"
+        onClick={() => void startSession(app, "")}
+      >
         New session
       </button>
     </div>
@@ -127,7 +137,7 @@ function TopButton({ icon, label, pressed, act }: TopButtonProps) {
 /** Beside the session, where there is room, the list stays as it was left; elsewhere it comes when called. */
 function useHistory(app: AppModel, wide: boolean) {
   const { memory } = app.gateway;
-  const beside = useSignal(memory.get("history") === true);
+  const beside = useSignal(memory.get("history") !== false);
   const over = useSignal(false);
   const byPerson = useRef(false);
   const opener = useRef<Element | null>(null);

@@ -1,0 +1,154 @@
+"""The contract from the caller's side: what a program of ours says to the server, and its failures as ours."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+from connectrpc.errors import ConnectError
+from pyqwest import Client, HTTPTransport, Proxy
+
+from portico.domain import errors
+from portico.domain.errors import ErrorCode, ErrorDetails, PorticoError, ServerLost
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.doors.connect.attachments import to_attachments
+from portico.doors.connect.events import one_of
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
+from portico.doors.connect.generated.portico.v1 import events_pb
+from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceClient
+from portico.sessions.permissions import Decision
+from portico.sessions.questions import Reply
+from portico.sessions.turn import Prompt
+
+_LOOPBACK = "127.0.0.1"
+# The library goes through whatever proxy the environment names, unless it is given one of its own.
+_NO_PROXY = Proxy(f"http://{_LOOPBACK}", no_proxy=_LOOPBACK)
+_KINDS: dict[ErrorCode, type[PorticoError]] = {
+    kind.code: kind
+    for kind in (
+        errors.InvalidInput,
+        errors.SessionNotFound,
+        errors.SessionBusy,
+        errors.PermissionDenied,
+        errors.BudgetExceeded,
+        errors.AuthRequired,
+        errors.AgentNotFound,
+        errors.AgentCrashed,
+        errors.AgentTimedOut,
+        errors.MalformedEvent,
+        errors.ContextLimit,
+        errors.DeveloperMustAct,
+    )
+}
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a server is that has proved to be the user's own."""
+
+    url: str
+    token: str
+
+
+class ServerCalls:
+    """Each call goes to the address that is found for it. ServerLost when there is none, or it breaks off."""
+
+    def __init__(self, find: Callable[[], Awaitable[Address]]) -> None:
+        self._find = find
+
+    async def is_elsewhere(self, session_id: SessionId) -> bool:
+        """Whether a process that is not the server has the session open."""
+        async with self._client() as (client, headers):
+            found = await client.get_session(pb.GetSessionRequest(session_id=session_id), headers=headers)
+        return found.session is not None and found.session.open_elsewhere
+
+    async def invoke(self, session: SessionSummary, prompt: Prompt, heard: Callable[[int], None]) -> None:
+        """Send a prompt and stay until its turn is over; the seq of each of its events, as it comes."""
+        workspace = Path(session.workspace)
+        attachments = await asyncio.to_thread(to_attachments, prompt, workspace)
+        async with self._client() as (client, headers):
+            for name, value in prompt.options.items():
+                await client.set_session_config(_option(session.session_id, name, value), headers=headers)
+            request = pb.InvokeRequest(
+                session_id=session.session_id,
+                text=prompt.text,
+                attachments=attachments,
+                when_busy=pb.WhenBusy.REFUSE,
+            )
+            async for said in client.invoke(request, headers=headers):
+                update: Any = said.update
+                if update is not None and update.field == "event":
+                    heard(update.value.seq)
+
+    async def watch(self, session_id: SessionId, after_seq: int, heard: Callable[[], None]) -> None:
+        """Stay with a session; told of whatever happens in it, until the server ends."""
+        request = pb.WatchRequest(session_id=session_id, after_seq=after_seq)
+        async with self._client() as (client, headers):
+            async for _ in client.watch(request, headers=headers):
+                heard()
+
+    async def stop_turn(self, session_id: SessionId, *, force: bool) -> None:
+        async with self._client() as (client, headers):
+            await client.stop_turn(pb.StopTurnRequest(session_id=session_id, force=force), headers=headers)
+
+    async def answer(self, session_id: SessionId, request_id: str, decision: Decision) -> None:
+        said = pb.PermissionDecision(
+            request_id=request_id,
+            option_id=decision.option_id or "",
+            scope=events_pb.PermissionScope[decision.scope.upper()],
+        )
+        await self._submit(session_id, "permission_decisions", pb.PermissionDecisions(decisions=[said]))
+
+    async def reply(self, session_id: SessionId, request_id: str, reply: Reply) -> None:
+        said = pb.QuestionReply(
+            request_id=request_id,
+            action=events_pb.QuestionAction[reply.action.upper()],
+            content_json=msgspec.json.encode(reply.content).decode(),
+        )
+        await self._submit(session_id, "question_reply", said)
+
+    async def set_option(self, session_id: SessionId, name: str, value: str | bool) -> None:
+        async with self._client() as (client, headers):
+            await client.set_session_config(_option(session_id, name, value), headers=headers)
+
+    async def _submit(self, session_id: SessionId, field: str, said: object) -> None:
+        request = pb.SubmitClientEventRequest(session_id=session_id, event=one_of(field, said))
+        async with self._client() as (client, headers):
+            await client.submit_client_event(request, headers=headers)
+
+    @asynccontextmanager
+    async def _client(self) -> AsyncIterator[tuple[AgentServiceClient, dict[str, str]]]:
+        address = await self._find()
+        async with HTTPTransport(proxy=_NO_PROXY, follow_redirects=False, enable_otel=False) as transport:
+            client = AgentServiceClient(
+                address.url.rstrip("/"), http_client=Client(transport), send_compression=None
+            )
+            try:
+                yield client, {"authorization": f"Bearer {address.token}"}
+            except ConnectError as error:
+                _raise_ours(error)
+
+
+def _raise_ours(error: ConnectError) -> NoReturn:
+    if isinstance(error.__cause__, asyncio.CancelledError):
+        raise error.__cause__
+    for detail in error.details:
+        if (told := detail.value(events_pb.ErrorDetails)) is not None:
+            details = ErrorDetails(
+                suggestion=told.suggestion or None,
+                agent=told.agent or None,
+                stderr=told.stderr or None,
+                exit_status=told.exit_status or None,
+                auth_methods=tuple(told.auth_methods),
+            )
+            raise _KINDS[ErrorCode[told.code.name]](error.message, details=details) from error
+    raise ServerLost(
+        f"Your server did not answer: {error.message}", suggestion="See how it is with: portico status"
+    ) from error
+
+
+def _option(session_id: SessionId, name: str, value: str | bool) -> pb.SetSessionConfigRequest:
+    chosen = one_of("switched_on" if isinstance(value, bool) else "choice", value)
+    return pb.SetSessionConfigRequest(session_id=session_id, option_id=name, value=chosen)

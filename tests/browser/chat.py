@@ -1,0 +1,105 @@
+"""The page as a person has it before them: where things are, by the names that a screen reader would say."""
+
+import json
+import re
+from typing import Any
+
+from playwright.async_api import Locator, Page, expect
+
+from tests.support.stream import Json
+
+Steps = list[Json]
+
+
+class Chat:
+    """One page of a browser, with the session that is in front."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.prompt = page.get_by_role("textbox", name=re.compile("^Prompt"))
+        self.log = page.get_by_role("log", name="Conversation")
+        self.answers = self.log.get_by_role("article", name="Answer")
+        self.prompts = self.log.get_by_role("article", name="You asked")
+        self.tabs = page.get_by_role("tablist", name="Sessions").get_by_role("tab")
+        self.composer = page.get_by_role("region", name="Write to the agent")
+        self.history = page.get_by_role("region", name="History")
+        self.send_button = self.button("Send")
+        self.stop_button = self.button("Stop")
+
+    def button(self, name: str | re.Pattern[str]) -> Locator:
+        return self.page.get_by_role("button", name=name, exact=isinstance(name, str))
+
+    def fold(self, words: str) -> Locator:
+        """The line of a tool call, a thought or a plan, which opens."""
+        return self.log.get_by_role("button", name=re.compile(words))
+
+    def seen(self, words: str | re.Pattern[str]) -> Locator:
+        """Words of the conversation that are not the person's own."""
+        return self.log.locator(".p-row:not(.p-row-prompt)").get_by_text(words)
+
+    def card(self, name: str | re.Pattern[str]) -> Locator:
+        return self.log.get_by_role("group", name=name)
+
+    def tab(self, name: str | re.Pattern[str]) -> Locator:
+        return self.page.get_by_role("tab", name=name)
+
+    async def ready(self) -> None:
+        """Until there is somebody to talk to."""
+        await expect(self.prompt).to_be_editable()
+
+    async def ask(self, *steps: Json | str) -> None:
+        """Send a prompt: words, or what the scripted agent is to do."""
+        await self.ready()
+        words = steps[0] if len(steps) == 1 and isinstance(steps[0], str) else json.dumps(steps)
+        await self.prompt.fill(str(words))
+        await self.prompt.press("Enter")
+
+    async def tell(self, *steps: Json | str) -> None:
+        """Send a prompt and wait for the end of its turn."""
+        before = await self.prompts.count()
+        await self.ask(*steps)
+        await expect(self.prompts).not_to_have_count(before)
+        await self.rested()
+
+    async def rested(self) -> None:
+        """Until no turn is under way."""
+        await expect(self.send_button).to_be_visible()
+
+    async def new_session(self, agent: str = "") -> None:
+        """A session in a tab of its own; with an agent, by the picker of the composer."""
+        count = await self.tabs.count()
+        if agent == "":
+            await self.button("New session").first.click()
+        else:
+            await self.choose(re.compile("^Agent"), agent)
+        await expect(self.tabs).to_have_count(count + 1)
+        await self.ready()
+
+    async def do(self, deed: str, title: str) -> None:
+        """One of the deeds that an entry of the history offers when it is pointed at."""
+        await self.history.get_by_role("button", name=re.compile(f"^{re.escape(title)}")).first.hover()
+        await self.history.get_by_role("button", name=re.compile(f"^{deed} {re.escape(title)}")).first.click()
+
+    async def choose(self, picker: str | re.Pattern[str], choice: str) -> None:
+        await self.composer.get_by_role("combobox", name=picker).click()
+        wanted = re.compile(f"^{re.escape(choice)}", re.IGNORECASE)
+        await self.page.get_by_role("option", name=wanted).click()
+
+    async def session_id(self) -> str:
+        """Of the session in front."""
+        name = await self.tabs.and_(self.page.locator("[aria-selected=true]")).get_attribute("id")
+        assert name is not None
+        return name.removeprefix("tab-")
+
+    async def overflow(self) -> Any:
+        """By how many pixels the page is wider than its window."""
+        return await self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+
+
+def say(text: str) -> Json:
+    return {"say": text}
+
+
+def named(title: str) -> Json:
+    """Gives the session a name, so that it can be told from others in a list."""
+    return {"title": title}

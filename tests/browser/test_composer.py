@@ -1,0 +1,176 @@
+"""Where a person writes: keys, completion, files, choices, and prompts that wait."""
+
+import base64
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.chat import Chat, say
+from tests.browser.conftest import Shoot
+from tests.browser.house import House
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+GIVE = """([field, kind, name, type, data]) => {
+    const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
+    const carried = new DataTransfer();
+    carried.items.add(new File([bytes], name, { type }));
+    const init = { bubbles: true, cancelable: true, dataTransfer: carried, clipboardData: carried };
+    field.dispatchEvent(kind === "paste" ? new ClipboardEvent(kind, init) : new DragEvent(kind, init));
+}"""
+
+DROP_WHALE = """(field) => {
+    const carried = new DataTransfer();
+    carried.items.add(new File([new Uint8Array(11 * 1024 * 1024)], "whale.bin"));
+    field.dispatchEvent(new DragEvent("drop", { bubbles: true, cancelable: true, dataTransfer: carried }));
+}"""
+
+
+async def give(chat: Chat, kind: str, name: str, content: bytes, mime_type: str) -> None:
+    """Paste or drop a file, as the browser would tell the page."""
+    field = await chat.prompt.element_handle()
+    data = base64.b64encode(content).decode()
+    await chat.page.evaluate(GIVE, [field, kind, name, mime_type, data])
+
+
+async def test_a_prompt_may_have_several_lines(chat: Chat) -> None:
+    await chat.prompt.fill("first")
+    box = await chat.prompt.bounding_box()
+    await chat.prompt.press("Shift+Enter")
+    await chat.prompt.press_sequentially("second")
+    await chat.prompt.press("Alt+Enter")
+    await chat.prompt.press_sequentially("third")
+    await expect(chat.prompt).to_have_value("first\nsecond\nthird")
+    grown = await chat.prompt.bounding_box()
+    assert box is not None
+    assert grown is not None
+    assert grown["height"] > box["height"] * 1.5
+    await chat.prompt.press("Enter")
+    await expect(chat.prompts.locator(".p-prompt-words")).to_have_text("first\nsecond\nthird")
+    await expect(chat.prompt).to_have_value("")
+
+
+async def test_earlier_prompts_come_back_with_the_arrow_keys(chat: Chat) -> None:
+    await chat.tell("one boat")
+    await chat.tell("two boats")
+    for expected in ("two boats", "one boat"):
+        await chat.prompt.press("ArrowUp")
+        await expect(chat.prompt).to_have_value(expected)
+    await chat.prompt.press("ArrowDown")
+    await expect(chat.prompt).to_have_value("two boats")
+    await chat.prompt.press("ArrowDown")
+    await expect(chat.prompt).to_have_value("")
+
+
+async def test_a_slash_offers_the_commands_of_the_agent(chat: Chat, shoot: Shoot) -> None:
+    await expect(chat.log.get_by_role("button", name=re.compile("^.review"))).to_be_visible()
+    await chat.prompt.press_sequentially("/re")
+    offers = chat.page.get_by_role("listbox", name="Commands").get_by_role("option")
+    await expect(offers).to_have_text([re.compile("review.*Look over the changes"), re.compile("release")])
+    await shoot(chat, "commands", widths=(300, 1100))
+    await chat.prompt.press("ArrowDown")
+    await chat.prompt.press("Enter")
+    await expect(chat.prompt).to_have_value("/release ")
+    await expect(chat.composer.get_by_role("status").get_by_text("which version")).to_be_visible()
+
+
+async def test_an_at_sign_finds_files_by_a_few_letters_and_makes_a_chip(chat: Chat, house: House) -> None:
+    await chat.prompt.press_sequentially("look at @ckpy")
+    files = chat.page.get_by_role("listbox", name="Files").get_by_role("option")
+    await expect(files.first).to_contain_text("cook.py")
+    await chat.prompt.press("Tab")
+    await expect(chat.prompt).to_have_value("look at @crews/cook.py ")
+    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    await expect(chips.get_by_text("cook.py")).to_be_visible()
+    await chat.button("Take crews/cook.py out of the prompt").click()
+    await expect(chat.prompt).to_have_value(re.compile(r"^look at ?$"))
+    await expect(chips).to_have_count(0)
+
+
+async def test_a_pasted_image_reaches_an_agent_that_takes_images(chat: Chat, shoot: Shoot) -> None:
+    await give(chat, "paste", "image.png", base64.b64decode(PIXEL), "image/png")
+    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    await expect(chips.get_by_text("pasted-1.png")).to_be_visible()
+    await shoot(chat, "attachment", widths=(300,))
+    await chat.tell("what is this?")
+    await expect(chips).to_have_count(0)
+    await expect(chat.prompts.get_by_role("img")).to_be_visible()
+    await expect(chat.answers).to_contain_text("image")
+
+
+async def test_a_dropped_file_goes_along_and_can_be_removed(chat: Chat) -> None:
+    await give(chat, "drop", "cargo.txt", b"ten barrels", "text/plain")
+    await give(chat, "drop", "ballast.txt", b"stones", "text/plain")
+    await chat.button("Remove ballast.txt").click()
+    await chat.tell("count these")
+    await expect(chat.prompts.get_by_text("cargo.txt")).to_be_visible()
+    await expect(chat.answers).to_contain_text("ten barrels")
+    await expect(chat.answers).not_to_contain_text("stones")
+
+
+async def test_an_agent_that_takes_no_images_says_so_on_the_chip(chat: Chat) -> None:
+    await chat.new_session("plain")
+    await give(chat, "paste", "boat.png", base64.b64decode(PIXEL), "image/png")
+    await expect(chat.composer.get_by_text("this agent takes no images")).to_be_visible()
+
+
+async def test_a_file_that_is_too_big_is_refused_with_the_reason(chat: Chat) -> None:
+    await chat.prompt.evaluate(DROP_WHALE)
+    await expect(chat.page.get_by_role("alert")).to_contain_text("whale.bin has 11 MB")
+
+
+async def test_another_agent_begins_a_new_session(chat: Chat) -> None:
+    await chat.new_session("plain")
+    await expect(
+        chat.composer.get_by_role("combobox", name=re.compile("^Agent: plain", re.IGNORECASE))
+    ).to_be_visible()
+    await expect(chat.prompt).to_have_attribute("aria-label", re.compile("plain", re.IGNORECASE))
+
+
+async def test_model_mode_and_options_are_chosen_below_the_prompt(chat: Chat, house: House) -> None:
+    await chat.choose("Model: Small", "Large")
+    await expect(chat.composer.get_by_role("combobox", name="Model: Large")).to_be_visible()
+    await chat.choose(re.compile("^Mode: Ask first"), "Write code")
+    await expect(chat.composer.get_by_role("combobox", name="Mode: Write code")).to_be_visible()
+    switch = chat.composer.get_by_role("switch", name="Search the web")
+    await switch.click()
+    await expect(switch).to_be_checked()
+    options = {one["optionId"]: one for one in house.session(await chat.session_id())["options"]}
+    assert options["model"]["choice"] == "large"
+    assert options["web"]["switchedOn"] is True
+
+
+async def test_a_prompt_waits_while_a_turn_runs_and_is_sent_afterwards(chat: Chat, house: House) -> None:
+    go = house.workspace / "go-on-queueing"
+    await chat.ask(say("Wait."), {"wait_file": str(go)})
+    await expect(chat.stop_button).to_be_visible()
+    await chat.ask("the next thing")
+    waiting = chat.page.get_by_role("list", name="Prompts that wait")
+    await expect(waiting.get_by_text("the next thing")).to_be_visible()
+    await chat.ask("never mind this")
+    await chat.button("Remove: never mind this").click()
+    await expect(waiting.get_by_role("listitem")).to_have_count(1)
+    await chat.button("Edit: the next thing").click()
+    await expect(chat.prompt).to_have_value("the next thing")
+    await expect(waiting).to_have_count(0)
+    await chat.prompt.press("Enter")
+    await expect(waiting.get_by_text("the next thing")).to_be_visible()
+    go.touch()
+    await expect(chat.answers).to_have_text(["Wait.", "the next thing"])
+    await expect(waiting).to_have_count(0)
+
+
+async def test_escape_closes_a_menu_first_and_then_stops_the_turn(chat: Chat) -> None:
+    await chat.ask(say("On my way."), {"hang": {}})
+    await expect(chat.answers).to_have_text("On my way.")
+    await chat.prompt.press_sequentially("/re")
+    menu = chat.page.get_by_role("listbox", name="Commands")
+    await expect(menu).to_be_visible()
+    await chat.prompt.press("Escape")
+    await expect(menu).to_have_count(0)
+    await expect(chat.stop_button).to_be_visible()
+    await chat.prompt.press("Escape")
+    await expect(chat.seen(re.compile("^Stopped"))).to_be_visible()
+    await expect(chat.prompt).to_have_value("/re")

@@ -1,0 +1,97 @@
+"""A server that goes away and comes back, and a page that is older than its server."""
+
+import re
+
+import pytest
+from playwright.async_api import Route, expect
+
+from tests.browser.chat import Chat, say
+from tests.browser.conftest import Open
+from tests.browser.house import House
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+KILLS = 10
+
+
+async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: House, open_page: Open) -> None:
+    chat = await open_page(own_house.open())
+    await chat.tell(say("Before."))
+    own_house.kill()
+    await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
+    await chat.prompt.fill("typed meanwhile")
+    await chat.prompt.press("Enter")
+    await expect(chat.page.get_by_text("Not connected. This prompt is kept")).to_be_visible()
+    own_house.open()
+    await expect(chat.answers).to_have_text(["Before.", "typed meanwhile"])
+    await expect(chat.page.get_by_text("Reconnecting…")).to_have_count(0)
+
+
+async def test_after_ten_deaths_of_the_server_the_page_shows_exactly_the_log(
+    own_house: House, open_page: Open
+) -> None:
+    # High enough for all of it: rows that are out of sight are not on the page.
+    chat = await open_page(own_house.open(), viewport={"width": 600, "height": 5000})
+    session_id = await chat.session_id()
+    said: list[str] = []
+    for number in range(KILLS):
+        said.append(f"part {number}")
+        await chat.ask(say(said[-1]), {"hang": {}})
+        await expect(chat.answers).to_have_text(said)
+        own_house.kill()
+        own_house.open()
+        await chat.card("Interrupted turn").get_by_role("button", name="Discard").click()
+        await chat.rested()
+    shown = await chat.answers.all_inner_texts()
+    events = [one.kind for one in await own_house.log(session_id)]
+    assert [text.strip() for text in shown] == said
+    assert await chat.prompts.count() == KILLS
+    assert events.count("prompt_submitted") == KILLS
+    await chat.page.reload()
+    await expect(chat.answers).to_have_text(said)
+
+
+async def test_a_page_without_a_key_says_how_to_get_one(house: House, open_page: Open, chat: Chat) -> None:
+    page = await chat.page.context.browser.new_page()  # type: ignore[union-attr]
+    await page.goto(house.server.url)
+    await expect(page.get_by_role("alert")).to_contain_text("This page is not signed in.")
+    await page.close()
+
+
+async def test_a_page_of_an_older_build_loads_itself_again(chat: Chat) -> None:
+    loads = 0
+
+    async def old_at_first(route: Route) -> None:
+        nonlocal loads
+        loads += 1
+        answer = await route.fetch()
+        text = await answer.text()
+        build = "an-older-one" if loads == 1 else r"\g<1>"
+        body = re.sub(r'(?<=name="portico-build" content=")([^"]*)', build, text)
+        await route.fulfill(response=answer, body=body)
+
+    await chat.tell(say("Here."))
+    await chat.page.route(re.compile(r"/$"), old_at_first)
+    await chat.page.reload()
+    await expect(chat.answers).to_have_text("Here.")
+    await expect(chat.page.locator("meta[name=portico-build]")).not_to_have_attribute(
+        "content", "an-older-one"
+    )
+    assert loads == 2
+
+
+async def test_a_page_of_an_older_build_takes_no_words_away(chat: Chat) -> None:
+    async def old(route: Route) -> None:
+        answer = await route.fetch()
+        body = re.sub(r'(?<=name="portico-build" content=")([^"]*)', "an-older-one", await answer.text())
+        await route.fulfill(response=answer, body=body)
+
+    await chat.prompt.press_sequentially("not sent yet")
+    await chat.page.route(re.compile(r"/$"), old)
+    await chat.page.reload()
+    banner = chat.page.get_by_text("Portico was updated; this page is of an older version.")
+    await expect(banner).to_be_visible()
+    await chat.page.unroute_all()
+    await chat.button("Reload").click()
+    await expect(banner).to_have_count(0)
+    await expect(chat.prompt).to_have_value("not sent yet")

@@ -1,0 +1,88 @@
+"""Settings as a page shows and changes them: what holds, whose it is, all changes or none."""
+
+import json
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from portico.config.settings import change_user_settings, describe_settings, load_settings
+from portico.domain.errors import InvalidInput
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    return tmp_path / "config"
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Path:
+    folder = tmp_path / "workspace"
+    (folder / ".portico").mkdir(parents=True)
+    return folder
+
+
+def described(config: Path, workspace: Path) -> dict[str, tuple[object, str]]:
+    return {
+        one.name: (json.loads(one.value_json), one.source) for one in describe_settings(config, workspace)
+    }
+
+
+def project(workspace: Path, **settings: object) -> None:
+    (workspace / ".portico" / "settings.json").write_text(json.dumps(settings))
+
+
+def test_what_nobody_has_set_is_built_in(config: Path, workspace: Path) -> None:
+    assert {source for _, source in described(config, workspace).values()} == {"built-in"}
+    assert described(config, workspace)["agent"] == ("porter", "built-in")
+
+
+def test_a_setting_that_is_changed_is_the_user_s_until_it_is_taken_away(
+    config: Path, workspace: Path
+) -> None:
+    change_user_settings(config, [("agent", '"claude"'), ("permissions", '{"allow": ["Bash(git:*)"]}')])
+    assert described(config, workspace)["agent"] == ("claude", "user")
+    assert load_settings(config, workspace).permissions.allow == ("Bash(git:*)",)
+    change_user_settings(config, [("agent", "")])
+    assert described(config, workspace)["agent"] == ("porter", "built-in")
+    assert described(config, workspace)["permissions"][1] == "user"
+
+
+def test_a_folder_chooses_its_agent_and_programs_only_if_it_is_trusted(config: Path, workspace: Path) -> None:
+    project(workspace, agent="claude", agents={"mine": {"command": "evil"}})
+    change_user_settings(config, [("agent", '"codex"')])
+    shown = described(config, workspace)
+    assert shown["agent"] == ("claude", "workspace")
+    assert shown["agents"] == ({}, "built-in")
+    change_user_settings(config, [("trustedWorkspaces", json.dumps([str(workspace)]))])
+    value, source = described(config, workspace)["agents"]
+    assert source == "workspace"
+    assert isinstance(value, dict)
+    assert list(value) == ["mine"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("colour", '"red"'),
+        ("agent", "red"),
+        ("agent", "7"),
+        ("agent", '"a", "trustedWorkspaces": ["/"]'),
+        ("permissions", '{"allow": "everything"}'),
+    ],
+)
+def test_a_change_that_is_wrong_changes_nothing_not_even_what_was_right(
+    config: Path, workspace: Path, name: str, value: str
+) -> None:
+    change_user_settings(config, [("agent", '"claude"')])
+    before = (config / "settings.json").read_text()
+    with pytest.raises(InvalidInput):
+        change_user_settings(config, [("proxies", "{}"), (name, value)])
+    assert (config / "settings.json").read_text() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+def test_the_file_is_its_owner_s_alone(config: Path) -> None:
+    change_user_settings(config, [("agent", '"claude"')])
+    assert stat.S_IMODE((config / "settings.json").stat().st_mode) == 0o600

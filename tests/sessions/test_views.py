@@ -1,0 +1,64 @@
+"""A session as a door shows it before its timeline."""
+
+import asyncio
+from pathlib import Path
+
+from portico.acp import _schema as acp
+from portico.domain.events import PermissionRequested, Todo, TodosUpdated
+from portico.sessions.permissions import Decision
+from portico.sessions.views import Takes
+from portico.testing.store import MemoryStore
+from tests.sessions.dispatching import doors
+from tests.sessions.support import FakeAgent, world
+
+
+async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+    assert agent.end is not None
+    await agent.end.request_permission(
+        acp.RequestPermissionRequest(
+            session_id=request.session_id,
+            tool_call=acp.ToolCallUpdate(tool_call_id="c1", title="rm -r build", kind="execute"),
+            options=[acp.PermissionOption(option_id="yes", name="Yes", kind="allow_once")],
+        )
+    )
+
+
+async def test_what_waits_for_an_answer_is_shown_until_it_has_one(tmp_path: Path) -> None:
+    async with doors(ask, tmp_path) as door:
+        call = door.send("go")
+        await door.host.until(lambda payload: isinstance(payload, PermissionRequested))
+        view = await door.host.service.view(door.session_id)
+        assert [one.title for one in view.permissions] == ["rm -r build"]
+        assert door.host.service.waiting(door.session_id) == 1
+        (waiting,) = view.permissions
+        door.host.service.answer(door.session_id, waiting.request_id, Decision(option_id="yes", by="person"))
+        await door.within(asyncio.wait_for(call, 5))
+        assert (await door.host.service.view(door.session_id)).permissions == ()
+        assert door.host.service.waiting(door.session_id) == 0
+
+
+async def test_how_things_stand_is_shown_also_of_a_session_that_is_not_open(tmp_path: Path) -> None:
+    store = MemoryStore()
+    todo = Todo(todo_id="1", content="think")
+    async with doors(ask, tmp_path, store=store) as door:
+        await door.host.service.write_todos(door.session_id, [todo])
+    async with world(ask, tmp_path, store=store) as host:
+        view = await host.service.view(door.session_id)
+        assert view.standing == (TodosUpdated(todos=(todo,)),)
+        assert (view.open_elsewhere, view.takes, view.can_fork) == (False, Takes(), False)
+
+
+async def test_a_session_that_another_process_has_is_shown_as_such(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with doors(ask, tmp_path, store=store) as there, world(ask, tmp_path, store=store) as host:
+        assert (await host.service.view(there.session_id)).open_elsewhere
+        assert not (await there.host.service.view(there.session_id)).open_elsewhere
+
+
+async def test_what_the_agent_takes_is_shown_while_it_runs(tmp_path: Path) -> None:
+    able = acp.AgentCapabilities(prompt_capabilities=acp.PromptCapabilities(image=True))
+    async with world(ask, tmp_path, capabilities=able) as host:
+        await host.start()
+        assert (await host.service.view(host.session_id)).takes == Takes()
+        await host.service.connect(host.session_id)
+        assert (await host.service.view(host.session_id)).takes == Takes(image=True)
