@@ -1,6 +1,7 @@
 """An agent that wants to hurt the page: whatever it says and wherever it is shown, it stays words."""
 
 import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ WORDS = f"{RUN} {COVER} [x](javascript:attacked()) {TURNED}"
 LINK = "\x1b]8;;javascript:attacked()\x07click\x1b]8;;\x07"
 ESCAPES = "\x1b]0;title\x07\x1b[2J\x1b[H\x1b[999;999H\x1b[?1049h\x1b]52;c;YXR0YWNrZWQ=\x07\x1bP$q\x1b\\\x1b[38;5;9999m"
 END = "All of it was said."
+A_SESSION = 20
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -40,23 +42,23 @@ async def canary(tall: Chat) -> Canary:
 
 
 async def test_no_answer_or_thought_does_anything_to_the_page(tall: Chat, canary: Canary) -> None:
-    for start in range(0, len(attacks()), 35):
-        some = attacks()[start : start + 35]
+    for some in batched(attacks(), A_SESSION):
+        await tall.new_session()
         await tall.tell(*[step for one in some for step in (say(one), {"think": one})], say(END))
-        await expect(tall.seen(END).last).to_be_visible()
+        await expect(tall.answers).to_have_count(len(some) + 1)
         await unfold(tall)
-    await click_every_link(tall)
-    await check(tall, canary)
+        await click_every_link(tall)
+        await check(tall, canary)
 
 
 async def test_no_tool_call_does_anything_to_the_page(tall: Chat, canary: Canary) -> None:
-    for start in range(0, len(attacks()), 35):
-        some = attacks()[start : start + 35]
-        await tall.tell(*[tool(number, one) for number, one in enumerate(some, start)], say(END))
-        await expect(tall.seen(END).last).to_be_visible()
-    await unfold(tall)
-    await click_every_link(tall)
-    await check(tall, canary)
+    for some in batched(attacks(), A_SESSION):
+        await tall.new_session()
+        await tall.tell(*[tool(number, one) for number, one in enumerate(some)], say(END))
+        await expect(tall.log.locator(".p-tool")).to_have_count(len(some))
+        await unfold(tall)
+        await click_every_link(tall)
+        await check(tall, canary)
 
 
 async def test_no_terminal_output_does_anything_to_the_page(tall: Chat, canary: Canary, house: House) -> None:
@@ -144,6 +146,11 @@ async def test_a_giant_table_scrolls_in_its_own_place(chat: Chat) -> None:
     await expect(chat.prompt).to_be_in_viewport()
 
 
+def batched(all_of: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    for start in range(0, len(all_of), size):
+        yield all_of[start : start + size]
+
+
 def tool(number: int, words: str) -> Json:
     """A tool call that has the words wherever one can have words. It failed, so it is open."""
     details: Json = {
@@ -177,7 +184,8 @@ async def check(chat: Chat, canary: Canary) -> None:
     assert await canary.seen() == []
     await expect(chat.prompt).to_be_editable()
     assert await covered(chat) is False
-    assert await turned(chat) == []
+    found = await turned(chat)
+    assert found == [], "\n".join(found)
     assert await chat.overflow() <= 0
 
 

@@ -130,6 +130,10 @@ async def test_high_contrast_takes_the_colours_of_the_system(chat: Chat, shoot: 
         "one => getComputedStyle(one).borderTopStyle + getComputedStyle(one).borderTopWidth"
     )
     assert re.fullmatch(r"solid[1-9].*px", border)
+    for shape in (chat.stop_button.locator("span"), chat.tabs.locator(".p-dot")):
+        ground = "one => [one, one.parentElement].map((each) => getComputedStyle(each).backgroundColor)"
+        own, around = await shape.evaluate(ground)
+        assert own not in (around, "rgba(0, 0, 0, 0)")
     await chat.prompt.focus()
     assert await focus_is_visible(chat)
     await shoot(chat, "high-contrast", widths=(480,))

@@ -54,7 +54,7 @@ export class TimelinePage {
   /** How much there is below the screen; infinite while there is nothing at all. */
   get left(): number {
     const scroller = document.querySelector(".p-scroller");
-    if (scroller?.querySelector(".p-row") == null) return Infinity;
+    if (scroller === null || scroller.querySelector(".p-row") === null) return Infinity;
     return scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
   }
 

@@ -2,8 +2,10 @@
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { openPage, type OpenedPage } from "../bench/browser.mjs";
+
+vi.setConfig({ testTimeout: 30_000 });
 
 let opened: OpenedPage;
 let page: Page;
@@ -65,7 +67,7 @@ describe("a long session", () => {
       const found: number[] = [];
       for (let step = 0; scroller !== null && step < 60; step++) {
         const row = document.elementFromPoint(240, 300)?.closest(".p-row");
-        if (row == null) continue;
+        if (row === null || row === undefined) continue;
         const { top } = row.getBoundingClientRect();
         const from = scroller.scrollTop;
         scroller.scrollTop -= 150;

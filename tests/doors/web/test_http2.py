@@ -149,6 +149,18 @@ async def test_a_body_that_nobody_wants_is_not_waited_for() -> None:
         assert (await caller.ask(INFO)).grpc_status == "0"
 
 
+async def test_bodies_that_nobody_wanted_take_no_room_from_those_that_follow() -> None:
+    async with open_door() as door, http2_caller(door) as caller:
+        for _ in range(150):
+            stream_id = caller.call(INFO, GRPC, None)
+            for last in (False, False, True):
+                caller.frames.send_data(stream_id, bytes(16_000), end_stream=last)
+            caller.flush()
+            await caller.until(lambda: caller.heard[stream_id].over)  # noqa: B023
+            assert caller.heard[stream_id].grpc_status == UNAUTHENTICATED
+        assert caller.frames.outbound_flow_control_window > 65_535
+
+
 async def test_a_length_beyond_the_limit_is_refused_unread() -> None:
     async with open_door() as door, http2_caller(door) as caller:
         stream_id = caller.call(INFO, {**SIGNED, "content-length": str(MAX_BODY_BYTES + 1)}, None)
@@ -217,14 +229,15 @@ async def test_a_caller_that_takes_its_call_back_is_gone_for_the_service() -> No
         assert (await caller.ask("/healthz", {}, method="GET")).headers[":status"] == "200"
 
 
-async def test_first_words_may_come_letter_by_letter() -> None:
+async def test_first_words_may_come_in_parts() -> None:
     async with open_door() as door:
         reader, writer = await asyncio.open_connection("127.0.0.1", door.port)
         caller = Http2Caller(reader, writer, door.port)
         caller.frames.initiate_connection()
-        for byte in caller.frames.data_to_send():
-            writer.write(bytes([byte]))
-            await writer.drain()
+        words = caller.frames.data_to_send()
+        for start, end in ((0, 1), (1, 3), (3, 20), (20, len(words))):
+            writer.write(words[start:end])
+            assert (await door.ask("GET", "/healthz")).status == 200
         assert (await caller.ask(INFO)).grpc_status == "0"
         writer.close()
 

@@ -112,7 +112,7 @@ async def test_a_head_that_is_too_long_is_refused(whole: bool) -> None:
 
 async def test_a_small_head_that_unpacks_to_a_large_one_is_refused() -> None:
     async with open_door() as door, http2_caller(door) as caller:
-        large = [(f"x-{number}", "y" * 3000) for number in range(1)] * 100
+        large = [("x", "y" * 3000)] * 12
         head = [(":method", "GET"), (":scheme", "http"), (":path", "/"), (":authority", "a"), *large]
         caller.frames.send_headers(1, head, end_stream=True)
         packed = caller.frames.data_to_send()
