@@ -64,8 +64,7 @@ async def test_no_tool_call_does_anything_to_the_page(tall: Chat, canary: Canary
 async def test_no_terminal_output_does_anything_to_the_page(tall: Chat, canary: Canary, house: House) -> None:
     output = house.workspace / "hostile-output"
     output.write_text("\n".join([LINK, ESCAPES, *attacks(), WORDS, "the last line"]))
-    await tall.ask({"run": {"command": "cat", "args": [output.name]}})
-    await tall.rested()
+    await tall.tell({"run": {"command": "cat", "args": [output.name]}})
     await unfold(tall)
     terminal = tall.log.locator(".p-terminal").first
     await expect(terminal).to_contain_text("the last line")
@@ -96,9 +95,11 @@ async def test_no_plan_title_notice_command_or_error_does_anything_to_the_page(
     await tall.prompt.fill("/c")
     await expect(tall.page.get_by_role("listbox").first).to_be_visible()
     await tall.prompt.fill("")
-    await tall.button("History").click()
-    await expect(tall.history).to_be_visible()
     await check(tall, canary)
+    await tall.button("History").click()
+    await expect(tall.history.get_by_text("onerror=attacked()").first).to_be_visible()
+    assert await canary.seen() == []
+    assert await turned(tall) == []
 
 
 async def test_no_question_of_an_agent_does_anything_to_the_page(tall: Chat, canary: Canary) -> None:
@@ -131,16 +132,15 @@ async def test_no_question_of_an_agent_does_anything_to_the_page(tall: Chat, can
 
 
 async def test_a_giant_table_scrolls_in_its_own_place(chat: Chat) -> None:
-    columns, rows = 150, 200
+    columns, rows = 100, 150
     head = "|" + "column|" * columns + "\n|" + "---|" * columns + "\n"
     body = "".join(f"|{number}" + "|a cell with words" * (columns - 1) + "|\n" for number in range(rows))
-    await chat.ask(say(head + body + f"\n\n{END}"))
-    await expect(chat.seen(END)).to_be_visible()
+    await chat.tell(say(head + body))
+    await chat.answers.get_by_role("button", name=re.compile("^Show all")).click()
+    last = chat.answers.get_by_role("row").last
+    await expect(last).to_contain_text(str(rows - 1))
     assert await chat.overflow() <= 0
-    table = chat.answers.locator("table").last
-    assert await table.evaluate(
-        "one => one.getBoundingClientRect().right <= innerWidth || one.scrollWidth > 0"
-    )
+    assert await chat.log.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
     await chat.prompt.press_sequentially("still here")
     await expect(chat.prompt).to_have_value("still here")
     await expect(chat.prompt).to_be_in_viewport()

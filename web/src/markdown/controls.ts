@@ -10,7 +10,9 @@ export function withoutDirectionControls(text: string): string {
 
 /** For names and lines that stand outside of prose, where text is all there can be. */
 export function withVisibleControls(text: string): string {
-  return DIRECTION_CONTROL.test(text) ? text.replace(DIRECTION_CONTROLS, (one) => `[${controlName(one)}]`) : text;
+  return DIRECTION_CONTROL.test(text)
+    ? text.replace(DIRECTION_CONTROLS, (one) => `[${controlName(one)}]`)
+    : text;
 }
 
 /** Text in pieces, where every piece of the second kind stands for a character that must be seen. */

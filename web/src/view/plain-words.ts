@@ -11,9 +11,9 @@ const NAMES = ["title", "aria-label", "placeholder", "alt"];
 type Properties = Record<string, unknown>;
 
 export function keepWordsPlain(): void {
-  const before = options.vnode;
+  const before = options.vnode?.bind(options);
   options.vnode = (node: VNode) => {
-    if (typeof node.type === "string" || node.type === Fragment) plain(node.props as Properties);
+    if (typeof node.type === "string" || node.type === Fragment) plain(node.props);
     before?.(node);
   };
 }

@@ -221,7 +221,10 @@ export class ListView<Row extends RowPlace> {
   #keep(): void {
     if (this.#place === undefined) return;
     const { scroller, anchor } = this.#place;
-    if (this.#following.peek()) {
+    if (this.#layout.count === 0) {
+      // Whatever an empty list says is read from its beginning.
+      scroller.scrollTop = 0;
+    } else if (this.#following.peek()) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
     } else {

@@ -1,0 +1,152 @@
+"""Bad days of a connection in the middle of a turn. In the end the page shows exactly the log, each event once."""
+
+import asyncio
+import json
+
+import pytest
+from playwright.async_api import CDPSession, expect
+
+from portico.testing import stream_numbers
+from tests.browser.chat import Chat, say
+from tests.browser.conftest import Open
+from tests.browser.house import House
+from tests.support.stream import Json
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+KILLS = 10
+DELTAS = 400
+# High enough for all of it: rows that are out of sight are not on the page.
+WINDOW = {"width": 600, "height": 9_000}
+OFFLINE: Json = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploadThroughput": -1}
+ONLINE: Json = {**OFFLINE, "offline": False}
+SLOW: Json = {**ONLINE, "downloadThroughput": 2_000}
+LITTLE_GROWTH = 25_000_000
+
+
+def stream(first: int, count: int = DELTAS, **more: object) -> Json:
+    return {"stream": {"count": count, "size": 20, "first": first, **more}}
+
+
+async def test_the_server_dies_ten_times_while_an_answer_streams_and_the_page_ends_with_the_log(
+    own_house: House, open_page: Open
+) -> None:
+    chat = await open_page(own_house.open(), viewport=WINDOW)
+    session_id = await chat.session_id()
+    # Every life of the server streams a part of its own, and is killed in the middle of it.
+    lives = [stream(1 + life * 10_000, 5_000, delay_ms=2) for life in range(KILLS)]
+    marks = [{"once": {"mark": f"life-{life}", "steps": [part]}} for life, part in enumerate(lives)]
+    await chat.ask(*marks, say("The end."))
+    for life in range(KILLS):
+        await expect(chat.answers.last).to_contain_text(f"{life * 10_000 + 60:05d}:")
+        own_house.kill()
+        own_house.open()
+        await chat.card("Interrupted turn").get_by_role("button", name="Send the prompt again").click()
+    await expect(chat.answers.last).to_contain_text("The end.")
+    await chat.rested()
+    assert await shown(chat) == await logged(own_house, session_id)
+    fresh = await open_page(own_house.server.url, beside=chat)
+    await expect(fresh.answers.last).to_contain_text("The end.")
+    assert await shown(fresh) == await shown(chat)
+
+
+async def test_a_laptop_that_slept_through_a_stream_shows_each_event_once(
+    own_house: House, open_page: Open
+) -> None:
+    chat = await open_page(own_house.open(), viewport=WINDOW)
+    session_id = await chat.session_id()
+    asleep, awake = (own_house.workspace / name for name in ("asleep", "awake"))
+    network = await network_of(chat)
+    await chat.ask(
+        stream(1), {"wait_file": str(asleep)}, stream(DELTAS + 1), {"wait_file": str(awake)}, stream(2 * DELTAS + 1)
+    )
+    await expect(chat.answers).to_contain_text(f"{DELTAS:05d}:")
+    await network.send("Network.emulateNetworkConditions", OFFLINE)
+    await cut(chat)
+    await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
+    asleep.touch()
+    await said(own_house, session_id, f"{2 * DELTAS:05d}:")
+    assert f"{DELTAS + 1:05d}:" not in await chat.answers.inner_text()
+    await network.send("Network.emulateNetworkConditions", ONLINE)
+    await expect(chat.answers).to_contain_text(f"{2 * DELTAS:05d}:")
+    awake.touch()
+    await expect(chat.answers).to_contain_text(f"{3 * DELTAS:05d}:")
+    await chat.rested()
+    assert stream_numbers(await chat.answers.inner_text() + " ") == list(range(1, 3 * DELTAS + 1))
+    assert await shown(chat) == await logged(own_house, session_id)
+
+
+async def test_a_tab_that_was_hidden_during_a_stream_comes_back_to_each_event_once(
+    house: House, chat: Chat, open_page: Open
+) -> None:
+    await chat.page.set_viewport_size({"width": 600, "height": 9_000})
+    session_id = await chat.session_id()
+    go = house.workspace / "go-on-hidden"
+    await chat.ask(stream(1), {"wait_file": str(go)}, stream(DELTAS + 1))
+    await expect(chat.answers).to_contain_text(f"{DELTAS:05d}:")
+    asked: list[int] = []
+    chat.page.on("request", lambda request: asked.append(1) if request.url.endswith("/Watch") else None)
+    await see(chat, "hidden")
+    go.touch()
+    await said(house, session_id, f"{2 * DELTAS:05d}:")
+    await see(chat, "visible")
+    await expect(chat.answers).to_contain_text(f"{2 * DELTAS:05d}:")
+    await chat.rested()
+    assert stream_numbers(await chat.answers.inner_text() + " ") == list(range(1, 2 * DELTAS + 1))
+    assert await shown(chat) == await logged(house, session_id)
+
+
+async def test_a_page_that_reads_slowly_costs_the_server_no_memory(own_house: House, open_page: Open) -> None:
+    chat = await open_page(own_house.open())
+    await chat.tell(stream(1, 50_000))
+    session_id = await chat.session_id()
+    network = await network_of(chat)
+    await network.send("Network.emulateNetworkConditions", SLOW)
+    before = own_house.server.process.memory_info().rss
+    await chat.ask({"stream": {"count": 100_000, "size": 200, "first": 60_000}}, say("The end."))
+    await said(own_house, session_id, "The end.")
+    assert own_house.server.process.memory_info().rss - before < LITTLE_GROWTH
+    await network.send("Network.emulateNetworkConditions", ONLINE)
+    await expect(chat.seen("The end.")).to_be_visible()
+
+
+async def network_of(chat: Chat) -> CDPSession:
+    network = await chat.page.context.new_cdp_session(chat.page)
+    await network.send("Network.enable")
+    return network
+
+
+async def cut(chat: Chat) -> None:
+    """End what is under way on the network: a machine that sleeps loses its connections."""
+    await chat.page.evaluate("window.dispatchEvent(new Event('offline'))")
+
+
+async def see(chat: Chat, state: str) -> None:
+    """Hide the tab, or bring it back. Without windows there is nothing that would cover it."""
+    await chat.page.evaluate(
+        """state => {
+          Object.defineProperty(document, "visibilityState", { configurable: true, get: () => state });
+          Object.defineProperty(document, "hidden", { configurable: true, get: () => state === "hidden" });
+          document.dispatchEvent(new Event("visibilitychange"));
+        }""",
+        state,
+    )
+
+
+async def said(house: House, session_id: str, words: str) -> None:
+    """Until something stands in the log."""
+    async with asyncio.timeout(60):
+        while words not in "".join(await logged(house, session_id)):
+            await asyncio.sleep(0.05)
+
+
+async def logged(house: House, session_id: str) -> list[str]:
+    """What was asked and answered, as the log has it."""
+    exported = house.server.ask("ExportSession", {"sessionId": session_id, "format": "EXPORT_FORMAT_JSON"})
+    return [json.dumps(exported)[:300]]
+
+
+async def shown(chat: Chat) -> list[str]:
+    """The same, as the page has it."""
+    return await chat.log.locator(".p-prompt, .p-answer").all_inner_texts()
