@@ -75,6 +75,18 @@ class Chat:
         await expect(self.tabs).to_have_count(count + 1)
         await self.ready()
 
+    async def show_history(self) -> None:
+        """In a wide window it is there already."""
+        button = self.button("History")
+        if await button.get_attribute("aria-expanded") != "true":
+            await button.click()
+        await expect(self.history).to_be_visible()
+
+    async def narrow(self) -> None:
+        """Make the window so narrow that the history comes only when it is called."""
+        await self.page.set_viewport_size({"width": 800, "height": 760})
+        await expect(self.history).to_have_count(0)
+
     async def do(self, deed: str, title: str) -> None:
         """One of the deeds that an entry of the history offers when it is pointed at."""
         await self.history.get_by_role("button", name=re.compile(f"^{re.escape(title)}")).first.hover()

@@ -77,6 +77,6 @@ async def test_a_draft_survives_the_death_of_the_server_and_of_the_page(
     wait_until(lambda: has_draft(own_house, session_id, f"{WORDS} and knots"), "the whole draft")
     await chat.page.context.close()
     again = await open_page(link)
-    await again.button("History").click()
+    await again.show_history()
     await again.history.get_by_role("button", name=re.compile("^Storm")).first.click()
     await expect(again.prompt).to_have_value(f"{WORDS} and knots")

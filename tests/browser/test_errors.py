@@ -18,7 +18,7 @@ async def test_a_missing_agent_is_told_and_another_one_takes_the_prompt(
     session_id = house.start_session("missing")
     draft = {"text": "caulk the hull", "clientId": "somebody"}
     house.server.ask("SubmitClientEvent", {"sessionId": session_id, "draft": draft})
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.history.get_by_role("button", name=re.compile("missing")).first.click()
     await expect(chat.prompt).to_have_value("caulk the hull")
     await chat.prompt.press("Enter")
@@ -86,7 +86,7 @@ async def test_a_silent_agent_is_told_and_can_be_tried_again(chat: Chat, house: 
     steps = [named("Doldrums"), {"once": {"mark": mark, "steps": [{"hang": {}}]}}, say("Wind again.")]
     ran = house.exec(steps, "--agent", "scripted", "--timeout", "1")
     assert ran.code == 2
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.history.get_by_role("button", name=re.compile("^Doldrums")).first.click()
     await chat.card("Error: The agent took too long").get_by_role("button", name="Try again").click()
     await expect(chat.answers).to_have_text("Wind again.")
@@ -152,7 +152,7 @@ async def test_a_prompt_waits_for_another_program_that_works_in_the_folder(chat:
 async def test_a_call_that_fails_says_so_and_can_be_dismissed(chat: Chat) -> None:
     await chat.page.route("**/ForkSession", lambda route: route.abort())
     await chat.tell(named("No fork"), say("Straight on."))
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.do("Fork", "No fork")
     alert = chat.page.get_by_role("alert")
     await expect(alert).to_contain_text("Portico's server did not answer.")

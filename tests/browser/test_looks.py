@@ -56,9 +56,8 @@ async def test_axe_finds_nothing_serious_on_the_page(chat: Chat, light: Any) -> 
     found = {"empty": await faults(chat)}
     await converse(chat)
     found["conversation"] = await faults(chat)
-    await chat.button("History").click()
+    await chat.show_history()
     found["history"] = await faults(chat)
-    await chat.button("History").click()
     await chat.button("Settings").click()
     found["settings"] = await faults(chat)
     await chat.page.keyboard.press("Escape")
@@ -141,6 +140,7 @@ async def test_high_contrast_takes_the_colours_of_the_system(chat: Chat, shoot: 
 
 async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
     keys = chat.page.keyboard
+    await chat.narrow()
     await expect(chat.prompt).to_be_focused()
     await keys.type("permission")
     await keys.press("Enter")
@@ -176,6 +176,7 @@ async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:
 
 
 async def test_every_control_is_reached_with_the_tab_key_and_shows_the_focus(chat: Chat) -> None:
+    await chat.narrow()
     await chat.tell(named("Around"), {"tool": {"title": "Look", "raw_input": {"at": 1}}}, say("Seen."))
     reached: set[str] = set()
     for _ in range(40):

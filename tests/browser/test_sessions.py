@@ -50,7 +50,7 @@ async def test_a_tab_tells_how_its_session_does_while_another_is_in_front(chat: 
 async def test_the_history_has_titles_status_and_time_and_opens_a_session(chat: Chat, shoot: Shoot) -> None:
     await chat.tell(named("A hull to scrape"), say("Scraped."))
     await chat.tabs.get_by_title("Close", exact=True).click()
-    await chat.button("History").click()
+    await chat.show_history()
     entry = chat.history.get_by_role("button", name=re.compile("^A hull to scrape")).first
     await expect(entry).to_contain_text("scripted · done")
     await expect(entry.get_by_role("time")).to_have_text(re.compile("now|min"))
@@ -60,8 +60,18 @@ async def test_the_history_has_titles_status_and_time_and_opens_a_session(chat: 
     await expect(chat.answers).to_have_text("Scraped.")
 
 
+async def test_in_a_wide_window_the_history_stands_beside_the_conversation_as_it_was_left(chat: Chat) -> None:
+    await expect(chat.history).to_be_visible()
+    await chat.button("History").click()
+    await expect(chat.history).to_have_count(0)
+    await chat.page.reload()
+    await chat.ready()
+    await expect(chat.history).to_have_count(0)
+
+
 async def test_the_history_is_searched(chat: Chat) -> None:
     await chat.tell(named("Barnacles below"), say("Many."))
+    await chat.narrow()
     await chat.button("History").click()
     search = chat.page.get_by_role("searchbox", name="Search sessions")
     await expect(search).to_be_focused()
@@ -75,7 +85,7 @@ async def test_the_history_is_searched(chat: Chat) -> None:
 async def test_a_deleted_session_can_be_brought_back_for_a_moment(chat: Chat, house: House) -> None:
     await chat.tell(named("Regrets"), say("None."))
     session_id = await chat.session_id()
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.do("Delete", "Regrets")
     await expect(chat.history.get_by_text("Regrets")).to_have_count(0)
     await chat.button("Undo").click()
@@ -85,7 +95,7 @@ async def test_a_deleted_session_can_be_brought_back_for_a_moment(chat: Chat, ho
 
 async def test_a_deleted_session_is_gone_once_it_is_too_late(chat: Chat, house: House) -> None:
     await chat.tell(named("Sunk"), say("Gone."))
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.page.clock.install()
     await chat.do("Delete", "Sunk")
     await expect(chat.page.get_by_text("Deleted “Sunk”.")).to_be_visible()
@@ -97,7 +107,7 @@ async def test_a_deleted_session_is_gone_once_it_is_too_late(chat: Chat, house: 
 
 async def test_a_session_is_exported_as_markdown_and_as_json(chat: Chat, tmp_path: Path) -> None:
     await chat.tell(named("Logbook"), say("Fair wind."))
-    await chat.button("History").click()
+    await chat.show_history()
     texts = {}
     entry = chat.history.get_by_role("button", name=re.compile("^Logbook")).first
     for kind in ("Markdown", "JSON"):
@@ -116,7 +126,7 @@ async def test_a_session_is_exported_as_markdown_and_as_json(chat: Chat, tmp_pat
 async def test_a_session_is_forked_where_the_agent_can(chat: Chat) -> None:
     await chat.tell(named("Crossroads"), say("Left or right?"))
     first = await chat.session_id()
-    await chat.button("History").click()
+    await chat.show_history()
     await chat.do("Fork", "Crossroads")
     await expect(chat.tabs).to_have_count(2)
     await expect(chat.answers.first).to_contain_text("Left or right?")

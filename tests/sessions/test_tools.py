@@ -18,10 +18,20 @@ async def test_output_that_comes_before_its_tool_call_is_shown_with_it() -> None
     assert shown == ToolUpdated(tool_id="c1", terminal=TerminalOutput(terminal_id="t", text="early"))
 
 
+async def test_a_command_that_ends_before_its_tool_shows_it_is_shown_by_that_tool() -> None:
+    ledger = ToolLedger(ManualClock())
+    early = list(ledger.hear(TerminalOutput(terminal_id="t", text="quick", ended=True, exit_code=0)))
+    claimed = [one for one in ledger.take(shows("t")) if isinstance(one, ToolUpdated)]
+    assert early == []
+    assert [(one.tool_id, one.terminal and one.terminal.text) for one in claimed] == [("c1", "quick")]
+    assert list(ledger.leftovers()) == []
+
+
 async def test_output_of_a_terminal_that_nothing_shows_is_kept_under_its_own_name() -> None:
     ledger = ToolLedger(ManualClock())
     list(ledger.hear(TerminalOutput(terminal_id="t", text="a")))
-    kept = list(ledger.hear(TerminalOutput(terminal_id="t", ended=True, exit_code=0)))
+    list(ledger.hear(TerminalOutput(terminal_id="t", ended=True, exit_code=0)))
+    kept = list(ledger.leftovers())
     assert [update.tool_id for update in kept] == ["t", "t"]
 
 

@@ -210,8 +210,8 @@ class LiveSession:
             self._unreported_faults = (first, count + 1)
 
     def settle(self) -> None:
-        """Tell what came in pieces, and how many malformed messages came beyond those told one by one."""
-        for payload in self.gathering.settle():
+        """Tell what came in pieces or was never shown, and how many more messages were malformed."""
+        for payload in (*self.gathering.settle(), *self.tools.leftovers()):
             self.journal.record(payload)
         if self._unreported_faults is not None:
             self.journal.record(translate.fault_notice(*self._unreported_faults))

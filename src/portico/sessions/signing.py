@@ -38,8 +38,9 @@ class Signing:
         self.methods = tuple(self._method(method) for method in link.info.auth_methods)
 
     def method(self, method_id: str | None) -> SignInMethod:
-        """The named method, or the only one. InvalidInput, with those that there are, if it is neither."""
+        """The method by its id or name, or the only one. InvalidInput, with those that there are, if neither."""
         found = [one for one in self.methods if method_id in (None, one.method_id)]
+        found = found or [one for one in self.methods if method_id == one.name]
         if len(found) == 1:
             return found[0]
         if not self.methods:

@@ -80,9 +80,15 @@ class ToolLedger:
             return
         kept = self._unclaimed.setdefault(output.terminal_id, [])
         kept.append(output)
-        if output.ended or sum(len(piece.text) for piece in kept) > MAX_UNCLAIMED_CHARACTERS:
+        if sum(len(piece.text) for piece in kept) > MAX_UNCLAIMED_CHARACTERS:
             self._tool_of[output.terminal_id] = output.terminal_id
             yield from self._hand_over(output.terminal_id)
+
+    def leftovers(self) -> Iterator[ToolUpdated]:
+        """What terminals printed that no tool call ever showed: told under their own names, not lost."""
+        for terminal_id in list(self._unclaimed):
+            self._tool_of[terminal_id] = terminal_id
+            yield from self._hand_over(terminal_id)
 
     def _claim(self, call: acp.ToolCall | acp.ToolCallProgress) -> Iterator[ToolUpdated]:
         for part in call.content or ():
