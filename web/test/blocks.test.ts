@@ -50,7 +50,44 @@ function finished(split: BlockSplitter): string {
   return html(split.blocks, split.lateReferences().references);
 }
 
+/** Where a later line changes what an earlier one means, or looks as if it did. */
+const DOCUMENTS = [
+  "[a]: /url\n'title\nmore'\n\n[a]\n",
+  "[a]: /url\n'title\nnever closed\n\n[a]\n",
+  "[a]:\n/url\n\n[a]\n\n[a]: /other\n",
+  "[a]: /url\n    'title'\n[b]: /url2\n# head\n",
+  "see [late]\n\n> [late]: https://late.test\n",
+  "paragraph\nheading\n===\nmore\n---\nend\n",
+  "paragraph\n- item\n- item\n\n  loose\n- item\n\nend\n",
+  "1. one\n   ```js\n   code\n\n   more\n   ```\n2. two\n\n\n3. three\n",
+  "- a\n\n\n- b\n* c\n+ d\n1) e\n1. f\n",
+  "````\n```\ninner\n```\n````\nafter\n",
+  "  ~~~ sh\n  a\n\tb\n    c\n ~~~~  \nafter\n",
+  "```js `not a fence`\ntext\n",
+  "text\na | b\n--|--\n1 | 2\nthree\n\nend\n",
+  "~~~a|b\n|---|---|\n| 1 | 2 |\n",
+  "~~~a|b\ncode\n~~~\n",
+  "---\ntitle: x\n---\nbody\n",
+  "<div>\n\n*text*\n\n</div>\n<!-- a\n\nb -->\n",
+  "> quote\nlazy\n\n> other\n>\n> - a\n> - b\n",
+  "    indented\n\n\n    more\ntext\n    not code\n",
+  "a\r\nb\rc\r\n\r\nd\r",
+  "#\n#no\n# yes #\n####### no\n",
+  "***\n* * *\n***bold***\n",
+  "- [ ] a\n- [x] b\n",
+  "\0 \t\n\u00a0\n\n   \nx",
+];
+
 describe("a text that arrives in pieces", () => {
+  test.each(DOCUMENTS)("%j looks as if it had come at once, letter by letter and cut anywhere", (text) => {
+    const whole = parser.render(text, {});
+    expect(finished(splitter([...text]))).toBe(whole);
+    expect(finished(splitter(text.split(/(?<=\n)/)))).toBe(whole);
+    for (let cut = 0; cut < text.length; cut += 1) {
+      expect(finished(splitter([text.slice(0, cut), text.slice(cut)]))).toBe(whole);
+    }
+  });
+
   test("looks in the end as if it had come at once", () => {
     for (let seed = 0; seed < 1_500; seed += 1) {
       const random = new Random(seed);

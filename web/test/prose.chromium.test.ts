@@ -190,6 +190,29 @@ describe("a block of code", () => {
     expect(await page.locator("#root .hl-string").textContent()).toBe('"x"');
   });
 
+  test("has the same colours whether it was streamed or opened", async () => {
+    const colours = (): Promise<string[]> =>
+      page.$$eval("#root code .code-stretch", (stretches) =>
+        stretches.flatMap((stretch) =>
+          [...stretch.childNodes].flatMap((node) => {
+            const color = node instanceof HTMLElement ? node.className : "";
+            return [...(node.textContent ?? "")]
+              .filter((letter) => letter.trim() !== "")
+              .map((letter) => color + letter);
+          }),
+        ),
+      );
+    const unit =
+      'def f(a,\n      b):\n    """Several\n\n    lines."""\n    return {\n        "k": [1, None],\n    }\n\n\n';
+    const code = "```python\n" + unit.repeat(30) + '"""never closed\n# so this is text\n';
+    await stream(code, 400);
+    const streamed = await colours();
+    await page.evaluate(() => window.bench.clear());
+    await show(code);
+    expect(streamed).toEqual(await colours());
+    expect(streamed).toContain("hl-strings");
+  }, 20_000);
+
   test("is copied as it was written", async () => {
     await show("```python\nprint(1)\n\n\u202eprint(2)\n```");
     await page.getByRole("button", { name: "Copy code" }).click();

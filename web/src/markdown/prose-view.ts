@@ -13,7 +13,7 @@ import { renderBlock } from "./render";
 const AT_ONCE_MS = 8;
 const FEED = 8_192;
 /** Blocks are gathered in parts, so that the browser need not look at all of them to lay out the last. */
-const BLOCKS_IN_PART = 400;
+const BLOCKS_IN_PART = 128;
 /** After working for a while it rests so many times as long, so that a costly block leaves time for typing. */
 const REST = 3;
 

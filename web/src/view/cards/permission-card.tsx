@@ -12,7 +12,7 @@ import type { PermissionItem } from "../../model/types";
 import type { RowContext } from "../timeline/context";
 import { forgetKept, keptSignal, type CardProps } from "./card";
 import { Disclosure } from "./disclosure";
-import { hasDetails, PermissionDetails } from "./permission-details";
+import { changesFiles, hasDetails, PermissionDetails } from "./permission-details";
 import {
   allowingOption,
   allows,
@@ -43,7 +43,7 @@ function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => 
   const { request } = item;
   const key = `permission ${item.key}`;
   const scope = keptSignal(session, `${key} scope`, () => PermissionScope.ONCE);
-  const open = keptSignal(session, `${key} open`, () => false);
+  const open = keptSignal(session, `${key} open`, () => changesFiles(request));
   const answering = keptSignal(session, `${key} answering`, () => false);
   const title = titleOf(request.title, session.detail.value?.summary?.workspace);
   const main = allowingOption(request);

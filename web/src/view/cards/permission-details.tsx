@@ -20,6 +20,11 @@ export function hasDetails({ content, inputJson, locations }: PermissionRequeste
   );
 }
 
+/** A change is shown before it is allowed; the rest is there for who asks. */
+export function changesFiles({ content }: PermissionRequested): boolean {
+  return content.some(({ part }) => part.case === "diff");
+}
+
 export function PermissionDetails({ request, place, context }: DetailsProps) {
   const command = commandOf(request.inputJson);
   const diffs = request.content.flatMap(({ part }) => (part.case === "diff" ? [part.value] : []));

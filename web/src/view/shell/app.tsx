@@ -2,6 +2,7 @@
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { withVisibleControls } from "../../markdown/controls";
 import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showAsk, type NewSession, type OnNewSession } from "../cards";
 import { Composer } from "../composer/composer";
@@ -165,7 +166,7 @@ function useTitle(app: AppModel): void {
   const waiting = useComputed(() => [...app.known.value.values()].filter((one) => one.waiting > 0).length);
   useSignalEffect(() => {
     const title = app.titleOf(app.front.value?.id ?? "");
-    const name = title === "" ? "Portico" : `${title} · Portico`;
+    const name = title === "" ? "Portico" : `${withVisibleControls(title)} · Portico`;
     document.title = waiting.value > 0 ? `(${waiting.value}) ${name}` : name;
   });
 }

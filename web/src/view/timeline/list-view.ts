@@ -181,7 +181,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   #scrolled(): void {
-    if (this.#place !== undefined && this.#hasMoved()) {
+    if (this.#place !== undefined && this.#layout.count > 0 && this.#hasMoved()) {
       const { scrollTop, scrollHeight, clientHeight } = this.#place.scroller;
       const left = scrollHeight - scrollTop - clientHeight;
       this.#following.value = left <= (scrollTop < this.#lastTop ? TOUCHING : NEAR_END);
@@ -221,10 +221,9 @@ export class ListView<Row extends RowPlace> {
   #keep(): void {
     if (this.#place === undefined) return;
     const { scroller, anchor } = this.#place;
-    if (this.#layout.count === 0) {
-      // Whatever an empty list says is read from its beginning.
-      scroller.scrollTop = 0;
-    } else if (this.#following.peek()) {
+    // Whatever stands in an empty list is read from its beginning.
+    if (this.#layout.count === 0) return;
+    if (this.#following.peek()) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
     } else {

@@ -36,10 +36,24 @@ export function stateWords(state: ToolState): string {
   }
 }
 
-/** A command at work and whatever failed are worth looking at; the rest is there for who asks. */
+/** So many lines of output are read at a glance. */
+const GLANCE = 12;
+
+/**
+ * A command at work, one that printed little and whatever failed are worth looking at; the rest is
+ * there for who asks.
+ */
 export function isOpenAtFirst(item: ToolItem): boolean {
   const state = stateOf(item);
-  return state === "failed" || (state === "running" && item.kind === ToolKind.EXECUTE);
+  if (state === "failed") return true;
+  return item.kind === ToolKind.EXECUTE && (state === "running" || printsLittle(item));
+}
+
+function printsLittle({ terminals }: ToolItem): boolean {
+  const texts = [...terminals.values()].map(({ text }) => text);
+  const characters = texts.reduce((sum, text) => sum + text.length, 0);
+  if (characters === 0 || characters > GLANCE * 200) return false;
+  return texts.reduce((lines, text) => lines + text.trimEnd().split("\n").length, 0) <= GLANCE;
 }
 
 export function hasBody(item: ToolItem): boolean {

@@ -1,0 +1,205 @@
+"""Runs the `git` program: nothing it starts by itself, no questions, bounded output, errors that say what to do.
+
+A repository may name hooks, monitors, pagers, signers and credential helpers; none of them is run. Filters
+are, since without them the bytes would be wrong. Knows no command of git; the modules beside it do.
+"""
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
+from portico.rpc.programs import CannotRun, find_program
+
+OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
+_ERROR_LIMIT_BYTES = 64 * 1024
+_DEADLINE_SECONDS = 300.0
+_CHUNK_BYTES = 256 * 1024
+
+_SETTINGS = (
+    f"core.hooksPath={os.devnull}",
+    "core.fsmonitor=false",
+    "core.pager=cat",
+    "core.askPass=",
+    "credential.helper=",
+    "commit.gpgSign=false",
+    "diff.external=",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.detachedHead=false",
+)
+_VARIABLES = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_PAGER": "cat",
+    "GIT_EDITOR": ":",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "LC_ALL": "C",
+}
+_ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
+
+
+class Answer(msgspec.Struct, frozen=True):
+    """What a run of git said, and whether it was content."""
+
+    code: int
+    output: bytes
+    complaint: str
+
+    @property
+    def text(self) -> str:
+        return os.fsdecode(self.output).rstrip("\n")
+
+    @property
+    def names(self) -> list[str]:
+        """What was printed with NULs between."""
+        return [os.fsdecode(name) for name in self.output.split(b"\0") if name]
+
+
+class Git:
+    """The program, at one folder. `environ` is where it is looked for and what it gets, less GIT_*."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], settings: Iterable[str] = ()) -> None:
+        self.folder = folder
+        self._settings = (*_SETTINGS, *settings)
+        self._environ = {
+            name: value
+            for name, value in environ.items()
+            if not name.upper().startswith("GIT_") and name not in _ASKING
+        } | _VARIABLES
+
+    def having(self, **variables: str) -> "Git":
+        """The same, with variables that git reads: GIT_INDEX_FILE and its like."""
+        other = Git(self.folder, {})
+        other._settings = self._settings
+        other._environ = self._environ | variables
+        return other
+
+    def at(self, folder: Path) -> "Git":
+        other = self.having()
+        other.folder = folder
+        return other
+
+    async def run(self, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
+        """Run git and have it succeed; its output goes to the answer, or `into` a file."""
+        answer = await self.ask(*words, given=given, into=into)
+        if answer.code != 0:
+            raise translated(words[0], answer.complaint)
+        return answer
+
+    async def ask(self, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
+        """Run git where a failure is an answer too."""
+        try:
+            program = find_program("git", cwd=self.folder, environ=self._environ)
+        except CannotRun as error:
+            raise InvalidInput(
+                f"Git cannot be run: {error.reason}.",
+                suggestion="Install git and see that it is on PATH, or use the proposal mode.",
+            ) from error
+        settings = [part for setting in self._settings for part in ("-c", setting)]
+        sink = None if into is None else await asyncio.to_thread(into.open, "wb")
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *(program, "--no-pager", *settings, *words),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE if sink is None else sink,
+                stderr=subprocess.PIPE,
+                cwd=self.folder,
+                env=self._environ,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:
+            raise InvalidInput(f"Git could not be started in {self.folder}: {error}.") from error
+        finally:
+            if sink is not None:
+                sink.close()
+        return await self._conversed(process, words[0], given)
+
+    async def _conversed(self, process: asyncio.subprocess.Process, verb: str, given: bytes) -> Answer:
+        named = f"git {verb}"
+        tasks = (
+            asyncio.create_task(_gather(process.stdout, OUTPUT_LIMIT_BYTES), name=f"output of {named}"),
+            asyncio.create_task(_gather(process.stderr, _ERROR_LIMIT_BYTES, cut=True), name=f"errors of {named}"),
+            asyncio.create_task(_feed(process.stdin, given), name=f"input of {named}"),
+        )
+        try:
+            async with asyncio.timeout(_DEADLINE_SECONDS):
+                output, errors, _ = await asyncio.gather(*tasks)
+                code = await process.wait()
+        except TimeoutError as error:
+            raise StoreFailed(f"{named} did not end within {_DEADLINE_SECONDS:.0f} s.") from error
+        except _TooMuch as error:
+            raise InvalidInput(
+                f"{named} said more than {OUTPUT_LIMIT_BYTES >> 20} MB; this folder is too large for it.",
+                suggestion="Open a smaller folder, or ignore what is generated.",
+            ) from error
+        finally:
+            for task in tasks:
+                task.cancel()
+            if process.returncode is None:
+                process.terminate()  # Git takes its locks away with it, which a kill would leave.
+                await asyncio.shield(process.wait())
+        return Answer(code, output, errors.decode(errors="replace").strip())
+
+
+class _TooMuch(Exception):
+    """More output than anybody will read."""
+
+
+async def _feed(stream: asyncio.StreamWriter | None, given: bytes) -> None:
+    if stream is None:
+        return
+    try:
+        for start in range(0, len(given), _CHUNK_BYTES):
+            stream.write(given[start : start + _CHUNK_BYTES])
+            await stream.drain()
+    except (BrokenPipeError, ConnectionResetError):
+        return  # It has ended before it had read all; its exit code says why.
+    finally:
+        stream.close()
+
+
+async def _gather(stream: asyncio.StreamReader | None, limit: int, *, cut: bool = False) -> bytes:
+    gathered = bytearray()
+    while stream is not None and (chunk := await stream.read(_CHUNK_BYTES)):
+        if len(gathered) + len(chunk) > limit and not cut:
+            raise _TooMuch
+        gathered += chunk[: max(0, limit - len(gathered))]
+    return bytes(gathered)
+
+
+def translated(verb: str, complaint: str) -> PorticoError:
+    """What a failure of git means to the person."""
+    reason = " ".join(complaint.replace("fatal: ", "").replace("error: ", "").split())[:500] or "no reason given"
+    said = f"git {verb} failed: {reason}"
+    match complaint:
+        case text if "dubious ownership" in text:
+            return PermissionDenied(
+                "Git does not trust this repository, since it belongs to somebody else.",
+                suggestion="If you do, say so with git config --global --add safe.directory and its folder.",
+            )
+        case text if ".lock" in text and "exists" in text:
+            return SessionBusy(
+                f"Another git is at work in this repository. {said}",
+                suggestion="Wait for it to end; if none runs, remove the lock file that is named here.",
+            )
+        case text if "No space left" in text or "Disk quota" in text:
+            return StoreFailed(f"The disk is full. {said}", suggestion="Make room and try again.")
+        case text if "Permission denied" in text or "Read-only file system" in text:
+            return PermissionDenied(
+                f"Git may not read or write there. {said}",
+                suggestion="Check the permissions of the folder and its .git.",
+            )
+        case text if "not a git repository" in text:
+            return InvalidInput(
+                "This folder is not a git repository.",
+                suggestion="Run git init there, or use the proposal mode, which needs no repository.",
+            )
+        case _:
+            return StoreFailed(said, suggestion="Run git fsck there to see whether the repository is sound.")
