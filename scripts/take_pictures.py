@@ -97,6 +97,8 @@ def main() -> None:
         project.mkdir()
         (project / "calculator.py").write_text(CALCULATOR)
         (project / "test_calculator.py").write_text(TESTS)
+        # Without the lines that tell of this machine.
+        (project / "pytest.ini").write_text("[pytest]\naddopts = -q\n")
         tools = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
         environ = {"PORTICO_HOME": f"{scratch}/home", "HOME": scratch, "PATH": tools}
         environ |= {"TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
@@ -145,7 +147,10 @@ def _converse(page: Page) -> None:
     _ask(page, "/explain add")
     expect(answers).to_have_attribute("aria-busy", "false")
     _ask(page, "/edit calculator.py s/Add two/Sum two/")
-    card.get_by_role("button", name="Details").click()
+    details = card.get_by_role("button", name="Details")
+    if details.get_attribute("aria-expanded") == "false":
+        details.click()
+    expect(card.get_by_role("group", name=re.compile("^Change of"))).to_be_visible()
     _shoot(page, "page-permission", dark=False)
     allow.click()
     expect(page.get_by_text(re.compile("^Changed calculator.py")).last).to_be_visible()

@@ -11,8 +11,6 @@ from tests.browser.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-KILLS = 10
-
 
 async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: House, open_page: Open) -> None:
     chat = await open_page(own_house.open())
@@ -25,30 +23,6 @@ async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: Hou
     own_house.open()
     await expect(chat.answers).to_have_text(["Before.", "typed meanwhile"])
     await expect(chat.page.get_by_text("Reconnecting…")).to_have_count(0)
-
-
-async def test_after_ten_deaths_of_the_server_the_page_shows_exactly_the_log(
-    own_house: House, open_page: Open
-) -> None:
-    # High enough for all of it: rows that are out of sight are not on the page.
-    chat = await open_page(own_house.open(), viewport={"width": 600, "height": 5000})
-    session_id = await chat.session_id()
-    said: list[str] = []
-    for number in range(KILLS):
-        said.append(f"part {number}")
-        await chat.ask(say(said[-1]), {"hang": {}})
-        await expect(chat.answers).to_have_text(said)
-        own_house.kill()
-        own_house.open()
-        await chat.card("Interrupted turn").get_by_role("button", name="Discard").click()
-        await chat.rested()
-    shown = await chat.answers.all_inner_texts()
-    events = [one.kind for one in await own_house.log(session_id)]
-    assert [text.strip() for text in shown] == said
-    assert await chat.prompts.count() == KILLS
-    assert events.count("prompt_submitted") == KILLS
-    await chat.page.reload()
-    await expect(chat.answers).to_have_text(said)
 
 
 async def test_a_page_without_a_key_says_how_to_get_one(house: House, open_page: Open, chat: Chat) -> None:

@@ -55,6 +55,19 @@ class TestScopes:
             scene.ask()
             await scene.shown()
 
+    async def test_what_was_allowed_for_good_and_taken_back_is_asked_again_in_the_same_session(
+        self, approvals: FileApprovals
+    ) -> None:
+        async with broker(approvals) as scene:
+            scene.ask()
+            scene.to_agent(id=(await scene.shown())["id"], result=selected("portico:always"))
+            assert await scene.chosen() == "yes"
+            scene.ask(execute("pytest tests"))
+            assert await scene.chosen() == "yes"
+            approvals.revoke(approvals.list()[0].id)
+            scene.ask(execute("pytest tests"))
+            await scene.shown()
+
     async def test_always_holds_for_later_chains_in_the_same_workspace(
         self, approvals: FileApprovals
     ) -> None:

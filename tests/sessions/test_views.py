@@ -9,7 +9,7 @@ from portico.sessions.permissions import Decision
 from portico.sessions.views import Takes
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import doors
-from tests.sessions.support import FakeAgent, world
+from tests.sessions.support import SPEC, FakeAgent, world
 
 
 async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
@@ -62,3 +62,22 @@ async def test_what_the_agent_takes_is_shown_while_it_runs(tmp_path: Path) -> No
         assert (await host.service.view(host.session_id)).takes == Takes()
         await host.service.connect(host.session_id)
         assert (await host.service.view(host.session_id)).takes == Takes(image=True)
+
+
+async def test_a_session_that_is_just_being_opened_here_is_not_called_open_elsewhere(tmp_path: Path) -> None:
+    async with world(ask, tmp_path) as host:
+        session_id = await host.start()
+        await host.service.release(session_id)
+        writing, go_on = asyncio.Event(), asyncio.Event()
+
+        async def hold(_: object) -> None:
+            writing.set()
+            await go_on.wait()
+
+        host.store.before_append = hold
+        reopening = asyncio.create_task(host.service.reopen(session_id, SPEC))
+        await asyncio.wait_for(writing.wait(), 5)
+        assert not (await host.service.view(session_id)).open_elsewhere
+        host.store.before_append = None
+        go_on.set()
+        await asyncio.wait_for(reopening, 5)

@@ -196,9 +196,7 @@ describe("a block of code", () => {
         stretches.flatMap((stretch) =>
           [...stretch.childNodes].flatMap((node) => {
             const color = node instanceof HTMLElement ? node.className : "";
-            return [...(node.textContent ?? "")]
-              .filter((letter) => letter.trim() !== "")
-              .map((letter) => color + letter);
+            return (node.textContent?.match(/\S/g) ?? []).map((letter) => color + letter);
           }),
         ),
       );

@@ -15,7 +15,7 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
     """The service, and the end of the turns that it runs. AgentNotFound for an agent nobody has."""
     options = context.options
     surroundings = LocalSurroundings(
-        context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build()
+        context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
     )
     surroundings.agent("", options.workspace)
     service = Service(context.host.service, context.host.ports, surroundings, context.closing)

@@ -1,7 +1,7 @@
 """What the server knows besides sessions: agents, files, settings, approvals, secrets."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -36,7 +36,7 @@ class LocalSurroundings:
     """Implements `doors.connect.surroundings.Surroundings` on this machine."""
 
     def __init__(
-        self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: str
+        self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: Callable[[], str]
     ) -> None:
         self._environ = environ
         self._workspace = workspace
@@ -52,7 +52,7 @@ class LocalSurroundings:
     def info(self) -> ServerInfo:
         return ServerInfo(
             version=__version__,
-            page_build=self._page_build,
+            page_build=self._page_build(),
             started_at=self._started_at,
             workspace=str(self._workspace),
             default_agent=self._default(self._settings(self._workspace)),

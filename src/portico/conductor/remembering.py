@@ -34,14 +34,17 @@ class Remembered:
             log.warning("an answer was taken for once, because %r does not cover it", rule.text)
             return None
         kept = msgspec.structs.replace(rule, agent=deed.agent)
-        rules = self._for_session.setdefault(session_id, [])
-        if kept not in rules:
-            rules.append(kept)
         if scope == "always":
             try:
                 self._approvals.add(kept, workspace=deed.workspace)
             except PorticoError as error:
                 log.warning("an approval holds for this session only: %s", error.message)
+            else:
+                # Only there, so that taking it back takes it back here too.
+                return kept
+        rules = self._for_session.setdefault(session_id, [])
+        if kept not in rules:
+            rules.append(kept)
         return kept
 
     def forget(self, session_id: str) -> None:

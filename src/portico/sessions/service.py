@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
-from portico.domain.events import Event, SessionStarted, StateChanged, Todo, TodosUpdated, TurnEnded
+from portico.domain.events import Event, Notice, SessionStarted, StateChanged, Todo, TodosUpdated, TurnEnded
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
@@ -55,6 +55,8 @@ class SessionService:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._links = AgentLinks(ports)
+        # What the leases of this host say of their holder: a host knows its own.
+        self._name = f"host {os.urandom(8).hex()}"
         self._open: dict[SessionId, _Open] = {}
         self._closing = False
 
@@ -236,8 +238,7 @@ class SessionService:
         view = SessionView(
             summary=summary,
             standing=tuple(event.payload for event in await store.standing(session_id)),
-            open_elsewhere=not self.is_open(session_id)
-            and store.lease_holder(session_lease(session_id)) is not None,
+            open_elsewhere=store.lease_holder(session_lease(session_id)) not in (None, self._name),
         )
         opened = self._open.get(session_id)
         return view if opened is None else with_agent_side(view, opened.session)
@@ -345,13 +346,18 @@ class SessionService:
 
     async def _tree_lease(self, session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
         name = f"tree {session.workspace}"
+        told = False
         while (lease := self._ports.store.lease(name, session.id)) is None:
+            holder = self._ports.store.lease_holder(name) or "another session"
             if not wait or turn.stopping:
-                holder = self._ports.store.lease_holder(name) or "another session"
                 raise SessionBusy(
                     f"Session {holder} is working in {session.workspace}.",
                     suggestion="Stop it, wait for it with --wait, work in a git worktree, or only read (--read-only).",
                 )
+            if not told:
+                text = f"Waiting for session {holder}, which is working in this folder."
+                session.journal.record(Notice(level="info", text=text))
+                told = True
             await self._ports.clock.sleep(TREE_POLL_SECONDS)
         return lease
 
@@ -369,7 +375,7 @@ class SessionService:
         )
 
     def _lease(self, session_id: SessionId) -> Lease:
-        lease = self._ports.store.lease(session_lease(session_id), "host")
+        lease = self._ports.store.lease(session_lease(session_id), self._name)
         if lease is None:
             raise SessionBusy(
                 f"Session {session_id} is open in another Portico process.",

@@ -5,7 +5,7 @@ import { Definitions } from "./definitions";
 import { type CodeBlock, FencedCode, openedFence } from "./fence";
 import { withoutGuesses } from "./guesses";
 import { blockTokens, noReferences, type References } from "./parser";
-import { findSeam, type Seam } from "./seams";
+import { findSeam, forcedCut, type Limits, type Seam } from "./seams";
 import { type ParsedLines, parseLines, type Unit } from "./units";
 
 export type Block = TextBlock | CodeBlock;
@@ -19,15 +19,6 @@ export interface TextBlock {
   readonly continued: boolean;
   /** The number of its first item, where it goes on with an ordered list. */
   readonly start: number | undefined;
-}
-
-export interface Limits {
-  /** A block longer than this is cut where nobody sees it. */
-  readonly soft: number;
-  /** A block longer than this is cut at the end of some line. */
-  readonly hard: number;
-  /** A line longer than this is cut between words, if it has any. Together with `soft` at most `hard`. */
-  readonly line: number;
 }
 
 /** What has to be rendered again when a text has ended, and with which definitions. */
@@ -139,7 +130,7 @@ export class BlockSplitter {
   }
 
   #readText(): boolean {
-    const cut = this.#forcedCut();
+    const cut = forcedCut(this.#region, this.#limits);
     const lastEnd = this.#region.lastIndexOf("\n", cut === undefined ? undefined : cut - 1);
     const window = this.#region.slice(0, lastEnd + 1);
     if (cut === undefined && !this.#isWorthParsing(window)) {
@@ -158,20 +149,6 @@ export class BlockSplitter {
     }
     const added = window.slice(this.#parsed - 1);
     return FENCE_LINE.test(added) || (this.#parsed < OFTEN_PARSED && BLANK_LINE.test(added));
-  }
-
-  /** Where to cut if there is no better place, which people's own writing never needs. */
-  #forcedCut(): number | undefined {
-    const { hard, line } = this.#limits;
-    let start = 0;
-    while (start + line < this.#region.length && start + line <= hard) {
-      const end = this.#region.indexOf("\n", start);
-      if (end < 0 || end - start > line) {
-        return start + wordEnd(this.#region.slice(start, start + line));
-      }
-      start = end + 1;
-    }
-    return this.#region.length > hard ? this.#region.lastIndexOf("\n", hard - 1) + 1 : undefined;
   }
 
   /** Whether a line that could open a fence is the head of a table instead; undefined while nobody can know. */
@@ -269,13 +246,4 @@ export class BlockSplitter {
       this.#blocks.push({ type: "text", source, continued: this.#continued, start: this.#start });
     }
   }
-}
-
-/** How much of a part of a long line to take: whole words if there are any, and never half a character. */
-function wordEnd(part: string): number {
-  const space = part.lastIndexOf(" ") + 1;
-  if (space > part.length / 2) {
-    return space;
-  }
-  return /[\ud800-\udbff]$/.test(part) ? part.length - 1 : part.length;
 }

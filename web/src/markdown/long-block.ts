@@ -27,7 +27,9 @@ export class LongBlock {
   /** Shows a piece by the given action, or hides it behind the button. */
   show(index: number, source: string, holder: HTMLElement, action: () => void): void {
     this.#measure(index, source);
-    const long = this.#lines > MANY_LINES || this.#characters > MANY_CHARACTERS;
+    // What stands before it decides, so that nothing vanishes that has been shown.
+    const long =
+      this.#lines - this.#lastLines > MANY_LINES || this.#characters - this.#lastCharacters > MANY_CHARACTERS;
     if (!long || (this.#expanded && !this.#hidden.has(holder))) {
       action();
       return;
@@ -55,6 +57,9 @@ export class LongBlock {
 
   #expand(): void {
     this.#expanded = true;
+    const holder = this.#showAll?.parentElement;
+    holder?.setAttribute("tabindex", "-1");
+    holder?.focus({ preventScroll: true });
     this.#showAll?.remove();
     whenIdle(() => {
       for (const [holder, show] of this.#hidden) {

@@ -4,6 +4,15 @@
 import { blockTokens, noReferences } from "./parser";
 import type { ParsedLines, Unit } from "./units";
 
+export interface Limits {
+  /** A block longer than this is cut where nobody sees it. */
+  readonly soft: number;
+  /** A block longer than this is cut at the end of some line. */
+  readonly hard: number;
+  /** A line longer than this is cut between words, if it has any. Together with `soft` at most `hard`. */
+  readonly line: number;
+}
+
 export interface Seam {
   readonly line: number;
   /** How many of the unit's first lines the rest needs to be understood: a table's head. */
@@ -81,4 +90,26 @@ function isBehind(search: Search, line: number | undefined): boolean {
 
 function lineAt(search: Search, line: number): string {
   return search.text.slice(search.offsets[line], search.offsets[line + 1]);
+}
+
+/** Where to cut if there is no better place, which people's own writing never needs. */
+export function forcedCut(text: string, { hard, line }: Limits): number | undefined {
+  let start = 0;
+  while (start + line < text.length && start + line <= hard) {
+    const end = text.indexOf("\n", start);
+    if (end < 0 || end - start > line) {
+      return start + wordEnd(text.slice(start, start + line));
+    }
+    start = end + 1;
+  }
+  return text.length > hard ? text.lastIndexOf("\n", hard - 1) + 1 : undefined;
+}
+
+/** How much of a part of a long line to take: whole words if there are any, and never half a character. */
+function wordEnd(part: string): number {
+  const space = part.lastIndexOf(" ") + 1;
+  if (space > part.length / 2) {
+    return space;
+  }
+  return /[\ud800-\udbff]$/.test(part) ? part.length - 1 : part.length;
 }
