@@ -1,5 +1,6 @@
 """Very much of everything: an answer, a session, the output of a command, a prompt. Typing answers all the same."""
 
+import asyncio
 import json
 import re
 
@@ -13,9 +14,10 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 MEGABYTE = 1_000_000
-ROUNDS = 2_000
+ROUNDS = 4_100
 FEW_NODES = 20_000
-PAINTED_MS = 60_000
+PAINTED = 60
+LOOK_AGAIN_MS = 500
 
 
 async def test_an_answer_of_five_megabytes_leaves_the_page_usable(chat: Chat, house: House) -> None:
@@ -25,7 +27,8 @@ async def test_an_answer_of_five_megabytes_leaves_the_page_usable(chat: Chat, ho
     await types(chat, "while it comes")
     ended(house, await chat.session_id())
     await types(chat, "while it is painted")
-    await expect(chat.seen("Ahoy, the end.")).to_be_visible(timeout=PAINTED_MS)
+    await painted(chat)
+    assert str(await chat.answers.evaluate("one => one.textContent.slice(-100)")).count("Ahoy, the end.") == 1
     await types(chat, "afterwards")
 
 
@@ -33,16 +36,17 @@ async def test_a_line_of_five_megabytes_leaves_the_page_usable(chat: Chat, house
     await chat.ask({"stream": {"count": 5_000, "size": 1_000}})
     await types(chat, "while it comes")
     ended(house, await chat.session_id())
-    await expect(chat.button(re.compile("^Show all"))).to_be_visible(timeout=PAINTED_MS)
+    await expect(chat.button(re.compile("^Show all"))).to_be_visible(timeout=PAINTED * 1000)
     await types(chat, "afterwards")
     assert await nodes(chat) < FEW_NODES
 
 
-async def test_a_session_of_many_events_is_searched_and_typed_in(chat: Chat, house: House) -> None:
+async def test_a_session_of_twenty_thousand_events_leaves_the_page_usable(chat: Chat, house: House) -> None:
     steps = [{"tool": {"title": "Haul", "kind": "read"}}, say("Heave.\n\n"), {"think": "Ho."}]
     session_id = await chat.session_id()
     await chat.page.goto("about:blank")
     house.talk(session_id, json.dumps([{"repeat": {"count": ROUNDS, "steps": steps}}, say("Ahoy, the end.")]))
+    assert int(house.session(session_id)["summary"]["lastSeq"]) > 20_000
     await chat.page.goto(house.server.url)
     await expect(chat.seen("Ahoy, the end.")).to_be_visible()
     await types(chat, "at the end")
@@ -72,7 +76,7 @@ async def test_a_prompt_of_two_hundred_kilobytes_is_typed_sent_and_kept(chat: Ch
     await chat.prompt.fill(words)
     await chat.prompt.press_sequentially("the end")
     await chat.prompt.press("Enter")
-    await expect(chat.prompts).to_have_count(1)
+    await expect(chat.answers).to_have_count(1)
     await chat.rested()
     await types(chat, "the next one")
     (prompt,) = [
@@ -89,6 +93,22 @@ async def types(chat: Chat, words: str) -> None:
     await expect(chat.prompt).to_have_value(words)
     await expect(chat.prompt).to_be_in_viewport()
     await chat.prompt.fill("")
+
+
+async def painted(chat: Chat) -> None:
+    """Until the answer is whole on the page. It is asked seldom: to look through so much of it takes time too."""
+    async with asyncio.timeout(PAINTED):
+        await chat.page.evaluate(
+            """again => new Promise((resolve) => {
+              const look = () => {
+                const whole = document.querySelector(".p-answer[aria-busy=false]");
+                if (whole !== null && whole.querySelector("[aria-busy]") === null) resolve();
+                else setTimeout(look, again);
+              };
+              look();
+            })""",
+            LOOK_AGAIN_MS,
+        )
 
 
 async def nodes(chat: Chat) -> int:

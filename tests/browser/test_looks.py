@@ -204,6 +204,8 @@ async def test_finished_answers_are_read_to_those_who_listen(chat: Chat, house: 
     await expect(aloud.get_by_text("The tide is")).to_have_count(0)
     go.touch()
     await expect(aloud.get_by_text("The tide is in.")).to_have_count(1)
+    await chat.ask(say("All at once."))
+    await expect(aloud.get_by_text("All at once.")).to_have_count(1)
 
 
 NAME_OF_FOCUS = "document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent"

@@ -1,27 +1,31 @@
 // Reads finished answers to those who cannot see them. What is still being written is not read.
 
 import type { SessionModel } from "../../model/types";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 
 const LONGEST = 4_000;
 
 export function Aloud({ session }: { readonly session: SessionModel }) {
-  const open = useRef(new Set<string>());
   const [words, setWords] = useState("");
-  useEffect(
-    () =>
-      session.items.subscribe((items) => {
-        const before = open.current;
-        const now = new Set<string>();
-        for (const item of items.slice(-LAST)) {
-          if (item.type !== "answer") continue;
-          if (item.open) now.add(item.key);
-          else if (before.has(item.key)) setWords(plain(item.text));
-        }
-        open.current = now;
-      }),
-    [session],
-  );
+  useEffect(() => {
+    // What was there when the session was opened has been read before.
+    let read: number | undefined;
+    const stopLooking = session.detail.subscribe((detail) => {
+      if (detail?.summary !== undefined) read ??= Number(detail.summary.lastSeq);
+    });
+    const stopReading = session.items.subscribe((items) => {
+      if (read === undefined) return;
+      for (const item of items.slice(-LAST)) {
+        if (item.type !== "answer" || item.open || item.lastSeq <= read) continue;
+        read = item.lastSeq;
+        setWords(plain(item.text));
+      }
+    });
+    return () => {
+      stopLooking();
+      stopReading();
+    };
+  }, [session]);
   return (
     <div class="p-aloud" aria-live="polite">
       {words}
