@@ -9,7 +9,7 @@ import time
 
 import psutil
 
-from bench import chain, end_to_end, initialize, memory, roundtrip, startup, tail, updates
+from bench import chain, end_to_end, initialize, memory, page, roundtrip, startup, tail, updates
 from bench.report import MARGIN, MeasurementFailed, Section, Verdict, print_section
 
 MEASUREMENTS = {
@@ -21,6 +21,7 @@ MEASUREMENTS = {
     "end_to_end": end_to_end.measure,
     "roundtrip": roundtrip.measure,
     "chain": chain.measure,
+    "page": page.measure,
 }
 
 

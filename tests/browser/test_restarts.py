@@ -48,6 +48,7 @@ async def test_the_server_dies_ten_times_while_an_answer_streams_and_the_page_en
     assert await shown(chat) == logged(own_house, session_id)
     fresh = await open_page(own_house.server.url, beside=chat)
     await expect(fresh.answers.last).to_contain_text("The end.")
+    await expect(fresh.prompts).to_have_count(KILLS + 1)
     assert await shown(fresh) == await shown(chat)
 
 
@@ -169,5 +170,7 @@ def logged(house: House, session_id: str) -> list[str]:
 
 async def shown(chat: Chat) -> list[str]:
     """The same, as the page has it."""
+    # An answer whose beginning was loaded later shows its end alone until all of it is ready.
+    await expect(chat.log.locator(".p-preparing")).to_have_count(0)
     words = chat.log.locator(".p-prompt-words, .p-answer")
     return [" ".join(one.split()) for one in await words.all_inner_texts()]

@@ -71,9 +71,18 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
             Operation.RENAME: (True, True),
         }[self.operation]
         if (self.old is not None, self.new is not None) != needs:
-            raise DeveloperMustAct(f"A change that is to {self.operation} {self.path} lacks or has a content.")
+            raise DeveloperMustAct(
+                f"A change that is to {self.operation} {self.path} lacks or has a content."
+            )
         if (self.old_path is not None) != (self.operation is Operation.RENAME):
-            raise DeveloperMustAct(f"Only a rename has a path to come from, and {self.path} does not fit that.")
+            raise DeveloperMustAct(
+                f"Only a rename has a path to come from, and {self.path} does not fit that."
+            )
+
+    @property
+    def new_data(self) -> bytes | None:
+        """The new bytes, or None for a file that goes."""
+        return None if self.new is None else self.new.loaded()
 
 
 class MadeFolder(msgspec.Struct, frozen=True):
@@ -140,18 +149,12 @@ def remaining_hunks(hunks: Sequence[Hunk], chosen: Collection[str]) -> tuple[Hun
     """The hunks that were not chosen, at their places in the content that the chosen ones have made."""
     remaining: list[Hunk] = []
     lines = size = 0
-    skipped = 0
     for hunk in hunks:
         if hunk.hunk_id in chosen:
             lines += hunk.new_lines - hunk.old_lines
             size += len(hunk.new) - len(hunk.old)
             continue
-        moved = msgspec.structs.replace(
-            hunk,
-            old_start=hunk.old_start + lines,
-            new_start=hunk.old_start + lines + skipped,
-            old_offset=hunk.old_offset + size,
+        remaining.append(
+            msgspec.structs.replace(hunk, old_start=hunk.old_start + lines, old_offset=hunk.old_offset + size)
         )
-        skipped += hunk.new_lines - hunk.old_lines
-        remaining.append(moved)
     return tuple(remaining)

@@ -74,10 +74,10 @@ class Git:
             if not name.upper().startswith("GIT_") and name not in _ASKING
         } | _VARIABLES
 
-    def having(self, **variables: str) -> "Git":
-        """The same, with variables that git reads: GIT_INDEX_FILE and its like."""
+    def having(self, *settings: str, **variables: str) -> "Git":
+        """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
         other = Git(self.folder, {})
-        other._settings = self._settings
+        other._settings = self._settings + settings
         other._environ = self._environ | variables
         return other
 
@@ -125,7 +125,9 @@ class Git:
         named = f"git {verb}"
         tasks = (
             asyncio.create_task(_gather(process.stdout, OUTPUT_LIMIT_BYTES), name=f"output of {named}"),
-            asyncio.create_task(_gather(process.stderr, _ERROR_LIMIT_BYTES, cut=True), name=f"errors of {named}"),
+            asyncio.create_task(
+                _gather(process.stderr, _ERROR_LIMIT_BYTES, cut=True), name=f"errors of {named}"
+            ),
             asyncio.create_task(_feed(process.stdin, given), name=f"input of {named}"),
         )
         try:
@@ -176,7 +178,9 @@ async def _gather(stream: asyncio.StreamReader | None, limit: int, *, cut: bool 
 
 def translated(verb: str, complaint: str) -> PorticoError:
     """What a failure of git means to the person."""
-    reason = " ".join(complaint.replace("fatal: ", "").replace("error: ", "").split())[:500] or "no reason given"
+    reason = (
+        " ".join(complaint.replace("fatal: ", "").replace("error: ", "").split())[:500] or "no reason given"
+    )
     said = f"git {verb} failed: {reason}"
     match complaint:
         case text if "dubious ownership" in text:

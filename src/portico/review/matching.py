@@ -6,11 +6,21 @@ hostile input the answer gets longer, never wrong and never slow.
 """
 
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import NamedTuple
 
-# Edits one search may look at before it takes the best way found. The time grows with lines x this.
+# Edits one search may look at before it takes the best way found.
 SEARCH_DEPTH = 160
+# Steps all searches of one diff may take, about half a second, before the rest is only walked through once.
+EFFORT = 400_000
+_LOOK_AHEAD = 8
+
+# After a small edit, so many equal lines, so many of them different from each other, mean that it is over.
+_RESUMED_LINES = 24
+_RESUMED_KINDS = 8
+_SMALL_EDIT = 6
 
 _NOWHERE = -(1 << 40)
 
@@ -36,15 +46,15 @@ class _Span(NamedTuple):
 
 def numbered(*versions: Sequence[bytes]) -> list[list[int]]:
     """Versions as numbers, equal for equal lines."""
-    numbers: dict[bytes, int] = {}
-    return [[numbers.setdefault(line, len(numbers)) for line in lines] for lines in versions]
+    numbers: defaultdict[bytes, int] = defaultdict(count().__next__)
+    return [list(map(numbers.__getitem__, lines)) for lines in versions]
 
 
 def edits_between(old: list[int], new: list[int]) -> list[Edit]:
     """What turns the old lines into the new ones, in order, each edit apart from the next."""
     edits: list[Edit] = []
     old_at = new_at = 0
-    for old_from, new_from, length in _shared(old, new):
+    for old_from, new_from, length in _Comparison(old, new).shared():
         if old_from > old_at or new_from > new_at:
             edits.append(Edit(old_at, old_from, new_at, new_from))
         old_at, new_at = old_from + length, new_from + length
@@ -53,30 +63,60 @@ def edits_between(old: list[int], new: list[int]) -> list[Edit]:
     return _settled(old, new, edits)
 
 
-def _shared(old: list[int], new: list[int]) -> Iterator[tuple[int, int, int]]:
-    """Runs of shared lines, in order: where they begin in both, and how many they are."""
-    spans = [_Span(0, len(old), 0, len(new))]
-    while spans:
-        span = spans.pop()
-        old_from, old_to, new_from, new_to, same = span
-        if same:
-            yield old_from, new_from, old_to - old_from
-            continue
-        head = _common_head(old, new, span)
-        if head:
-            yield old_from, new_from, head
-            old_from, new_from = old_from + head, new_from + head
-        tail = 0
-        while old_from < old_to - tail and new_from < new_to - tail:
-            if old[old_to - tail - 1] != new[new_to - tail - 1]:
-                break
-            tail += 1
-        if tail:
-            spans.append(_Span(old_to - tail, old_to, new_to - tail, new_to, same=True))
-            old_to, new_to = old_to - tail, new_to - tail
-        if old_from < old_to and new_from < new_to:
-            inner = _Span(old_from, old_to, new_from, new_to)
-            spans.extend(reversed(_anchored(old, new, inner) or _searched(old, new, inner)))
+class _Comparison:
+    """Two versions that are being compared, and the effort left for it."""
+
+    def __init__(self, old: list[int], new: list[int]) -> None:
+        self._old = old
+        self._new = new
+        self._search = _Search()
+
+    def shared(self) -> Iterator[tuple[int, int, int]]:
+        """Runs of shared lines, in order: where they begin in both, and how many they are."""
+        old, new = self._old, self._new
+        spans = [_Span(0, len(old), 0, len(new))]
+        while spans:
+            span = spans.pop()
+            old_from, old_to, new_from, new_to, same = span
+            if same:
+                yield old_from, new_from, old_to - old_from
+                continue
+            head = _common_head(old, new, span)
+            if head:
+                yield old_from, new_from, head
+                old_from, new_from = old_from + head, new_from + head
+            tail = 0
+            while old_from < old_to - tail and new_from < new_to - tail:
+                if old[old_to - tail - 1] != new[new_to - tail - 1]:
+                    break
+                tail += 1
+            if tail:
+                spans.append(_Span(old_to - tail, old_to, new_to - tail, new_to, same=True))
+                old_to, new_to = old_to - tail, new_to - tail
+            if old_from < old_to and new_from < new_to:
+                spans.extend(reversed(self._cut(_Span(old_from, old_to, new_from, new_to))))
+
+    def _cut(self, span: _Span) -> list[_Span]:
+        old, new = self._old, self._new
+        return (
+            _resumed(old, new, span) or _anchored(old, new, span) or _searched(old, new, span, self._search)
+        )
+
+
+def _resumed(old: list[int], new: list[int], span: _Span) -> list[_Span]:
+    """A small edit at the begin and the rest, if it is plain where the versions go on alike; else empty."""
+    if min(span.old_to - span.old_from, span.new_to - span.new_from) < 4 * _RESUMED_LINES:
+        return []
+    for total in range(1, 2 * _SMALL_EDIT + 1):
+        for removed in range(max(0, total - _SMALL_EDIT), min(total, _SMALL_EDIT) + 1):
+            old_at, new_at = span.old_from + removed, span.new_from + total - removed
+            if old[old_at] != new[new_at]:
+                continue
+            stretch = old[old_at : old_at + _RESUMED_LINES]
+            if stretch == new[new_at : new_at + _RESUMED_LINES] and len(set(stretch)) >= _RESUMED_KINDS:
+                edit = _Span(span.old_from, old_at, span.new_from, new_at)
+                return [edit, _Span(old_at, span.old_to, new_at, span.new_to)]
+    return []
 
 
 def _common_head(old: list[int], new: list[int], span: _Span) -> int:
@@ -147,67 +187,102 @@ def _rising(pairs: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return chosen[::-1]
 
 
-def _searched(old: list[int], new: list[int], span: _Span) -> list[_Span]:
+def _searched(old: list[int], new: list[int], span: _Span, search: "_Search") -> list[_Span]:
     """Shared lines of a part without anchors. Lines that only one side has are left out of the search."""
     known = set(old[span.old_from : span.old_to]) & set(new[span.new_from : span.new_to])
     old_places = [at for at in range(span.old_from, span.old_to) if old[at] in known]
     new_places = [at for at in range(span.new_from, span.new_to) if new[at] in known]
-    pairs = _shortest([old[at] for at in old_places], [new[at] for at in new_places])
+    pairs = search.shortest([old[at] for at in old_places], [new[at] for at in new_places])
     return [
         _Span(old_places[one], old_places[one] + 1, new_places[other], new_places[other] + 1, same=True)
         for one, other in pairs
     ]
 
 
-def _shortest(old: list[int], new: list[int]) -> list[tuple[int, int]]:
-    pairs: list[tuple[int, int]] = []
-    parts = [(0, len(old), 0, len(new))]
-    while parts:
-        old_from, old_to, new_from, new_to = parts.pop()
-        while old_from < old_to and new_from < new_to and old[old_from] == new[new_from]:
-            pairs.append((old_from, new_from))
-            old_from, new_from = old_from + 1, new_from + 1
-        while old_from < old_to and new_from < new_to and old[old_to - 1] == new[new_to - 1]:
-            old_to, new_to = old_to - 1, new_to - 1
-            pairs.append((old_to, new_to))
-        if old_from < old_to and new_from < new_to:
-            old_cut, new_cut = _middle(old[old_from:old_to], new[new_from:new_to])
-            parts.append((old_from, old_from + old_cut, new_from, new_from + new_cut))
-            parts.append((old_from + old_cut, old_to, new_from + new_cut, new_to))
-    pairs.sort()
-    return pairs
+class _Search:
+    """Looks for shortest edits as long as there is effort left, then for any."""
+
+    def __init__(self) -> None:
+        self._effort = EFFORT
+
+    def shortest(self, old: list[int], new: list[int]) -> list[tuple[int, int]]:
+        """Pairs of places of shared lines, in order."""
+        pairs: list[tuple[int, int]] = []
+        parts = [(0, len(old), 0, len(new))]
+        while parts:
+            old_from, old_to, new_from, new_to = parts.pop()
+            while old_from < old_to and new_from < new_to and old[old_from] == new[new_from]:
+                pairs.append((old_from, new_from))
+                old_from, new_from = old_from + 1, new_from + 1
+            while old_from < old_to and new_from < new_to and old[old_to - 1] == new[new_to - 1]:
+                old_to, new_to = old_to - 1, new_to - 1
+                pairs.append((old_to, new_to))
+            if self._effort <= 0:
+                pairs += _walked(old, new, _Span(old_from, old_to, new_from, new_to))
+            elif old_from < old_to and new_from < new_to:
+                old_cut, new_cut = self._middle(old, new, _Span(old_from, old_to, new_from, new_to))
+                parts.append((old_from, old_cut, new_from, new_cut))
+                parts.append((old_cut, old_to, new_cut, new_to))
+        pairs.sort()
+        return pairs
+
+    def _middle(self, old: list[int], new: list[int], span: _Span) -> tuple[int, int]:
+        """A point on a shortest way through the part, looked for from both of its ends at once."""
+        forward, backward = _Reach(old, new, span, 1), _Reach(old, new, span, -1)
+        size, difference = forward.size, forward.size - forward.other_size
+        for depth in range(min(SEARCH_DEPTH, size + forward.other_size)):
+            self._effort -= 2 * depth
+            for diagonal in forward.step(depth):
+                x = forward.furthest[diagonal]
+                if difference % 2 and x + backward.furthest.get(difference - diagonal, _NOWHERE) >= size:
+                    return span.old_from + x, span.new_from + x - diagonal
+            for diagonal in backward.step(depth):
+                x = backward.furthest[diagonal]
+                if not difference % 2 and x + forward.furthest.get(difference - diagonal, _NOWHERE) >= size:
+                    return span.old_to - x, span.new_to - x + diagonal
+        diagonal = max(forward.furthest, key=lambda one: 2 * forward.furthest[one] - one)
+        x = forward.furthest[diagonal]
+        return span.old_from + x, span.new_from + x - diagonal
 
 
-def _middle(old: list[int], new: list[int]) -> tuple[int, int]:
-    """A point on a shortest way from both beginnings to both ends, looked for from both sides at once."""
-    size, other_size = len(old), len(new)
-    difference = size - other_size
-    forward, backward = _Reach(old, new), _Reach(old[::-1], new[::-1])
-    for depth in range(min(SEARCH_DEPTH, size + other_size)):
-        for diagonal in forward.step(depth):
-            x = forward.furthest[diagonal]
-            if difference % 2 and x + backward.furthest.get(difference - diagonal, _NOWHERE) >= size:
-                return x, x - diagonal
-        for diagonal in backward.step(depth):
-            x = backward.furthest[diagonal]
-            if not difference % 2 and x + forward.furthest.get(difference - diagonal, _NOWHERE) >= size:
-                return size - x, other_size - x + diagonal
-    diagonal = max(forward.furthest, key=lambda one: 2 * forward.furthest[one] - one)
-    return forward.furthest[diagonal], forward.furthest[diagonal] - diagonal
+def _walked(old: list[int], new: list[int], span: _Span) -> Iterator[tuple[int, int]]:
+    """Some shared lines, found in one walk that looks a few lines ahead on both sides."""
+    old_at, new_at = span.old_from, span.new_from
+    while old_at < span.old_to and new_at < span.new_to:
+        if old[old_at] == new[new_at]:
+            yield old_at, new_at
+            old_at, new_at = old_at + 1, new_at + 1
+            continue
+        for ahead in range(1, _LOOK_AHEAD + 1):
+            if old_at + ahead < span.old_to and old[old_at + ahead] == new[new_at]:
+                old_at += ahead
+                break
+            if new_at + ahead < span.new_to and new[new_at + ahead] == old[old_at]:
+                new_at += ahead
+                break
+        else:
+            old_at, new_at = old_at + 1, new_at + 1
 
 
 class _Reach:
-    """How far along each diagonal a number of edits leads, from the beginning of both sides."""
+    """How far along each diagonal a number of edits leads, from one end of a part towards the other."""
 
-    def __init__(self, old: list[int], new: list[int]) -> None:
+    def __init__(self, old: list[int], new: list[int], span: _Span, direction: int) -> None:
         self._old = old
         self._new = new
+        self._direction = direction
+        self._origins = (
+            (span.old_from, span.new_from) if direction > 0 else (span.old_to - 1, span.new_to - 1)
+        )
+        self.size = span.old_to - span.old_from
+        self.other_size = span.new_to - span.new_from
         self.furthest: dict[int, int] = {}
 
     def step(self, depth: int) -> Iterator[int]:
         """Go one edit further, and say each diagonal on which that led somewhere."""
-        old, new, furthest = self._old, self._new, self.furthest
-        size, other_size = len(old), len(new)
+        old, new, furthest, direction = self._old, self._new, self.furthest, self._direction
+        origin, other_origin = self._origins
+        size, other_size = self.size, self.other_size
         lowest = -depth + 2 * max(0, depth - other_size)
         for diagonal in range(lowest, depth + 1 - 2 * max(0, depth - size), 2):
             right = furthest.get(diagonal - 1, _NOWHERE) + 1
@@ -221,7 +296,9 @@ class _Reach:
                 furthest.pop(diagonal, None)
                 continue
             y = x - diagonal
-            while x < size and y < other_size and old[x] == new[y]:
+            while x < size and y < other_size:
+                if old[origin + direction * x] != new[other_origin + direction * y]:
+                    break
                 x, y = x + 1, y + 1
             furthest[diagonal] = x
             yield diagonal

@@ -102,7 +102,8 @@ class Repository:
         if not paths:
             return frozenset()
         given = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
-        answer = await self.git.ask("check-ignore", "-z", "--stdin", given=given)
+        asking = self.git.having(GIT_LITERAL_PATHSPECS="0")  # It takes names only, and refuses to be told so.
+        answer = await asking.ask("check-ignore", "-z", "--stdin", given=given)
         if answer.code not in (0, 1):
             raise translated("check-ignore", answer.complaint)
         return frozenset(answer.names)

@@ -6,6 +6,7 @@ worth keeping, and is never written to. Each snapshot works on a copy of the ind
 leaves no lock behind.
 """
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -21,7 +22,7 @@ from portico.review.repositories import find_repository
 
 STAGING_PREFIX = ".portico-restore-"
 _MANY_FILES = 500
-_EMPTY_TREE_MODES = {"120000", "100644", "100755"}
+_FILE_MODES = {"120000", "100644", "100755"}
 _SETTINGS = (
     "core.autocrlf=false",
     "core.safecrlf=false",
@@ -67,7 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
 
     @property
     def exists(self) -> bool:
-        return self.mode in _EMPTY_TREE_MODES
+        return self.mode in _FILE_MODES
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -99,19 +100,19 @@ class Shadow:
     async def prepare(self) -> None:
         """Make the store if it is not there, and sweep what a killed process left in it."""
         if not (self._store / "info" / "attributes").is_file():
-            bare = self.git.having(GIT_WORK_TREE="").at(self.folder)
-            del bare.environ["GIT_WORK_TREE"], bare.environ["GIT_DIR"]
-            await bare.run("init", "--bare", "--quiet", "--template=", str(self._store))
+            alone = Git(self.folder, self._environ)
+            await alone.run("init", "--bare", "--quiet", "--template=", str(self._store))
             (self._store / "info").mkdir(exist_ok=True)
             (self._store / "info" / "attributes").write_text(_ATTRIBUTES)
-        for left in self._store.glob("index.*"):
+        for left in (*self._store.glob("index.*"), *self.folder.glob("blobs.*")):
             left.unlink(missing_ok=True)
 
     async def snapshot(self, bounds: Bounds) -> Snapshot:
         """The workspace as a tree in the store."""
         index = self._store / f"index.{secrets.token_hex(4)}"
         if self._index.exists():
-            shutil.copyfile(self._index, index)
+            # With its time: git mistrusts its cache for files that are no older than the index.
+            shutil.copy2(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
             left_out = await self._gather(git, bounds)
@@ -126,38 +127,36 @@ class Shadow:
         held = set((await git.run("ls-files", "-z", "--cached")).names)
         touched = (await git.run("diff-files", "-z", "--name-status", "--no-renames")).names
         states = dict(zip(touched[1::2], touched[::2], strict=True))
-        gone = [path for path, state in states.items() if state == "D"]
-        changed = [path for path, state in states.items() if state != "D"]
-        found = await self._candidates(git, self.workspace, "")
-        new, left_out = _choose(self.workspace, found - held, bounds)
+        changed = [path for path, state in states.items() if state != "D" and _is_file(self.workspace, path)]
+        gone = list(states.keys() - set(changed))
+        found = await self._unheld(git, self.workspace, "", held)
+        new, left_out = await asyncio.to_thread(_choose, self.workspace, found, bounds)
         if gone:
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=_listed(gone))
         if taken := changed + new:
             # Many new blobs go into one pack, which is much faster than a file for each.
-            packed = ("-c", "core.bigFileThreshold=1") if len(taken) > _MANY_FILES else ()
-            await git.run(
-                *packed, "update-index", "-z", "--add", "--replace", "--remove", "--stdin", given=_listed(taken)
-            )
+            taking = git.having("core.bigFileThreshold=1") if len(taken) > _MANY_FILES else git
+            words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
+            await taking.run(*words, given=_listed(taken))
         return left_out
 
-    async def _candidates(self, git: Git, folder: Path, prefix: str) -> set[str]:
-        """Every file that is not ignored: as its repository sees it, those in it included, or as we do."""
+    async def _unheld(self, git: Git, folder: Path, prefix: str, held: set[str]) -> set[str]:
+        """Every new file that is not ignored: as its repository sees it, those inside included, or as we do."""
         repository = await find_repository(folder, self._environ)
-        if repository is None:
-            listed = await git.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")
-        else:
-            asked = repository.git.at(folder)
-            listed = await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")
-        found: set[str] = set()
-        for name in set(listed.names):
-            path = prefix + name.rstrip("/")
-            inner = self.workspace / path
-            if name.endswith("/") or (repository is not None and _is_repository(inner)):
-                if _is_repository(inner):
-                    found |= await self._candidates(git, inner, f"{path}/")
-            else:
-                found.add(path)
-        return found
+        asked = git if repository is None else repository.git.at(folder)
+        listed = await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")
+        names = [prefix + name for name in listed.names]
+        files, inner = await asyncio.to_thread(_parted, self.workspace, names, held)
+        for path in inner:
+            files |= await self._unheld(git, self.workspace / path, f"{path}/", held)
+        return files
+
+    async def tidy(self) -> None:
+        """Give room back, once enough has come together."""
+        collecting = self.git.having(
+            "gc.auto=2000", "gc.autoPackLimit=40", "gc.autoDetach=false", "gc.pruneExpire=now"
+        )
+        await collecting.run("gc", "--auto", "--quiet")
 
     async def differences(self, old: str, new: str) -> tuple[Difference, ...]:
         """What has to change to get from one tree to another."""
@@ -170,8 +169,31 @@ class Shadow:
         return tuple(found)
 
 
-def _is_repository(path: Path) -> bool:
-    return not path.is_symlink() and path.is_dir() and (path / ".git").exists()
+def _parted(workspace: Path, paths: list[str], held: set[str]) -> tuple[set[str], set[str]]:
+    """The files among these that are not held, and the folders that are repositories of their own."""
+    files: set[str] = set()
+    inner: set[str] = set()
+    for path in paths:
+        if path in held:
+            continue
+        name = path.rstrip("/")
+        try:
+            folder = stat.S_ISDIR(os.lstat(f"{workspace}/{name}").st_mode)
+        except OSError:
+            continue  # Gone since it was listed, or listed and never there.
+        if not folder:
+            files.add(name)
+        elif (workspace / name / ".git").exists():
+            inner.add(name)
+    return files, inner
+
+
+def _is_file(workspace: Path, path: str) -> bool:
+    try:
+        mode = os.lstat(f"{workspace}/{path}").st_mode
+    except OSError:
+        return False
+    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
 def _choose(workspace: Path, paths: set[str], bounds: Bounds) -> tuple[list[str], tuple[LeftOut, ...]]:
@@ -185,7 +207,7 @@ def _choose(workspace: Path, paths: set[str], bounds: Bounds) -> tuple[list[str]
         try:
             facts = os.lstat(f"{workspace}/{path}")
         except OSError:
-            continue  # Gone since it was listed, or listed and never there.
+            continue
         if not (stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)):
             continue
         if is_private(parts):

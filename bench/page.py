@@ -1,0 +1,183 @@
+"""The chat page in Chromium: how an answer streams, how a long session opens, how typing feels meanwhile.
+
+`python -m bench.page` measures this alone.
+"""
+
+import asyncio
+import statistics
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+
+import psutil
+
+from bench.chat_page import ChatPage, Keys, Shown, chat_page
+from bench.report import Budget, Line, Section, Verdict, print_section, ratio
+from bench.samples import Samples, sample
+from portico import __version__
+from portico.domain.events import (
+    AnyPayload,
+    Event,
+    PromptSubmitted,
+    SessionStarted,
+    TextDelta,
+    TitleUpdated,
+    ToolCompleted,
+    ToolStarted,
+)
+from portico.domain.ids import SessionId, make_turn_id
+from portico.store.sqlite import SqliteStore
+
+ROUNDS = 3
+OPENINGS = 7
+SMALL, LARGE = 40_000, 1_000_000
+DELTAS = 1_000
+SECONDS = 1.0
+SHORT, LONG = 200, 20_000
+KEYS = 60
+_BATCH = 1_000
+
+
+def measure() -> Section:
+    load = psutil.getloadavg()[0]
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder)
+        for length in (SHORT, LONG):
+            (home / "portico" / "state").mkdir(parents=True, exist_ok=True)
+            asyncio.run(_fill(home / "portico" / "state", length))
+        with chat_page(home) as page:
+            return Section(
+                title="The chat page in Chromium",
+                lines=(*_streaming(page), *_typing(page), *_opening(page)),
+                notes=(
+                    "Work and tasks are processor time of the page's main thread, which a busy machine does not stretch;",
+                    f"the other figures are by the clock. Load before: {load:.1f}.",
+                ),
+            )
+
+
+def _streaming(page: ChatPage) -> Iterator[Line]:
+    page.show(SMALL, DELTAS, SECONDS)
+    grown = LARGE // SMALL
+    small: list[Shown] = []
+    large: list[Shown] = []
+    traced: list[Shown] = []
+    for _ in range(ROUNDS):
+        small.append(page.show(SMALL, DELTAS, SECONDS))
+        large.append(page.show(LARGE, DELTAS * grown, SECONDS * grown))
+        traced.append(page.show(SMALL, DELTAS, SECONDS, trace=True))
+    stream, painted = (sample(small, lambda one: one.stream), sample(small, lambda one: one.painted))
+    yield Line(what=f"40 KB in {DELTAS:,} deltas: the stream", samples=stream, unit="seconds")
+    yield Line(what="  first delta to last painted", samples=painted, unit="seconds")
+    yield ratio("  painted over the stream", painted, stream, Budget("at most", 1.1))
+    longest = sample(traced, lambda one: one.longest_task)
+    yield Line(what="  longest task", samples=longest, unit="seconds", budget=Budget("at most", 0.05))
+    waited = sample(small, lambda one: one.longest_wait)
+    yield Line(what="  longest task over 50 ms by the clock", samples=waited, unit="seconds")
+    little, much = sample(small, lambda one: one.work), sample(large, lambda one: one.work)
+    yield Line(what="40 KB: all work of the page", samples=little, unit="seconds")
+    yield Line(what="1 MB: all work of the page", samples=much, unit="seconds")
+    yield ratio("1 MB over 40 KB", much, little, Budget("at most", 30))
+    yield Line(
+        what="1 MB: longest task by the clock",
+        samples=sample(large, lambda one: one.longest_wait),
+        unit="seconds",
+    )
+
+
+def _typing(page: ChatPage) -> Iterator[Line]:
+    alone: list[Keys] = []
+    streaming: list[Keys] = []
+    for _ in range(ROUNDS):
+        alone.append(page.type_alone(KEYS))
+        streaming.append(page.type_while(SMALL * 4, DELTAS * 4, SECONDS * 4, KEYS))
+    handled = sample(streaming, lambda keys: _tail(keys.handled))
+    budget = Budget("at most", 0.016)
+    yield Line(
+        what="a key while streaming, 95 of 100: dealt with", samples=handled, unit="seconds", budget=budget
+    )
+    idle, busy = (sample(rounds, lambda keys: _tail(keys.painted)) for rounds in (alone, streaming))
+    yield Line(what="  painted, while nothing else happens", samples=idle, unit="seconds")
+    yield Line(what="  painted, while streaming", samples=busy, unit="seconds", budget=budget)
+    yield ratio("  streaming over nothing else", busy, idle)
+
+
+def _opening(page: ChatPage) -> Iterator[Line]:
+    taken: dict[int, list[float]] = {SHORT: [], LONG: []}
+    for number in range(-1, OPENINGS):
+        for length in sorted(taken, reverse=number % 2 == 1):
+            seconds = page.open(_title(length), _last_words(length))
+            if number >= 0:
+                taken[length].append(seconds)
+    short, long = (Samples(tuple(taken[length])) for length in (SHORT, LONG))
+    yield Line(what=f"opening a session of {SHORT:,} events", samples=short, unit="seconds")
+    yield Line(what=f"opening a session of {LONG:,} events", samples=long, unit="seconds")
+    yield ratio("long over short", long, short, Budget("at most", 1.5))
+
+
+def _tail(values: Sequence[float]) -> float:
+    return float(statistics.quantiles(values, n=20)[-1])
+
+
+def _title(length: int) -> str:
+    return f"{length} events"
+
+
+def _last_words(length: int) -> str:
+    return f"Event {length} was the last"
+
+
+async def _fill(state: Path, count: int) -> None:
+    """A session that was left, with as many events."""
+    store = SqliteStore(state)
+    await store.open()
+    try:
+        events = _events(state.parent.parent / "workspace", count)
+        while batch := list(islice(events, _BATCH)):
+            await store.append(batch, durable=False)
+    finally:
+        await store.close()
+
+
+def _events(workspace: Path, count: int) -> Iterator[Event]:
+    session = SessionId(f"measured-{count}")
+    for seq in range(1, count + 1):
+        turn_id = make_turn_id(1) if seq > 2 else None
+        payload = TextDelta(text=_last_words(count)) if seq == count else _payload(workspace, count, seq)
+        yield Event(session_id=session, seq=seq, turn_id=turn_id, at=seq, payload=payload)
+
+
+def _payload(workspace: Path, count: int, seq: int) -> AnyPayload:
+    if seq == 1:
+        return SessionStarted(
+            workspace=str(workspace),
+            agent="speaking",
+            continued=False,
+            mode="direct",
+            portico_version=__version__,
+        )
+    if seq == 2:
+        return TitleUpdated(title=_title(count))
+    if seq == 3:
+        return PromptSubmitted(text="Go on.")
+    match seq % 10:
+        case 8:
+            return ToolStarted(
+                tool_id=f"tool-{seq}", title="Read a file", tool_kind="read", status="in_progress"
+            )
+        case 9:
+            return ToolCompleted(tool_id=f"tool-{seq - 1}", success=True, duration_ms=12)
+        case _:
+            return TextDelta(text=f"What is said in event {seq}, with **some** `words`.\n\n")
+
+
+def main() -> int:
+    section = measure()
+    print_section(section)
+    return 1 if any(line.verdict is Verdict.MISSED for line in section.lines) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

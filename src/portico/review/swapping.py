@@ -1,0 +1,241 @@
+"""Puts many files of a workspace in place at once: all of them, or, whatever happens in between, none.
+
+New files wait in a staging folder at the top of the workspace, where a rename is atomic; what they replace is
+moved beside them. A journal, written before the first move, says how to go back; to take it away is the
+moment at which all is done. Who finds a journal that nobody is at work on undoes what it says.
+"""
+
+import contextlib
+import os
+import secrets
+import shutil
+import stat
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
+
+Step = Callable[[str], None]
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """What should be at a path: nothing, or the staged file of this number. `replaces` what is there now."""
+
+    path: str
+    replaces: bool
+    staged: int | None
+
+
+class Staging:
+    """One folder for the files on their way in (`new`) and those on their way out (`old`)."""
+
+    def __init__(self, workspace: Path, name: str) -> None:
+        self.folder = workspace / name
+        self.new = self.folder / "new"
+        self.old = self.folder / "old"
+
+    def make(self) -> None:
+        self.new.mkdir(parents=True)
+        self.old.mkdir()
+
+    def remove(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class Swap:
+    """The swaps of one workspace, whose journal is at `journal`. `step` hears of each move before it is made."""
+
+    def __init__(self, workspace: Path, journal: Path, prefix: str, step: Step | None = None) -> None:
+        self._workspace = workspace
+        self._journal = journal
+        self._prefix = prefix
+        self._step = step or (lambda _: None)
+
+    @property
+    def unfinished(self) -> bool:
+        return self._journal.exists()
+
+    def stage(self) -> Staging:
+        staging = Staging(self._workspace, self._prefix + secrets.token_hex(6))
+        try:
+            staging.make()
+        except OSError as error:
+            raise _translated(str(self._workspace), error) from error
+        return staging
+
+    def perform(self, staging: Staging, wanted: Iterable[Wanted]) -> None:
+        """Make it so, or leave the workspace as it was and say why. The staging folder is used up."""
+        wishes = sorted(wanted, key=lambda each: each.path)
+        removals = [each for each in wishes if each.staged is None]
+        arrivals = [each for each in wishes if each.staged is not None]
+        place = str(self._workspace)
+        try:
+            for each in wishes:
+                place = each.path
+                self._check(each)
+            self._write_journal(staging, removals, arrivals)
+            for number, each in enumerate(removals):
+                place = each.path
+                self._step(f"remove {place}")
+                (self._workspace / place).rename(staging.old / f"d{number}")
+            self._remove_empty(removals)
+            for each in arrivals:
+                place = each.path
+                self._step(f"put {place}")
+                self._put(staging, each)
+            self._step("commit")
+            self._journal.unlink()
+        except BaseException as error:
+            self.undo()
+            staging.remove()
+            if isinstance(error, OSError):
+                raise _translated(place, error) from error
+            raise
+        staging.remove()
+
+    def undo(self) -> bool:
+        """Go back to before an unfinished swap. False if there was none."""
+        try:
+            records = self._journal.read_bytes().split(b"\0")
+        except FileNotFoundError:
+            return False
+        staging = Staging(self._workspace, os.fsdecode(records[0]))
+        entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
+        removals = [path for kind, path in entries if kind == b"-"]
+        for kind, record in reversed(entries):
+            if kind in b"+~":
+                self._take_back(staging, record, replaced=kind == b"~")
+        for kind, path in reversed(entries):
+            if kind == b"/":
+                with contextlib.suppress(OSError):
+                    (self._workspace / path).rmdir()
+        for number, path in enumerate(removals):
+            old = staging.old / f"d{number}"
+            if _exists(old):
+                (self._workspace / path).parent.mkdir(parents=True, exist_ok=True)
+                old.replace(self._workspace / path)
+        self._journal.unlink()
+        staging.remove()
+        return True
+
+    def sweep(self) -> None:
+        """Take away staging folders that no journal speaks of."""
+        if not self.unfinished:
+            for folder in self._workspace.glob(f"{self._prefix}*"):
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _check(self, wish: Wanted) -> None:
+        """Nothing is written through a link, and nothing is overwritten that was not kept before."""
+        folder = self._workspace
+        for part in wish.path.split("/")[:-1]:
+            folder /= part
+            if wish.replaces and folder.is_symlink():
+                raise PermissionDenied(f"{wish.path} leads through the link {folder}; it was left as it was.")
+        place = self._workspace / wish.path
+        if wish.replaces and not (place.is_symlink() or place.is_file()):
+            raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
+
+    def _put(self, staging: Staging, wish: Wanted) -> None:
+        place = self._workspace / wish.path
+        self._make_folders(place.parent)
+        new = staging.new / str(wish.staged)
+        if wish.replaces:
+            _hold(place, staging.old / f"r{wish.staged}")
+        elif _exists(place):
+            raise InvalidInput(
+                f"{wish.path} exists, and no checkpoint holds it; nothing was restored.",
+                suggestion="Move it away and restore again.",
+            )
+        new.replace(place)
+
+    def _make_folders(self, folder: Path) -> None:
+        parts = folder.relative_to(self._workspace).parts
+        place = self._workspace
+        for part in parts:
+            place /= part
+            with contextlib.suppress(FileExistsError):
+                place.mkdir()
+            if place.is_symlink() or not place.is_dir():
+                raise PermissionDenied(
+                    f"{place} is a link or a file where a folder is meant; nothing was restored."
+                )
+
+    def _remove_empty(self, removals: list[Wanted]) -> None:
+        for each in reversed(removals):
+            for folder in (self._workspace / each.path).parents:
+                if folder == self._workspace:
+                    break
+                try:
+                    folder.rmdir()
+                except OSError:
+                    break
+
+    def _write_journal(self, staging: Staging, removals: list[Wanted], arrivals: list[Wanted]) -> None:
+        folders: dict[str, None] = {}
+        records = [staging.folder.name, *(f"-{each.path}" for each in removals)]
+        for each in arrivals:
+            parts = each.path.split("/")[:-1]
+            for depth in range(1, len(parts) + 1):
+                name = "/".join(parts[:depth])
+                if not (self._workspace / name).is_dir() or (self._workspace / name).is_symlink():
+                    folders.setdefault(name)
+        records += [f"/{name}" for name in folders]
+        records += [f"{'~' if each.replaces else '+'}{each.staged}:{each.path}" for each in arrivals]
+        beside = self._journal.with_suffix(".tmp")
+        with beside.open("wb") as file:
+            file.write(b"\0".join(os.fsencode(record) for record in records))
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(self._journal)
+
+    def _take_back(self, staging: Staging, record: str, *, replaced: bool) -> None:
+        staged, _, path = record.partition(":")
+        place = self._workspace / path
+        if replaced:
+            old = staging.old / f"r{staged}"
+            if _exists(old):
+                old.replace(place)
+        elif not _exists(staging.new / staged):
+            place.unlink(missing_ok=True)
+
+
+def _hold(place: Path, old: Path) -> None:
+    """Keep what is there under a second name, so that its place is never empty."""
+    try:
+        os.link(place, old, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        place.rename(old)
+
+
+def _exists(path: Path) -> bool:
+    return os.path.lexists(path)
+
+
+def set_mode(staged: Path, place: Path, *, executable: bool) -> None:
+    """Give a staged file the rights of what it replaces, as far as the store does not know better."""
+    try:
+        facts = place.lstat()
+    except OSError:
+        return
+    if not stat.S_ISREG(facts.st_mode):
+        return
+    mode = stat.S_IMODE(facts.st_mode) & ~0o111
+    staged.chmod(mode | (mode & 0o444) >> 2 if executable else mode)
+    if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
+        with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
+            os.chown(staged, facts.st_uid, facts.st_gid)
+
+
+def _translated(place: str, error: OSError) -> PorticoError:
+    if isinstance(error, PermissionError):
+        return PermissionDenied(
+            f"{place} cannot be written ({error.strerror}); everything is as it was.",
+            suggestion="Check the rights of the folder, and restore again.",
+        )
+    return StoreFailed(
+        f"{place} cannot be put in place ({error.strerror}); everything is as it was.",
+        suggestion="Make room on the disk if it is full, and restore again.",
+    )

@@ -1,0 +1,83 @@
+"""Folders of files for the tests of applying: written, looked at as a whole, and changed at random."""
+
+import stat
+from pathlib import Path
+
+from hypothesis import strategies as st
+
+from portico.review.changes import ChangeSet, Content, FileChange, Operation
+
+Files = dict[str, tuple[bytes, int]]
+Seen = dict[str, tuple[bytes | None, int]]
+
+NAMES = st.sampled_from(["a", "b", "c.txt", "d/a", "d/b", "d/e/f", "g/h", "ü/x"])
+CONTENTS = st.sampled_from([b"", b"one\n", b"two\r\n", b"\0\xff", b"long\n" * 50])
+MODES = st.sampled_from([0o644, 0o755, 0o600, 0o444])
+
+
+def fill(folder: Path, files: Files) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (content, mode) in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(content)
+        (folder / name).chmod(mode)
+
+
+def seen(folder: Path) -> Seen:
+    """Everything in a folder: names, contents and modes."""
+    found: Seen = {}
+    for path in sorted(folder.rglob("*")):
+        content = path.read_bytes() if path.is_file() else None
+        found[path.relative_to(folder).as_posix()] = (content, stat.S_IMODE(path.lstat().st_mode))
+    return found
+
+
+def change(path: str, old: bytes | None, new: bytes | None, **more: int | None) -> FileChange:
+    operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
+    return FileChange(
+        path=path,
+        operation=operation,
+        old=None if old is None else Content.of(old),
+        new=None if new is None else Content.of(new),
+        old_mode=more.get("old_mode"),
+        new_mode=more.get("new_mode"),
+    )
+
+
+@st.composite
+def trees_and_edits(draw: st.DrawFn) -> tuple[Files, ChangeSet, Files]:
+    """A tree, random changes to it, and the files that must be there afterwards."""
+    before: Files = draw(st.dictionaries(NAMES, st.tuples(CONTENTS, MODES), max_size=6))
+    after = dict(before)
+    changes: list[FileChange] = []
+    for path in sorted(before):
+        content, mode = before[path]
+        match draw(st.sampled_from(["leave", "update", "delete", "rename"])):
+            case "update":
+                new, new_mode = draw(CONTENTS), draw(MODES)
+                changes.append(change(path, content, new, old_mode=mode, new_mode=new_mode))
+                after[path] = (new, new_mode)
+            case "delete":
+                changes.append(change(path, content, None, old_mode=mode))
+                del after[path]
+            case "rename":
+                new = draw(CONTENTS)
+                target = f"moved/{path}"
+                was, becomes = Content.of(content), Content.of(new)
+                changes.append(
+                    FileChange(path=target, old_path=path, operation=Operation.RENAME, old=was, new=becomes)
+                )
+                del after[path]
+                after[target] = (new, mode)
+            case _:
+                pass
+    for path in sorted(draw(st.sets(NAMES)) - set(before)):
+        new, new_mode = draw(CONTENTS), draw(MODES)
+        changes.append(change(path, None, new, new_mode=new_mode))
+        after[path] = (new, new_mode)
+    folders = sorted({parent.as_posix() for path in before for parent in Path(path).parents} - {"."})
+    return (
+        before,
+        ChangeSet(tuple(changes), emptied=tuple(one for one in folders if draw(st.booleans()))),
+        after,
+    )
