@@ -7,7 +7,8 @@ const layer = (files, forbidden, reason) => ({
 });
 
 export default tseslint.config(
-  { ignores: ["src/generated", "node_modules"] },
+  // Programs around the page are plain JavaScript, without types to check.
+  { ignores: ["src/generated", "node_modules", "**/*.mjs", "*.config.js"] },
   ...tseslint.configs.strictTypeChecked,
   { languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } } },
   {

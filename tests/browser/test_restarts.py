@@ -22,7 +22,7 @@ OFFLINE: Json = {"offline": True, "latency": 0, "downloadThroughput": -1, "uploa
 ONLINE: Json = {**OFFLINE, "offline": False}
 SLOW: Json = {**ONLINE, "downloadThroughput": 2_000}
 A_NIGHT = "08:00:00"
-MUCH, LITTLE = 40_000_000, 12_000_000
+MUCH, LITTLE = 40_000_000, 20_000_000
 
 
 def stream(first: int, count: int = DELTAS, **more: object) -> Json:

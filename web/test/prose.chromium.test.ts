@@ -98,7 +98,7 @@ describe("an answer", () => {
     expect(streamed).toBe(await picture());
     expect(streamed).toContain('href="https://end.test"');
     expect(streamed.length).toBeGreaterThan(9_000);
-  }, 30_000);
+  });
 
   test("keeps the nodes of what is finished while more arrives", async () => {
     const kept = await page.evaluate(
@@ -301,5 +301,5 @@ describe("the output of a program", () => {
       lines,
     );
     expect(await page.$eval(".terminal", (box) => box.scrollTop)).toBe(0);
-  }, 30_000);
+  });
 });

@@ -2,10 +2,8 @@
 
 import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openPage, type OpenedPage } from "../bench/browser.mjs";
-
-vi.setConfig({ testTimeout: 30_000 });
 
 let opened: OpenedPage;
 let page: Page;

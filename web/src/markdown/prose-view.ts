@@ -12,8 +12,9 @@ import { renderBlock } from "./render";
 
 const AT_ONCE_MS = 8;
 const FEED = 8_192;
-/** Blocks are gathered in parts, so that the browser need not look at all of them to lay out the last. */
-const BLOCKS_IN_PART = 128;
+/** Blocks are gathered in parts and those in chapters, so that the browser passes over all but the last. */
+const BLOCKS_IN_PART = 64;
+const PARTS_IN_CHAPTER = 8;
 /** After working for a while it rests so many times as long, so that a costly block leaves time for typing. */
 const REST = 3;
 
@@ -178,17 +179,24 @@ export class ProseView {
     if (known !== undefined) {
       return known;
     }
-    let part = this.#root.lastElementChild;
-    if (part === null || part.childElementCount >= BLOCKS_IN_PART) {
-      part?.classList.add("full");
-      part = document.createElement("div");
-      part.className = "prose-part";
-      this.#root.append(part);
-    }
+    const part = roomIn(roomIn(this.#root, "prose-chapter", PARTS_IN_CHAPTER), "prose-part", BLOCKS_IN_PART);
     const holder = document.createElement("div");
     holder.className = "prose-block";
     part.append(holder);
     this.#holders.push(holder);
     return holder;
   }
+}
+
+/** The last child that has room for one more, or a new one. */
+function roomIn(parent: Element, className: string, most: number): Element {
+  const last = parent.lastElementChild;
+  if (last !== null && last.childElementCount < most) {
+    return last;
+  }
+  last?.classList.add("full");
+  const next = document.createElement("div");
+  next.className = className;
+  parent.append(next);
+  return next;
 }
