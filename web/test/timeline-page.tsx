@@ -44,7 +44,8 @@ export class TimelinePage {
     this.server.write((log) => {
       for (const toolId of ["one", "two", "three"]) {
         log.add("toolStarted", { toolId, title: `Run ${toolId}`, toolKind: ToolKind.EXECUTE });
-        const text = toolId === "three" ? `${words}\n` : "ok\n";
+        // More than is read at a glance, so that each is closed at first.
+        const text = `${toolId === "three" ? words : "ok"}\n`.repeat(20);
         log.add("toolUpdated", { toolId, terminal: { terminalId: toolId, text } });
         log.add("toolCompleted", { toolId, success: true, durationMs: 10n });
       }
