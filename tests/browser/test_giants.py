@@ -64,7 +64,9 @@ async def test_a_megabyte_from_a_command_leaves_the_page_usable(chat: Chat, hous
     await chat.tell({"run": {"command": "cat", "args": [output.name], "output_byte_limit": 2 * MEGABYTE}})
     await chat.log.focus()
     await chat.page.keyboard.press("Home")
-    await chat.fold("cat much-output").click()
+    card = chat.fold("cat much-output")
+    await expect(card).to_have_attribute("aria-expanded", "false")
+    await card.click()
     await expect(chat.log.locator(".p-terminal").first).to_be_visible()
     await types(chat, "afterwards")
     assert await nodes(chat) < FEW_NODES
