@@ -85,3 +85,9 @@ def test_what_cannot_be_searched_becomes_text() -> None:
 )
 def test_the_beginning_of_something_else_keeps_no_half_of_a_secret(sample: str, left: str) -> None:
     assert Hider(ENVIRON).sample(sample) == left
+
+
+def test_what_a_person_answers_to_a_question_is_not_written_down() -> None:
+    line = b'{"jsonrpc":"2.0","id":3,"result":{"action":"accept","content":{"pin":"4711","age":7}}}'
+    shown = json.loads(bytes(Hider({}).frame(line)))
+    assert shown["result"] == {"action": "accept", "content": {"pin": HIDDEN, "age": HIDDEN}}

@@ -24,6 +24,7 @@ _WORDS = "key|token|secret|passw|credential|authorization|cookie"
 _TELLING = re.compile(_WORDS.encode(), re.IGNORECASE)
 _TOLD = re.compile(f"({_WORDS}).*", re.IGNORECASE | re.DOTALL)
 _SHORTEST_PIECE = 3
+_ANSWERED = b'"action"'
 
 
 class Hider:
@@ -46,7 +47,7 @@ class Hider:
             return Raw(line)
         try:
             before = msgspec.json.decode(line)
-            after = self._clean(before)
+            after = self._clean(_without_answers(before))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return Raw(msgspec.json.encode(self.text(line.decode("utf-8", "replace"))))
         return Raw(line) if after == before else Raw(msgspec.json.encode(after))
@@ -65,7 +66,7 @@ class Hider:
 
     def _may_have_secrets(self, line: bytes) -> bool:
         """A quick look. An escaped character may be part of a secret, so that takes a closer one."""
-        if b"\\" in line or _TELLING.search(line):
+        if b"\\" in line or _TELLING.search(line) or _ANSWERED in line:
             return True
         return self._bytes is not None and self._bytes.search(line) is not None
 
@@ -99,3 +100,12 @@ class Hider:
         alternatives = "|".join(map(re.escape, longest_first))
         self._pattern = re.compile(alternatives)
         self._bytes = re.compile(alternatives.encode("utf-8", "surrogateescape"))
+
+
+def _without_answers(message: Any) -> Any:
+    """What a person answered to a question of the agent: which of it is secret, only the question knows."""
+    result = message.get("result") if isinstance(message, dict) else None
+    if not isinstance(result, dict) or "action" not in result or not isinstance(result.get("content"), dict):
+        return message
+    content = dict.fromkeys(result["content"], HIDDEN)
+    return {**message, "result": {**result, "content": content}}
