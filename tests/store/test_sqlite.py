@@ -102,6 +102,14 @@ async def test_what_was_deleted_is_not_left_in_the_file(folder: Path) -> None:
     assert b"a-very-private-word" not in left
 
 
+async def test_what_was_deleted_is_gone_from_the_file_while_it_is_open(
+    store: SqliteStore, folder: Path
+) -> None:
+    await store.append([started(), *deltas(ALPHA, 2, 200, text="a-very-private-word ")], durable=False)
+    await store.delete(ALPHA)
+    assert b"a-very-private-word" not in bytes_left(folder)
+
+
 async def test_a_slow_write_does_not_hold_up_a_reader(store: SqliteStore) -> None:
     await store.append(session(length=3), durable=False)
     writing, go_on = threading.Event(), threading.Event()

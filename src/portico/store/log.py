@@ -205,4 +205,7 @@ def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
             (session_id,),
         )
         connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
-        return connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0
+        deleted = connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0
+    # Until the write-ahead log is emptied, both it and the file still have what was deleted.
+    connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    return deleted

@@ -4,7 +4,6 @@ Writes and reads have a thread each, so a slow commit holds up neither the event
 person who scrolls back.
 """
 
-import asyncio
 import sqlite3
 from collections.abc import Sequence
 from functools import partial
@@ -47,7 +46,12 @@ class SqliteStore:
 
     async def close(self) -> None:
         """Finish what was asked, then let go of the file. May be repeated."""
-        await asyncio.gather(self._writer.close(), self._reader.close())
+        # The last to leave empties the write-ahead log into the file; two that leave at once both
+        # take the other for one who stays.
+        try:
+            await self._reader.close()
+        finally:
+            await self._writer.close()
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         if events:
