@@ -1,7 +1,7 @@
 // The field for the words. The browser owns what stands in it; the draft follows, and only words from
 // elsewhere are ever written back.
 
-import { useSignalEffect, type ReadonlySignal } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import { isAboutFiles } from "./attachments";
@@ -35,12 +35,9 @@ export function TextField(props: TextFieldProps) {
     if (document.activeElement === document.body) box.focus();
     return detach;
   }, [box]);
-  useSignalEffect(() => {
-    const menu = completer.menu.value;
-    const shown = menu !== undefined && menu.offers.length > 0;
-    setOrRemove(field.current, "aria-controls", shown ? MENU_ID : undefined);
-    setOrRemove(field.current, "aria-activedescendant", shown ? offerId(menu.chosen) : undefined);
-  });
+  // Drawn along with the menu itself, so that neither ever speaks of the other when it is not there.
+  const menu = completer.menu.value;
+  const offered = menu !== undefined && menu.offers.length > 0 ? menu : undefined;
   const look = (): void => {
     if (!box.composing) completer.look(box.text, box.caret);
   };
@@ -53,6 +50,8 @@ export function TextField(props: TextFieldProps) {
       aria-label={name === "" ? "Prompt" : `Prompt for ${name}`}
       aria-autocomplete="list"
       aria-haspopup="listbox"
+      aria-controls={offered && MENU_ID}
+      aria-activedescendant={offered && offerId(offered.chosen)}
       placeholder={placeholder(name, closed.value)}
       readOnly={closed.value}
       spellcheck
@@ -131,9 +130,4 @@ function put(box: TextBox, text: string | undefined): boolean {
 function placeholder(agent: string, closed: boolean): string {
   if (closed) return "This session is in use elsewhere";
   return agent === "" ? "Write to the agent" : `Ask ${agent}`;
-}
-
-function setOrRemove(element: Element | null, name: string, value: string | undefined): void {
-  if (value === undefined) element?.removeAttribute(name);
-  else element?.setAttribute(name, value);
 }
