@@ -20,6 +20,7 @@ from portico.sessions.service import SessionService, ends_turn
 from portico.sessions.turn import Prompt
 from portico.testing.agents import MemoryAgents, NoEditors
 from portico.testing.clock import ManualClock
+from portico.testing.reviews import OpenReviews
 from portico.testing.store import MemoryStore
 
 SPEC = AgentSpec(name="fake", command=("fake",))
@@ -40,6 +41,7 @@ class FakeAgent:
         self.capabilities = capabilities or acp.AgentCapabilities()
         self.prompts: list[acp.PromptRequest] = []
         self.methods: list[str] = []
+        self.openings: list[acp.NewSessionRequest] = []
         self.canceled = asyncio.Event()
         self.talking_in = "a1"
         self._sessions = 0
@@ -103,6 +105,7 @@ class FakeAgent:
 
     async def _new(self, request: acp.NewSessionRequest) -> acp.NewSessionResponse:
         self.methods.append("session/new")
+        self.openings.append(request)
         if self.on_new is not None:
             await self.on_new()
         self._sessions += 1
@@ -185,7 +188,15 @@ class World:
         self.store = store
         self.clock = ManualClock()
         self.agents = MemoryAgents(agent)
-        self.ports = Ports(store=store, agents=self.agents, editors=editors, clock=self.clock, limits=LIMITS)
+        self.reviews = OpenReviews()
+        self.ports = Ports(
+            store=store,
+            agents=self.agents,
+            editors=editors,
+            reviews=self.reviews,
+            clock=self.clock,
+            limits=LIMITS,
+        )
         self.service = SessionService(self.ports)
         self.session_id = SessionId("")
 

@@ -7,7 +7,6 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import AuthRequired, InvalidInput
 from portico.domain.events import (
-    AgentSession,
     Event,
     Notice,
     PromptSubmitted,
@@ -17,6 +16,7 @@ from portico.domain.events import (
     TurnEnded,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import AgentSession
 from portico.rpc.messages import RpcError
 from portico.sessions.turn import Prompt
 from tests.sessions.support import SPEC, FakeAgent, World, kinds, text, world

@@ -7,9 +7,10 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.errors import SessionBusy, SessionNotFound
-from portico.domain.events import AgentSession, Event, Notice, SessionStarted, StateChanged, TextDelta
+from portico.domain.events import Event, Notice, SessionStarted, StateChanged, TextDelta
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
+from portico.domain.values import AgentSession
 from portico.rpc.messages import RpcError
 from portico.sessions.turn import Prompt
 from tests.sessions.support import SPEC, FakeAgent, World, kinds, world

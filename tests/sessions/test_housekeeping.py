@@ -6,7 +6,8 @@ from pathlib import Path
 
 from portico.acp import _schema as acp
 from portico.domain.desks import QueuedPrompt
-from portico.domain.events import PromptSubmitted, Todo
+from portico.domain.events import PromptSubmitted, TodosUpdated
+from portico.domain.values import Todo
 from portico.sessions.housekeeping import IDLE_SECONDS, LINGER_SECONDS, LOOK_SECONDS
 from portico.sessions.recovery import session_lease
 from portico.testing.store import MemoryStore
@@ -112,8 +113,9 @@ class TestEmptySessions:
                     if what == "draft":
                         await door.desks.write_draft(door.session_id, "hm", "page")
                     elif what == "todo":
-                        await door.host.service.write_todos(
-                            door.session_id, [Todo(todo_id="1", content="think")]
+                        await door.host.service.record(
+                            door.session_id,
+                            TodosUpdated(todos=(Todo(todo_id="1", content="think"),)),
                         )
                     else:
                         await door.within(door.all_of(door.sending("one")))

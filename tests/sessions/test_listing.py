@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
+from portico.domain.events import TodosUpdated
 from portico.sessions import listing
 from portico.sessions.listing import BUSY_SECONDS, LOOK_SECONDS, Listed, Removed, SessionList
 from tests.sessions.dispatching import Doors, doors
@@ -70,7 +71,7 @@ async def test_one_that_streams_is_told_now_and_then_and_in_the_end_as_it_is(tmp
     async with doors(answer_at_once, tmp_path) as door, Watcher(door) as watcher:
         told = 0
         for _ in range(20):
-            await door.host.service.write_todos(door.session_id, [])
+            await door.host.service.record(door.session_id, TodosUpdated(todos=()))
             told += len(await watcher.look())
         assert told <= 20 * LOOK_SECONDS / BUSY_SECONDS + 1
         (last,) = await watcher.look(BUSY_SECONDS + LOOK_SECONDS)

@@ -9,8 +9,9 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput
-from portico.domain.events import Notice, QuestionAnswered, QuestionAsked, QuestionField, QuestionValue
+from portico.domain.events import Notice, QuestionAnswered, QuestionAsked
 from portico.domain.turns import TurnState
+from portico.domain.values import QuestionField, QuestionValue
 from portico.sessions.questions import Reply
 from tests.sessions.asking import PORT, elicit, form, page
 from tests.sessions.support import FakeAgent, World, kinds, states, text, world

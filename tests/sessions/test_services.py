@@ -6,7 +6,7 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.acp.ends import RESOURCE_NOT_FOUND
-from portico.domain.events import TerminalOutput
+from portico.domain.values import TerminalOutput
 from portico.editors.local import LocalEditors
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from portico.sessions.services import serve_editor

@@ -1,7 +1,8 @@
 """Tool calls and the terminals they show."""
 
 from portico.acp import _schema as acp
-from portico.domain.events import TerminalOutput, ToolCompleted, ToolStarted, ToolUpdated
+from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
+from portico.domain.values import TerminalOutput
 from portico.sessions.tools import MAX_TERMINAL_CHARACTERS, ToolLedger
 from portico.testing.clock import ManualClock
 

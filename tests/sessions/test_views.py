@@ -4,7 +4,8 @@ import asyncio
 from pathlib import Path
 
 from portico.acp import _schema as acp
-from portico.domain.events import PermissionRequested, Todo, TodosUpdated
+from portico.domain.events import PermissionRequested, TodosUpdated
+from portico.domain.values import Todo
 from portico.sessions.permissions import Decision
 from portico.sessions.views import Takes
 from portico.testing.store import MemoryStore
@@ -41,7 +42,7 @@ async def test_how_things_stand_is_shown_also_of_a_session_that_is_not_open(tmp_
     store = MemoryStore()
     todo = Todo(todo_id="1", content="think")
     async with doors(ask, tmp_path, store=store) as door:
-        await door.host.service.write_todos(door.session_id, [todo])
+        await door.host.service.record(door.session_id, TodosUpdated(todos=(todo,)))
     async with world(ask, tmp_path, store=store) as host:
         view = await host.service.view(door.session_id)
         assert view.standing == (TodosUpdated(todos=(todo,)),)

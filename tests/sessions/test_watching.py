@@ -7,8 +7,9 @@ import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.errors import SessionNotFound
-from portico.domain.events import Todo
+from portico.domain.events import TodosUpdated
 from portico.domain.ids import SessionId
+from portico.domain.values import Todo
 from portico.sessions import watching
 from portico.sessions.journal import RECENT_EVENTS
 from portico.testing.store import MemoryStore
@@ -55,7 +56,9 @@ async def numbers(door: Doors, session_id: SessionId) -> list[int]:
 
 async def write(door: Doors, session_id: SessionId, times: int = 1) -> None:
     for place in range(times):
-        await door.host.service.write_todos(session_id, [Todo(todo_id=str(place), content="go")])
+        await door.host.service.record(
+            session_id, TodosUpdated(todos=(Todo(todo_id=str(place), content="go"),))
+        )
 
 
 async def test_a_session_that_wanders_between_processes_is_watched_without_a_gap(tmp_path: Path) -> None:

@@ -11,9 +11,7 @@ from msgspec import Raw
 from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import StoreFailed
 from portico.domain.events import (
-    AgentSession,
     AnyPayload,
-    Command,
     CommandsUpdated,
     Notice,
     PromptSubmitted,
@@ -26,6 +24,7 @@ from portico.domain.events import (
 from portico.domain.ids import SessionId
 from portico.domain.summaries import fold
 from portico.domain.turns import TurnState
+from portico.domain.values import AgentSession, Command
 from portico.sessions.ports import Store
 from portico.store.sqlite import SqliteStore
 from portico.testing.store import MemoryStore

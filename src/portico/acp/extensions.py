@@ -16,6 +16,8 @@ VERSION = 1
 FAULT = "_portico/fault"
 DECIDED = "_portico/permission_decided"
 LEFT = "_portico/session_left"
+PROPOSED = "_portico/proposal_updated"
+"""Its parameters are the event of that name, and `sessionId`."""
 
 Scope = Literal["once", "session", "always"]
 Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
@@ -59,6 +61,17 @@ class Chosen(msgspec.Struct, frozen=True):
     rule: str | None = None
 
 
+class Placed(msgspec.Struct, frozen=True):
+    """`_meta.portico` of a request that opens a session: its name in Portico, and how it changes whose files.
+
+    If the session's folder is not the `workspace`, it stands for it.
+    """
+
+    session: str = ""
+    workspace: str = ""
+    mode: str = "direct"
+
+
 class FaultNotification(schema.Wire, frozen=True, kw_only=True):
     """Something malformed that the agent sent and the conductor passed over."""
 
@@ -77,7 +90,7 @@ def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
 
 
-Mark = TypeVar("Mark", Offered, Chosen, PorticoCapabilities)
+Mark = TypeVar("Mark", Offered, Chosen, Placed, PorticoCapabilities)
 
 
 def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
@@ -88,5 +101,10 @@ def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
         return kind()
 
 
-def to_meta(value: Offered | Chosen | PorticoCapabilities) -> dict[str, Any]:
+def placed_by(meta: Any) -> Placed:
+    """Where a session is to work, by the `_meta` of the request that opens it, whatever that is."""
+    return from_meta(meta if isinstance(meta, dict) else None, Placed)
+
+
+def to_meta(value: Offered | Chosen | Placed | PorticoCapabilities) -> dict[str, Any]:
     return {"portico": msgspec.to_builtins(value)}

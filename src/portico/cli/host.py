@@ -15,6 +15,7 @@ from portico.editors.local import LocalEditors
 from portico.sessions.ports import Clock, Ports, Store
 from portico.sessions.service import SessionService
 from portico.store.sqlite import SqliteStore
+from portico.testing.reviews import OpenReviews
 
 
 class Host:
@@ -45,6 +46,7 @@ async def open_host(environ: Mapping[str, str], wishes: Wishes = NO_WISHES) -> A
             store=store,
             agents=ConductedAgents(environ, wishes, LocalAgents(environ)),
             editors=LocalEditors(environ),
+            reviews=OpenReviews(),
             clock=clock,
             version=__version__,
         )

@@ -2,8 +2,9 @@
 
 from portico.cli.conversing import Conversation
 from portico.domain.errors import InvalidInput
-from portico.domain.events import ConfigOption, ConfigUpdated
+from portico.domain.events import ConfigUpdated
 from portico.domain.ids import SessionId
+from portico.domain.values import ConfigOption
 from portico.doors.terminal.options import option_lines
 from portico.sessions.ports import Store
 

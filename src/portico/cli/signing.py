@@ -17,7 +17,8 @@ from portico.cli.host import Host, open_host
 from portico.cli.interrupts import on_signals
 from portico.cli.showing import reply_at_terminal
 from portico.domain.errors import AuthRequired, ErrorDetails
-from portico.domain.events import Choice, QuestionAsked, QuestionField
+from portico.domain.events import QuestionAsked
+from portico.domain.values import Choice, QuestionField
 from portico.doors.terminal.sanitize import clean_line
 from portico.sessions.deadlines import put_down
 from portico.sessions.link import AgentLink

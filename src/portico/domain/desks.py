@@ -5,7 +5,7 @@ A desk is not part of the log: it changes with every key, and only what was sent
 
 from msgspec import Raw
 
-from portico.domain.events import Value
+from portico.domain.values import Value
 
 
 class QueuedPrompt(Value, frozen=True):

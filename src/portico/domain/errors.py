@@ -16,7 +16,11 @@
     │   ├── AgentReported            INTERNAL            answered with an error of its own
     │   └── MalformedEvent           MALFORMED_EVENT     not what the protocol says
     ├── ModelFailed                  the model behind the agent
-    │   └── ContextLimit             CONTEXT_LIMIT
+    │   ├── ContextLimit             CONTEXT_LIMIT       the conversation no longer fits
+    │   ├── ModelTimedOut            NETWORK_TIMEOUT     silent, unreachable, or broke off
+    │   ├── ModelBusy                INTERNAL            too many requests, or overloaded
+    │   ├── ModelRefused             INTERNAL            would not answer that
+    │   └── ModelReported            INTERNAL            answered with an error of its own
     └── DeveloperMustAct             a fault of ours, or of the machine
         ├── StoreFailed              INTERNAL            disk full, locked, or from a newer version
         └── ServerLost               INTERNAL            the user's server ended while it was needed
@@ -161,10 +165,30 @@ class MalformedEvent(PeerFailed):
 class ModelFailed(PorticoError):
     """The model behind the agent could not go on."""
 
+    @property
+    def exit_code(self) -> ExitCode:
+        return ExitCode.PROVIDER if self.code is ErrorCode.INTERNAL else EXIT_CODES[self.code]
+
 
 class ContextLimit(ModelFailed):
     code = ErrorCode.CONTEXT_LIMIT
     recoverable = False
+
+
+class ModelTimedOut(ModelFailed):
+    code = ErrorCode.NETWORK_TIMEOUT
+
+
+class ModelBusy(ModelFailed):
+    """Too many requests, or too many people: it may work later."""
+
+
+class ModelRefused(ModelFailed):
+    """The model, or its provider's filter, would not answer."""
+
+
+class ModelReported(ModelFailed):
+    """The provider answered with an error of its own."""
 
 
 class DeveloperMustAct(PorticoError):

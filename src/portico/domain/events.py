@@ -13,145 +13,32 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.reviews import (
+    CheckpointMoment,
+    ProposalOrigin,
+    ProposalStatus,
+    ProposedFile,
+    ReviewMode,
+)
 from portico.domain.turns import TurnState
-
-ToolKind = Literal[
-    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
-]
-ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
-PermissionScope = Literal["once", "session", "always"]
-AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
-RETOLD = "retold"
-"""Why a turn ended that the agent had before Portico and told again, as far as anybody knows."""
-FieldType = Literal["string", "number", "integer", "boolean", "choice", "choices"]
-QuestionValue = str | int | float | bool | tuple[str, ...]
-
-
-class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
-    """Base of everything that can stand inside an event."""
-
-
-class TextPart(Value, frozen=True, tag="text", tag_field="type"):
-    text: str
-
-
-class DiffPart(Value, frozen=True, tag="diff", tag_field="type"):
-    path: str
-    new_text: str
-    old_text: str | None = None
-
-
-class TerminalPart(Value, frozen=True, tag="terminal", tag_field="type"):
-    terminal_id: str
-
-
-class BlockPart(Value, frozen=True, tag="block", tag_field="type"):
-    """Content that is neither plain text, diff nor terminal, kept as the agent sent it."""
-
-    block: Raw
-
-
-ToolPart = TextPart | DiffPart | TerminalPart | BlockPart
-
-
-class Location(Value, frozen=True):
-    path: str
-    line: int | None = None
-
-
-class TerminalOutput(Value, frozen=True):
-    """What a command printed since the last such event, and how it ended if it has.
-
-    `left_out` counts the characters that a command printed beyond what is kept of it.
-    """
-
-    terminal_id: str
-    text: str = ""
-    exit_code: int | None = None
-    signal: str | None = None
-    ended: bool = False
-    left_out: int = 0
-
-
-class PlanEntry(Value, frozen=True):
-    content: str
-    priority: Literal["high", "medium", "low"] = "medium"
-    status: Literal["pending", "in_progress", "completed"] = "pending"
-
-
-class Todo(Value, frozen=True):
-    """One line of the list that the person and the agent keep together."""
-
-    todo_id: str
-    content: str
-    status: Literal["pending", "in_progress", "completed"] = "pending"
-    priority: Literal["high", "medium", "low"] = "medium"
-
-
-class PermissionOption(Value, frozen=True):
-    option_id: str
-    name: str
-    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
-
-
-class Command(Value, frozen=True):
-    name: str
-    description: str
-    hint: str | None = None
-
-
-class Choice(Value, frozen=True):
-    value: str
-    name: str
-    description: str | None = None
-
-
-class ConfigOption(Value, frozen=True):
-    """One thing about the agent that a person may set: its mode, its model, a switch."""
-
-    option_id: str
-    name: str
-    value: str | bool
-    category: str | None = None
-    choices: tuple[Choice, ...] = ()
-    description: str | None = None
-
-
-class QuestionField(Value, frozen=True):
-    """One thing that a question asks for.
-
-    `minimum` and `maximum` bound a number, the length of a text, or how many are chosen. What a
-    person enters into a `secret` field is written down nowhere.
-    """
-
-    name: str
-    type: FieldType
-    title: str | None = None
-    description: str | None = None
-    required: bool = False
-    default: QuestionValue | None = None
-    choices: tuple[Choice, ...] = ()
-    format: str | None = None
-    pattern: str | None = None
-    minimum: int | float | None = None
-    maximum: int | float | None = None
-    secret: bool = False
-
-
-class AgentSession(Value, frozen=True):
-    """The agent's own name for this conversation, and how it was reached."""
-
-    agent_session_id: str
-    attached_by: AttachedBy
-    replayed_updates: int = 0
-
-
-class ForkedFrom(Value, frozen=True):
-    """Where a session's events were copied from, and what the agent called that conversation then."""
-
-    session_id: SessionId
-    agent_session_id: str | None = None
-    last_turn: TurnId | None = None
+from portico.domain.values import (
+    AgentSession,
+    Command,
+    ConfigOption,
+    ForkedFrom,
+    Location,
+    PermissionOption,
+    PermissionScope,
+    PlanEntry,
+    QuestionField,
+    QuestionValue,
+    TerminalOutput,
+    Todo,
+    ToolKind,
+    ToolPart,
+    ToolStatus,
+    Value,
+)
 
 
 class Payload(Value, frozen=True):
@@ -169,7 +56,7 @@ class SessionStarted(Payload, frozen=True):
     workspace: str
     agent: str
     continued: bool
-    mode: Literal["direct"]
+    mode: ReviewMode
     portico_version: str
     agent_command: tuple[str, ...] = ()
     reads_only: bool = False
@@ -320,7 +207,7 @@ class QuestionAnswered(Payload, frozen=True):
     request_id: str
     action: Literal["accept", "decline", "cancel"]
     by: Literal["person", "nobody"]
-    content: dict[str, QuestionValue] = {}
+    content: dict[str, QuestionValue] = msgspec.field(default_factory=dict)
     withheld: tuple[str, ...] = ()
 
 
@@ -385,6 +272,45 @@ class TurnEnded(Payload, frozen=True):
     tools_used: int
 
 
+class ProposalUpdated(Payload, frozen=True):
+    """How a proposal stands now, in full. `unlisted` counts files beyond those that are named.
+
+    `can_undo` says that the last apply can be taken back.
+    """
+
+    kind = "proposal_updated"
+    proposal_id: str
+    revision: int
+    status: ProposalStatus
+    origin: ProposalOrigin
+    files: tuple[ProposedFile, ...] = ()
+    unlisted: int = 0
+    can_undo: bool = False
+
+
+class CheckpointCreated(Payload, frozen=True):
+    """The working tree was kept as it is. `left_out` counts files that are too large or too many to keep."""
+
+    kind = "checkpoint_created"
+    checkpoint_id: str
+    label: str
+    moment: CheckpointMoment
+    left_out: int = 0
+
+
+class CheckpointRestored(Payload, frozen=True):
+    """The working tree is as it was then; as it was before that is kept too.
+
+    What the person had changed since is in the proposal, if there was anything.
+    """
+
+    kind = "checkpoint_restored"
+    checkpoint_id: str
+    kept_checkpoint_id: str
+    files: int
+    proposal_id: str | None = None
+
+
 AnyPayload = (
     SessionStarted
     | StateChanged
@@ -404,6 +330,9 @@ AnyPayload = (
     | CommandsUpdated
     | ConfigUpdated
     | TitleUpdated
+    | ProposalUpdated
+    | CheckpointCreated
+    | CheckpointRestored
     | Notice
     | ErrorReported
     | TurnEnded

@@ -4,6 +4,7 @@ import msgspec
 
 from portico.domain.events import Event, PromptSubmitted, SessionStarted, StateChanged, TitleUpdated
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
 
 _TITLE_LENGTH = 80
@@ -17,6 +18,7 @@ class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     agent: str
     agent_command: tuple[str, ...] = ()
     reads_only: bool = False
+    mode: ReviewMode = "direct"
     title: str = ""
     titled: bool = False
     state: TurnState = TurnState.IDLE
@@ -53,8 +55,8 @@ def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
             changes["title"] = one_line(text)
         case TitleUpdated(title=title):
             changes |= {"title": one_line(title), "titled": True}
-        case SessionStarted(agent=agent, agent_command=command, forked_from=forked_from):
-            changes |= {"agent": agent, "agent_command": command}
+        case SessionStarted(agent=agent, agent_command=command, mode=mode, forked_from=forked_from):
+            changes |= {"agent": agent, "agent_command": command, "mode": mode}
             if forked_from is not None:
                 changes["agent_session_id"] = None
         case _:

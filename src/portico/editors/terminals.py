@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
-from portico.domain.events import TerminalOutput
+from portico.domain.values import TerminalOutput
 from portico.editors.guard import Guard
 from portico.editors.output import OutputTail
 from portico.rpc.processes import ProcessGroup, spawn

@@ -32,11 +32,12 @@ Show = Callable[[schema.ToolCallContent], None]
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """How a command ended, and the end of what it printed."""
+    """How a command ended, unless it is not `over` yet, and the end of what it printed."""
 
     exit_code: int | None
     signal: str | None
     output: str
+    over: bool = True
 
     @property
     def succeeded(self) -> bool:
@@ -53,10 +54,36 @@ class Ended(msgspec.Struct, frozen=True):
         return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
 
 
-class Terminals(Protocol):
-    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
-        """Run a command to its end. InvalidInput when it cannot be started."""
+class Running(Protocol):
+    """A command that was started. Whoever has it must stop it."""
+
+    async def wait(self) -> None:
+        """Until it has ended. InvalidInput when the terminal fails."""
         ...
+
+    async def so_far(self) -> Ended:
+        """What it printed, and how it ended if it has."""
+        ...
+
+    async def stop(self) -> None:
+        """End it with everything that it started, if it still runs, and let go of it."""
+        ...
+
+
+class Terminals(Protocol):
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
+        """Start a command. InvalidInput when that is not possible."""
+        ...
+
+
+async def run_to_end(terminals: Terminals, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+    """Run a command to its end. InvalidInput when it cannot be started."""
+    running = await terminals.start(command, cwd, show)
+    try:
+        await running.wait()
+        return await running.so_far()
+    finally:
+        await running.stop()
 
 
 class ClientTerminals:
@@ -66,26 +93,7 @@ class ClientTerminals:
         self._end = end
         self._session_id = session_id
 
-    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
-        terminal_id = await self._create(command, cwd)
-        try:
-            show(schema.Terminal(terminal_id=terminal_id))
-            status = await self._end.wait_for_terminal_exit(
-                schema.WaitForTerminalExitRequest(session_id=self._session_id, terminal_id=terminal_id)
-            )
-            shown = await self._end.terminal_output(
-                schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=terminal_id)
-            )
-        except RpcError as error:
-            raise InvalidInput(f"The terminal failed: {error.message}") from error
-        except asyncio.CancelledError:
-            await self._kill(terminal_id)
-            raise
-        finally:
-            await self._release(terminal_id)
-        return Ended(status.exit_code, status.signal, shown.output)
-
-    async def _create(self, command: Sequence[str], cwd: Path) -> str:
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
         request = schema.CreateTerminalRequest(
             session_id=self._session_id,
             command=command[0],
@@ -95,24 +103,52 @@ class ClientTerminals:
         )
         creating = asyncio.ensure_future(self._end.create_terminal(request))
         try:
-            return await asyncio.shield(creating)
+            terminal_id = await asyncio.shield(creating)
         except asyncio.CancelledError:
             # The client may have started it already: whatever it starts has to be ended.
-            terminal_id = await _last_call(creating)
-            if terminal_id is not None:
-                await self._kill(terminal_id)
-                await self._release(terminal_id)
+            started = await _last_call(creating)
+            if started is not None:
+                await ClientTerminal(self._end, self._session_id, started).stop()
             raise
         except RpcError as error:
             raise InvalidInput(f"The client did not start it: {error.message}") from error
+        show(schema.Terminal(terminal_id=terminal_id))
+        return ClientTerminal(self._end, self._session_id, terminal_id)
 
-    async def _kill(self, terminal_id: str) -> None:
-        request = schema.KillTerminalRequest(session_id=self._session_id, terminal_id=terminal_id)
-        await _last_call(self._end.kill_terminal(request))
 
-    async def _release(self, terminal_id: str) -> None:
-        request = schema.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=terminal_id)
-        await _last_call(self._end.release_terminal(request))
+class ClientTerminal:
+    def __init__(self, end: AgentEnd, session_id: str, terminal_id: str) -> None:
+        self._end = end
+        self._session_id = session_id
+        self._terminal_id = terminal_id
+        self._status: schema.WaitForTerminalExitResponse | None = None
+
+    async def wait(self) -> None:
+        request = schema.WaitForTerminalExitRequest(
+            session_id=self._session_id, terminal_id=self._terminal_id
+        )
+        try:
+            self._status = await self._end.wait_for_terminal_exit(request)
+        except RpcError as error:
+            raise InvalidInput(f"The terminal failed: {error.message}") from error
+
+    async def so_far(self) -> Ended:
+        request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
+        try:
+            shown = await self._end.terminal_output(request)
+        except RpcError as error:
+            raise InvalidInput(f"The terminal failed: {error.message}") from error
+        status = self._status or shown.exit_status
+        if status is None:
+            return Ended(None, None, shown.output, over=False)
+        return Ended(status.exit_code, status.signal, shown.output)
+
+    async def stop(self) -> None:
+        if self._status is None:
+            kill = schema.KillTerminalRequest(session_id=self._session_id, terminal_id=self._terminal_id)
+            await _last_call(self._end.kill_terminal(kill))
+        release = schema.ReleaseTerminalRequest(session_id=self._session_id, terminal_id=self._terminal_id)
+        await _last_call(self._end.release_terminal(release))
 
 
 class LocalTerminals:
@@ -121,41 +157,56 @@ class LocalTerminals:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
-    async def run(self, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
         try:
             group = await spawn(command, cwd=cwd, environ=self._environ, merged=True)
         except CannotRun as error:
             raise InvalidInput(
                 f"It cannot be started: {error.reason}.", suggestion=error.suggestion
             ) from error
-        output = bytearray()
-        following = asyncio.create_task(self._follow(group, output, show), name=f"output of {command[0]}")
-        try:
-            await group.wait()
-            await group.sweep()
-            await following
-        finally:
-            following.cancel()
-            await group.stop(_GRACE)
-            await asyncio.gather(following, return_exceptions=True)
-        return Ended(group.exit_code, group.signal, output.decode(errors="replace"))
+        return LocalProcess(group, show, name=command[0])
 
-    async def _follow(self, group: ProcessGroup, output: bytearray, show: Show) -> None:
+
+class LocalProcess:
+    def __init__(self, group: ProcessGroup, show: Show, *, name: str) -> None:
+        self._group = group
+        self._show = show
+        self._output = bytearray()
+        self._over = False
+        self._following = asyncio.create_task(self._follow(), name=f"output of {name}")
+
+    async def wait(self) -> None:
+        await self._group.wait()
+        await self._group.sweep()
+        await asyncio.shield(self._following)
+        self._over = True
+
+    async def so_far(self) -> Ended:
+        output = self._output.decode(errors="replace")
+        over = self._over or not self._group.running
+        return Ended(self._group.exit_code, self._group.signal, output, over=over)
+
+    async def stop(self) -> None:
+        self._following.cancel()
+        await self._group.stop(_GRACE)
+        await asyncio.gather(self._following, return_exceptions=True)
+
+    async def _follow(self) -> None:
         clock = asyncio.get_running_loop().time
         shown_at, unshown = 0.0, False
         while True:
             patience = max(shown_at + _SHOW_EVERY - clock(), 0) if unshown else None
             try:
                 async with asyncio.timeout(patience):
-                    data = await group.stdout.read(READ_SIZE)
+                    data = await self._group.stdout.read(READ_SIZE)
             except TimeoutError:
                 data = None
             if data:
-                output += data
-                del output[:-OUTPUT_LIMIT]
+                self._output += data
+                del self._output[:-OUTPUT_LIMIT]
                 unshown = True
             if unshown and (not data or clock() >= shown_at + _SHOW_EVERY):
-                show(output_block(output.decode(errors="replace")))
+                self._show(output_block(self._output.decode(errors="replace")))
                 shown_at, unshown = clock(), False
             if data == b"":
                 return

@@ -16,6 +16,7 @@ import msgspec
 
 from portico.acp import _schema as schema
 from portico.domain.errors import StoreFailed
+from portico.porter.models.port import Message
 
 FOLDER = "porter"
 _SUFFIX = ".jsonl"
@@ -53,10 +54,11 @@ class Told(Entry, frozen=True, kw_only=True, tag="told"):
 
 
 class Item(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something to do, and whether it is done."""
+    """Something to do, and whether it is done. `active` is what is being worked on."""
 
     text: str
     done: bool = False
+    active: bool = False
 
 
 class Listed(Entry, frozen=True, kw_only=True, tag="listed"):
@@ -71,7 +73,25 @@ class Answered(Entry, frozen=True, kw_only=True, tag="answered"):
     stop_reason: schema.StopReason
 
 
-AnyEntry = Opened | Titled | Prompted | Told | Listed | Answered
+class Remembered(Entry, frozen=True, kw_only=True, tag="remembered"):
+    """What the model is told again with each request, as it was said."""
+
+    message: Message
+
+
+class Condensed(Entry, frozen=True, kw_only=True, tag="condensed"):
+    """The conversation became too long for the model: from here on it remembers this instead."""
+
+    messages: tuple[Message, ...]
+
+
+class Chose(Entry, frozen=True, kw_only=True, tag="chose"):
+    """How the person wants Porter to work from here on."""
+
+    scenario: str
+
+
+AnyEntry = Opened | Titled | Prompted | Told | Listed | Remembered | Condensed | Chose | Answered
 
 
 class Listing(msgspec.Struct, frozen=True):

@@ -13,7 +13,7 @@ from portico.porter.conversation import Conversation
 from portico.porter.files import Files
 from portico.porter.markdown import chunks, code, sendable
 from portico.porter.prompt import Attachment
-from portico.porter.terminals import Ended
+from portico.porter.terminals import Ended, run_to_end
 from portico.porter.toolcalls import ToolCall, Work
 from portico.porter.transcripts import Item, Told
 from portico.porter.workspace import Workspace
@@ -61,27 +61,50 @@ class Turn:
             self._tell(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
             await self._end.drain()
 
-    async def think(self, text: str) -> None:
-        """Say why, for those who want to know."""
-        update = schema.AgentThoughtChunk(content=schema.TextContent(text=sendable(text)))
+    async def say_piece(self, text: str, *, begins: bool) -> None:
+        """Say a piece of an answer as it comes; what `begins` one stands apart from what was said before."""
+        piece = sendable(("\n\n" if begins and self._spoke else "") + text)
+        self._spoke = True
+        self.inform(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
+        await self._end.drain()
+
+    async def think_piece(self, text: str) -> None:
+        await self.think(text)
+
+    def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
+        """Something worth knowing that is no part of an answer."""
+        self.inform(
+            schema.Notice(
+                severity=severity,
+                title=sendable(title),
+                description=None if description is None else sendable(description),
+            )
+        )
+
+    def inform(self, update: schema.SessionUpdate) -> None:
+        """Keep and tell an update."""
         self._keep(update)
         self._tell(update)
+
+    async def think(self, text: str) -> None:
+        """Say why, for those who want to know."""
+        self.inform(schema.AgentThoughtChunk(content=schema.TextContent(text=sendable(text))))
         await self._end.drain()
 
     def tool(self, work: Work) -> ToolCall:
         """A tool call; use it as an asynchronous context."""
         return ToolCall(self._conversation.next_call_id(), work, self._tell, self._keep)
 
-    async def permit(self, call: ToolCall, scope: str, *, covers: str, otherwise: str) -> None:
+    async def permit(self, call: ToolCall, scope: str, *, covers: str | None, otherwise: str) -> None:
         """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
 
         Allowing it for the whole session allows every later call of the same kind and scope, which is
-        what `covers` says in words.
+        what `covers` says in words; without them that is not offered.
         """
         grant = (call.work.kind, scope)
         if grant not in self._conversation.granted:
             chosen = await self._ask(call, covers)
-            if chosen == _ALLOW_ALWAYS:
+            if chosen == _ALLOW_ALWAYS and covers is not None:
                 self._conversation.granted.add(grant)
             elif chosen != _ALLOW_ONCE:
                 raise PermissionDenied(otherwise)
@@ -95,7 +118,9 @@ class Turn:
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
             await self.permit(call, line, covers=code(line), otherwise=otherwise)
-            ended = await self._conversation.terminals.run(command, self.workspace.root, call.show)
+            ended = await run_to_end(
+                self._conversation.terminals, command, self.workspace.root, call.show
+            )
             call.ran(ended)
         return ended
 
@@ -108,21 +133,20 @@ class Turn:
         self.show_plan()
 
     def show_plan(self) -> None:
-        plan = self._conversation.as_plan()
-        self._keep(plan)
-        self._tell(plan)
+        self.inform(self._conversation.as_plan())
 
-    async def _ask(self, call: ToolCall, covers: str) -> str:
+    async def _ask(self, call: ToolCall, covers: str | None) -> str:
+        always = schema.PermissionOption(
+            option_id=_ALLOW_ALWAYS,
+            name=sendable(f"Allow {covers} for this session"),
+            kind="allow_always",
+        )
         request = schema.RequestPermissionRequest(
             session_id=self._conversation.id,
             tool_call=call.as_request(),
             options=[
                 schema.PermissionOption(option_id=_ALLOW_ONCE, name="Allow once", kind="allow_once"),
-                schema.PermissionOption(
-                    option_id=_ALLOW_ALWAYS,
-                    name=sendable(f"Allow {covers} for this session"),
-                    kind="allow_always",
-                ),
+                *([] if covers is None else [always]),
                 schema.PermissionOption(option_id=_REJECT_ONCE, name="Reject", kind="reject_once"),
             ],
         )

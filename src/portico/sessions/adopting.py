@@ -6,8 +6,9 @@ What the agent tells again becomes turns that are over. What it does not tell is
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.domain.events import RETOLD, PromptSubmitted, TurnEnded
+from portico.domain.events import PromptSubmitted, TurnEnded
 from portico.domain.turns import TurnState
+from portico.domain.values import RETOLD
 from portico.rpc.messages import ConnectionLost
 from portico.sessions import translate
 from portico.sessions.attaching import attach_adopted

@@ -5,18 +5,20 @@ what was said before.
 """
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Protocol
 
 import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.acp import extensions
 from portico.acp.ends import AUTH_REQUIRED
 from portico.domain.errors import InvalidInput
-from portico.domain.events import AgentSession, AttachedBy, ForkedFrom, Notice
+from portico.domain.events import Notice
+from portico.domain.values import AgentSession, AttachedBy, ForkedFrom
 from portico.rpc.messages import RpcError
 from portico.sessions.link import AgentLink, Tenant
+from portico.sessions.reviewing import Reviewing
 
 _Settings = (
     acp.NewSessionResponse | acp.LoadSessionResponse | acp.ResumeSessionResponse | acp.ForkSessionResponse
@@ -77,7 +79,7 @@ class Counted:
 class Attaching(Tenant, Protocol):
     """A session that reaches for its agent's side."""
 
-    workspace: Path
+    reviewing: Reviewing
     retelling: Retelling | None
 
 
@@ -122,19 +124,22 @@ class _Ways:
         self.failed: list[str] = []
         self._link = link
         self._session = session
-        self._folder = str(session.workspace)
+        self._folder = str(session.reviewing.folder)
+        self._placed = extensions.to_meta(session.reviewing.placed)
         self._retelling = retelling
         self._offered = link.info.agent_capabilities
 
     async def begin(self, way: AttachedBy) -> Attached:
-        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=[])
+        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=[], meta=self._placed)
         response = await self._link.new_session(self._session, request)
         return _attached(response.session_id, way, response)
 
     async def resume(self, session_id: str) -> Attached | None:
         if self._offered.session_capabilities.resume is None:
             return None
-        request = acp.ResumeSessionRequest(session_id=session_id, cwd=self._folder, mcp_servers=[])
+        request = acp.ResumeSessionRequest(
+            session_id=session_id, cwd=self._folder, mcp_servers=[], meta=self._placed
+        )
         self._session.retelling = self._retelling
         try:
             response = await self._link.resume_session(self._session, request)
@@ -148,7 +153,9 @@ class _Ways:
     async def load(self, session_id: str) -> Attached | None:
         if not self._offered.load_session:
             return None
-        request = acp.LoadSessionRequest(session_id=session_id, cwd=self._folder, mcp_servers=[])
+        request = acp.LoadSessionRequest(
+            session_id=session_id, cwd=self._folder, mcp_servers=[], meta=self._placed
+        )
         self._session.retelling = self._retelling
         try:
             response = await self._link.load_session(self._session, request)
@@ -162,7 +169,7 @@ class _Ways:
     async def fork(self, session_id: str) -> Attached | None:
         if self._offered.session_capabilities.fork is None:
             return None
-        request = acp.ForkSessionRequest(session_id=session_id, cwd=self._folder)
+        request = acp.ForkSessionRequest(session_id=session_id, cwd=self._folder, meta=self._placed)
         try:
             response = await self._link.fork_session(self._session, request)
         except RpcError as error:

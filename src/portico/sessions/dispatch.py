@@ -124,11 +124,15 @@ class Dispatcher:
 
     async def release(self, session_id: SessionId) -> None:
         """Let go of a session and its agent, unless it is in use."""
-        await asyncio.shield(self._finish(self._release(session_id), name=f"letting go of {session_id}"))
+        await self.see_through(self._release(session_id), name=f"letting go of {session_id}")
 
     async def delete(self, session_id: SessionId) -> None:
         """Remove a session for good, with all that is under way in it. SessionBusy if another process has it."""
-        await asyncio.shield(self._finish(self._delete(session_id), name=f"deleting {session_id}"))
+        await self.see_through(self._delete(session_id), name=f"deleting {session_id}")
+
+    async def see_through(self, work: "Coroutine[Any, Any, _Result]", *, name: str) -> _Result:
+        """Do what must not be left half done. It goes on when its caller leaves, and when everything ends."""
+        return await asyncio.shield(self._finish(work, name=name))
 
     async def close(self) -> None:
         """End what runs. Turns under way are interrupted, and say so in the log."""

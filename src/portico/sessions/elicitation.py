@@ -10,15 +10,8 @@ from typing import NoReturn
 from urllib.parse import urlsplit
 
 from portico.acp import _schema as acp
-from portico.domain.events import (
-    Choice,
-    FieldType,
-    Notice,
-    QuestionAnswered,
-    QuestionAsked,
-    QuestionField,
-    QuestionValue,
-)
+from portico.domain.events import Notice, QuestionAnswered, QuestionAsked
+from portico.domain.values import Choice, FieldType, QuestionField, QuestionValue
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from portico.sessions.questions import Reply
 from portico.sessions.translate import as_raw

@@ -11,7 +11,6 @@ from msgspec import Raw
 from portico.domain.blocks import describe_block
 from portico.domain.events import (
     AnyPayload,
-    DiffPart,
     ErrorReported,
     Event,
     Notice,
@@ -20,12 +19,9 @@ from portico.domain.events import (
     PromptSubmitted,
     QuestionAnswered,
     QuestionAsked,
-    TerminalOutput,
     TextDelta,
-    TextPart,
     Thinking,
     ToolCompleted,
-    ToolPart,
     ToolStarted,
     ToolUpdated,
     TurnEnded,
@@ -33,6 +29,7 @@ from portico.domain.events import (
 )
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
+from portico.domain.values import DiffPart, TerminalOutput, TextPart, ToolPart
 from portico.sessions.ports import Store
 
 PAGE = 500

@@ -10,7 +10,7 @@ from math import isfinite
 from urllib.parse import urlsplit
 
 from portico.domain.errors import InvalidInput
-from portico.domain.events import QuestionField, QuestionValue
+from portico.domain.values import QuestionField, QuestionValue
 
 _EMAIL = re.compile(r"[^@\s]+@[^@\s.]+(\.[^@\s.]+)+")
 

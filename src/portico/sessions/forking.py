@@ -7,9 +7,10 @@ otherwise the fork would know of things that were never said in it.
 import os
 
 from portico.domain.errors import SessionBusy
-from portico.domain.events import Event, ForkedFrom, SessionStarted
+from portico.domain.events import Event, SessionStarted
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.summaries import SessionSummary
+from portico.domain.values import ForkedFrom
 from portico.sessions.ports import Ports, Store
 
 EVENTS_LOOKED_AT = 500
@@ -28,7 +29,7 @@ async def fork(ports: Ports, source: SessionSummary) -> SessionId:
         workspace=source.workspace,
         agent=source.agent,
         agent_command=source.agent_command,
-        mode="direct",
+        mode=source.mode,
         reads_only=source.reads_only,
         continued=True,
         portico_version=ports.version,

@@ -14,8 +14,9 @@ import msgspec
 from msgspec import UnsetType
 
 from portico.domain.errors import PorticoError
-from portico.domain.events import AnyPayload, Event, TerminalOutput, TextDelta, Thinking, ToolUpdated
+from portico.domain.events import AnyPayload, Event, TextDelta, Thinking, ToolUpdated
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.values import TerminalOutput
 from portico.sessions.ports import Clock, Store
 
 GATHER_SECONDS = 0.016

@@ -14,9 +14,10 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import Serve
-from portico.domain import events
+from portico.domain import events, values
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
 from portico.rpc.messages import Fault
@@ -31,6 +32,7 @@ from portico.sessions.links import AgentLinks
 from portico.sessions.options import SessionOptions
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.replay import EVENTS_LOOKED_AT, LAST_EVENTS, summarize, summary_is_owed
+from portico.sessions.reviewing import Reviewing
 from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
@@ -48,6 +50,7 @@ class LiveSession:
         self.reads_only = summary.reads_only
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, last_seq=summary.last_seq)
+        self.reviewing = Reviewing(summary, ports.reviews, self.journal)
         self.status = TurnStatus(summary.state)
         self.asking = Asking(self)
         self.options = SessionOptions(spec.name, self.journal)
@@ -56,10 +59,7 @@ class LiveSession:
         self.retelling: Retelling | None = None
         self.untold: str | None = None
         """What the agent has to be told with the next prompt, because it remembers nothing."""
-        self.editor = ports.editors.open(self.workspace)
-        self.serve: Mapping[str, Serve] = serve_editor(
-            self.editor, self.asking.serve, self._heard_terminal, reads_only=summary.reads_only
-        )
+        self._open_editor(self.workspace)
         # Held while the agent is started and its session opened, so that this is never done twice at once.
         self.reaching = asyncio.Lock()
         self.link: AgentLink | None = None
@@ -92,7 +92,7 @@ class LiveSession:
         event: TurnEvent,
         *,
         reason: str | None = None,
-        agent_session: events.AgentSession | None = None,
+        agent_session: values.AgentSession | None = None,
     ) -> events.StateChanged:
         """Take a step in the turn table; the event that says so, for the caller to record."""
         previous = self.status.state
@@ -105,8 +105,15 @@ class LiveSession:
         """Start the agent if it is not there."""
         if self.link is None or not self.link.alive:
             await self.disconnect()
+            await self.reviewing.open()
+            self._open_editor(self.reviewing.folder)
             self.link = await self._links.take(self.spec, self.workspace, self.editor, self)
         return self.link
+
+    async def change_mode(self, mode: ReviewMode) -> None:
+        """From now on changes reach the files another way; the agent is started again where that leads."""
+        await self.disconnect()
+        self.reviewing.change(mode)
 
     async def attach(self) -> None:
         """Find or make the agent's side of this session."""
@@ -194,6 +201,9 @@ class LiveSession:
         if method == extensions.DECIDED:
             self.asking.decided(msgspec.json.decode(params, type=extensions.Decided))
             return
+        if method == extensions.PROPOSED:
+            self.journal.record(msgspec.json.decode(params, type=events.ProposalUpdated))
+            return
         if method == _PAGE_DONE:
             page = msgspec.json.decode(params, type=acp.CompleteElicitationNotification)
             self.asking.completed(page.elicitation_id)
@@ -243,12 +253,18 @@ class LiveSession:
         turn_id = self.journal.turn_id
         return [event for event in found if turn_id is None or event.turn_id != turn_id]
 
+    def _open_editor(self, folder: Path) -> None:
+        self.editor = self.ports.editors.open(folder)
+        self.serve: Mapping[str, Serve] = serve_editor(
+            self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
+        )
+
     def _record(self, payload: events.AnyPayload) -> None:
         if self.status.state is TurnState.RUNNING and isinstance(payload, events.TextDelta | events.Thinking):
             self.journal.record(self.move(TurnEvent.FIRST_OUTPUT))
         self.journal.record(payload)
 
-    def _heard_terminal(self, output: events.TerminalOutput) -> None:
+    def _heard_terminal(self, output: values.TerminalOutput) -> None:
         self.hear()
         for payload in self.tools.hear(output):
             self.journal.record(payload)

@@ -11,7 +11,8 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.client import ClientEnd
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.domain.events import ConfigOption, ConfigUpdated, Notice
+from portico.domain.events import ConfigUpdated, Notice
+from portico.domain.values import ConfigOption
 from portico.rpc.messages import RpcError
 from portico.sessions.attaching import Attached
 from portico.sessions.journal import Journal

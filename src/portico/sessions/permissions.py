@@ -12,12 +12,8 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.extensions import Chosen, to_meta
 from portico.domain.errors import InvalidInput
-from portico.domain.events import (
-    PermissionOption,
-    PermissionRequested,
-    PermissionResolved,
-    PermissionScope,
-)
+from portico.domain.events import PermissionRequested, PermissionResolved
+from portico.domain.values import PermissionOption, PermissionScope
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 
 

@@ -4,7 +4,8 @@ import re
 
 from portico.acp import _schema as acp
 from portico.domain.blocks import name_in
-from portico.domain.events import PlanEntry, PlanUpdated
+from portico.domain.events import PlanUpdated
+from portico.domain.values import PlanEntry
 from portico.sessions.translate import as_raw
 
 _STEP = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s+(?:\[([ xX])\]\s+)?(\S.*?)\s*$")

@@ -10,9 +10,11 @@ from typing import Protocol
 import msgspec
 
 from portico.domain.desks import Desk
-from portico.domain.events import Event, TerminalOutput
+from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
+from portico.domain.values import TerminalOutput
 from portico.rpc.streams import ByteStream
 
 
@@ -218,6 +220,35 @@ class Editors(Protocol):
     def open(self, workspace: Path) -> Editor: ...
 
 
+class Review(Protocol):
+    """How the changes of one session reach the person's files."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the agent works: the workspace, or a tree of its own."""
+        ...
+
+    async def begin_turn(self, label: str) -> Sequence[AnyPayload]:
+        """Make the way back sure, before the agent may change anything; what the log should say of it."""
+        ...
+
+    async def end_turn(self) -> Sequence[AnyPayload]:
+        """What the agent has changed and the person has to look at, if there is anything."""
+        ...
+
+
+class Reviews(Protocol):
+    async def check(self, workspace: Path, mode: ReviewMode) -> None:
+        """InvalidInput, with another way, if a session cannot work in a folder so."""
+        ...
+
+    async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
+
+    async def forget(self, session_id: SessionId, workspace: Path) -> None:
+        """The session is deleted: what was kept for it goes too, but for what would lose work."""
+        ...
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long things may take, in seconds."""
 
@@ -232,6 +263,7 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     store: Store
     agents: Agents
     editors: Editors
+    reviews: Reviews
     clock: Clock
     limits: Limits = Limits()
     version: str = ""

@@ -11,7 +11,8 @@ from typing import Literal
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.domain.events import QuestionAsked, QuestionValue
+from portico.domain.events import QuestionAsked
+from portico.domain.values import QuestionValue
 from portico.sessions.fields import check_answers
 
 

@@ -3,8 +3,10 @@
 A session whose lease is held is alive in another process and is left alone.
 """
 
+from collections.abc import Sequence
+
 from portico.domain.events import AnyPayload, Event, StateChanged, TurnEnded
-from portico.domain.ids import SessionId
+from portico.domain.ids import SessionId, TurnId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnStatus
 from portico.sessions.ports import Clock, Store
@@ -41,18 +43,32 @@ async def interrupt(store: Store, clock: Clock, session_id: SessionId) -> bool:
     return True
 
 
+async def append(
+    store: Store, clock: Clock, session_id: SessionId, payloads: Sequence[AnyPayload]
+) -> None:
+    """Add to the log of a session that nobody has open. The caller holds the session's lease."""
+    summary = await store.summary(session_id)
+    if summary is not None:
+        await store.append(_events(summary, clock.now_ms(), None, payloads), durable=True)
+
+
 def _interruption(summary: SessionSummary, at: int) -> list[Event]:
     state = TurnStatus(summary.state).after(TurnEvent.PROCESS_LOST).state
     ended = TurnEnded(state=state, stop_reason="interrupted", duration_ms=0, tools_used=0)
     moved = StateChanged(state=state, previous=summary.state, reason=_REASON)
-    closing: tuple[AnyPayload, ...] = (ended, moved)
+    return _events(summary, at, summary.last_turn, (ended, moved))
+
+
+def _events(
+    summary: SessionSummary, at: int, turn_id: TurnId | None, payloads: Sequence[AnyPayload]
+) -> list[Event]:
     return [
         Event(
             session_id=summary.session_id,
             seq=summary.last_seq + place,
-            turn_id=summary.last_turn,
+            turn_id=turn_id,
             at=at,
             payload=payload,
         )
-        for place, payload in enumerate(closing, start=1)
+        for place, payload in enumerate(payloads, start=1)
     ]

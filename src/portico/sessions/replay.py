@@ -4,7 +4,8 @@ from collections.abc import Iterable, Sequence
 
 from portico.acp import _schema as acp
 from portico.domain.blocks import describe_block
-from portico.domain.events import AgentSession, Event, PromptSubmitted, StateChanged, TextDelta, ToolStarted
+from portico.domain.events import Event, PromptSubmitted, StateChanged, TextDelta, ToolStarted
+from portico.domain.values import AgentSession
 
 MAX_CHARACTERS = 12_000
 EVENTS_LOOKED_AT = 2_000

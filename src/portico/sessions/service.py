@@ -6,15 +6,16 @@ it reads from there.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
-from portico.domain.events import Event, Notice, SessionStarted, StateChanged, Todo, TodosUpdated, TurnEnded
+from portico.domain.events import AnyPayload, Event, Notice, SessionStarted, StateChanged, TurnEnded
 from portico.domain.ids import SessionId, make_session_id
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
 from portico.sessions.adopting import adopt
@@ -25,7 +26,7 @@ from portico.sessions.live import LiveSession
 from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.questions import Reply
-from portico.sessions.recovery import interrupt, recover, session_lease
+from portico.sessions.recovery import append, interrupt, recover, session_lease
 from portico.sessions.signing import Signing
 from portico.sessions.supervision import ask_agent, prepare, revive
 from portico.sessions.turn import Prompt, Turn
@@ -65,13 +66,20 @@ class SessionService:
         return await recover(self._ports.store, self._ports.clock)
 
     async def start(
-        self, workspace: Path, spec: AgentSpec, *, reads_only: bool = False, adopts: str | None = None
+        self,
+        workspace: Path,
+        spec: AgentSpec,
+        *,
+        mode: ReviewMode = "direct",
+        reads_only: bool = False,
+        adopts: str | None = None,
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
         clock = self._ports.clock
+        await self._ports.reviews.check(Path(_folder(workspace)), mode)
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
         lease = self._lease(session_id)
-        started = self._started(_folder(workspace), spec, reads_only=reads_only, continued=False)
+        started = self._started(_folder(workspace), spec, mode, reads_only=reads_only, continued=False)
         started = msgspec.structs.replace(started, adopts=adopts)
         first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
         try:
@@ -94,7 +102,7 @@ class SessionService:
         try:
             await adopt(session, agent_session_id)
             await session.journal.commit(
-                self._started(str(session.workspace), spec, reads_only=reads_only, continued=True)
+                self._started(str(session.workspace), spec, "direct", reads_only=reads_only, continued=True)
             )
             newest = await self._ports.store.tail(session_id, before_seq=None, limit=_NEWEST)
         except BaseException:
@@ -118,7 +126,9 @@ class SessionService:
             summary = await self.show(session_id)
             session = LiveSession(summary, spec, lease, self._ports, self._links)
             await session.journal.commit(
-                self._started(summary.workspace, spec, reads_only=summary.reads_only, continued=True)
+                self._started(
+                    summary.workspace, spec, summary.mode, reads_only=summary.reads_only, continued=True
+                )
             )
         except BaseException:
             lease.release()
@@ -251,9 +261,34 @@ class SessionService:
         asking = opened.session.asking
         return len(asking.permissions.open) + len(asking.questions.open)
 
-    async def write_todos(self, session_id: SessionId, todos: Sequence[Todo]) -> None:
-        """Replace the todo list of an open session."""
-        await self._live(session_id).session.journal.commit(TodosUpdated(todos=tuple(todos)))
+    async def set_mode(self, session_id: SessionId, mode: ReviewMode) -> None:
+        """Let the changes of an open session reach the files another way from now on. Not in a turn."""
+        opened = self._live(session_id)
+        session = opened.session
+        if opened.turn is not None:
+            raise SessionBusy(
+                f"Session {session_id} is in the middle of a turn.",
+                suggestion="Wait for it, or stop it first.",
+            )
+        await self._ports.reviews.check(session.workspace, mode)
+        await opened.stop_reviving()
+        await session.change_mode(mode)
+        await session.journal.commit(
+            self._started(
+                str(session.workspace), session.spec, mode, reads_only=session.reads_only, continued=True
+            )
+        )
+
+    async def record(self, session_id: SessionId, *payloads: AnyPayload) -> None:
+        """Write down what a person did with a session besides its turns. SessionBusy if another process has it."""
+        if session_id in self._open:
+            await self._open[session_id].session.journal.commit(*payloads)
+            return
+        lease = self._lease(session_id)
+        try:
+            await append(self._ports.store, self._ports.clock, session_id, payloads)
+        finally:
+            lease.release()
 
     async def show(self, session_id: SessionId) -> SessionSummary:
         summary = await self._ports.store.summary(session_id)
@@ -295,13 +330,14 @@ class SessionService:
 
         An agent that is there forgets it too, but for a conversation that it had before.
         """
-        await self.show(session_id)
+        summary = await self.show(session_id)
         if (opened := self._open.pop(session_id, None)) is not None:
             (first,) = await self._ports.store.read(session_id, after_seq=0, limit=1)
             adopted = isinstance(first.payload, SessionStarted) and first.payload.adopts
             await self._dismiss(opened, forget=opened.session.agent_session_id != adopted)
         lease = self._lease(session_id)
         try:
+            await self._ports.reviews.forget(session_id, Path(summary.workspace))
             await self._ports.store.delete(session_id)
         finally:
             lease.release()
@@ -331,7 +367,7 @@ class SessionService:
         try:
             await opened.stop_reviving()
             tree = None
-            if not opened.session.reads_only:
+            if opened.session.reviewing.writes_workspace:
                 tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
             try:
                 ended = await turn.run()
@@ -362,13 +398,13 @@ class SessionService:
         return lease
 
     def _started(
-        self, workspace: str, spec: AgentSpec, *, reads_only: bool, continued: bool
+        self, workspace: str, spec: AgentSpec, mode: ReviewMode, *, reads_only: bool, continued: bool
     ) -> SessionStarted:
         return SessionStarted(
             workspace=workspace,
             agent=spec.name,
             agent_command=spec.command,
-            mode="direct",
+            mode=mode,
             reads_only=reads_only,
             continued=continued,
             portico_version=self._ports.version,

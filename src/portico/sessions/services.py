@@ -10,7 +10,7 @@ from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied, PorticoError
-from portico.domain.events import TerminalOutput
+from portico.domain.values import TerminalOutput
 from portico.rpc.messages import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from portico.sessions.ports import Editor, Files, TerminalRequest, Terminals, TerminalSnapshot
 

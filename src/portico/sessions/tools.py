@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.domain.events import AnyPayload, TerminalOutput, ToolUpdated
+from portico.domain.events import AnyPayload, ToolUpdated
+from portico.domain.values import TerminalOutput
 from portico.sessions import translate
 from portico.sessions.ports import Clock
 

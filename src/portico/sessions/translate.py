@@ -11,32 +11,32 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import Offered
-from portico.domain import events
+from portico.domain import events, values
 from portico.rpc.messages import Fault
 
 NOTHING_OFFERED = Offered()
 
 
-def tool_parts(content: Iterable[acp.ToolCallContent]) -> tuple[events.ToolPart, ...]:
+def tool_parts(content: Iterable[acp.ToolCallContent]) -> tuple[values.ToolPart, ...]:
     return tuple(_tool_part(part) for part in content)
 
 
-def _tool_part(part: acp.ToolCallContent) -> events.ToolPart:
+def _tool_part(part: acp.ToolCallContent) -> values.ToolPart:
     match part:
         case acp.Content(content=acp.TextContent(text=text)):
-            return events.TextPart(text=text)
+            return values.TextPart(text=text)
         case acp.Content(content=block):
-            return events.BlockPart(block=as_raw(block))
+            return values.BlockPart(block=as_raw(block))
         case acp.Diff():
-            return events.DiffPart(path=part.path, old_text=part.old_text, new_text=part.new_text)
+            return values.DiffPart(path=part.path, old_text=part.old_text, new_text=part.new_text)
         case acp.Terminal():
-            return events.TerminalPart(terminal_id=part.terminal_id)
+            return values.TerminalPart(terminal_id=part.terminal_id)
         case _:
             assert_never(part)
 
 
-def locations(found: Iterable[acp.ToolCallLocation]) -> tuple[events.Location, ...]:
-    return tuple(events.Location(path=place.path, line=place.line) for place in found)
+def locations(found: Iterable[acp.ToolCallLocation]) -> tuple[values.Location, ...]:
+    return tuple(values.Location(path=place.path, line=place.line) for place in found)
 
 
 def as_raw(value: Any) -> Raw:
@@ -102,7 +102,7 @@ def permission_requested(
         title=call.title or call.tool_call_id,
         tool_kind=call.kind or "other",
         options=tuple(
-            events.PermissionOption(option_id=option.option_id, name=option.name, kind=option.kind)
+            values.PermissionOption(option_id=option.option_id, name=option.name, kind=option.kind)
             for option in options
         ),
         content=tool_parts(call.content or ()),
@@ -120,21 +120,21 @@ def config_updated(
     found = [_config_option(option) for option in options]
     if modes is not None and not any(option.category == "mode" for option in found):
         choices = tuple(
-            events.Choice(value=mode.id, name=mode.name, description=mode.description)
+            values.Choice(value=mode.id, name=mode.name, description=mode.description)
             for mode in modes.available_modes
         )
         found.append(
-            events.ConfigOption(
+            values.ConfigOption(
                 option_id="mode", name="Mode", value=modes.current_mode_id, category="mode", choices=choices
             )
         )
     return events.ConfigUpdated(options=tuple(found)) if found else None
 
 
-def _config_option(option: acp.SessionConfigOption) -> events.ConfigOption:
+def _config_option(option: acp.SessionConfigOption) -> values.ConfigOption:
     match option:
         case acp.SessionConfigBoolean():
-            return events.ConfigOption(
+            return values.ConfigOption(
                 option_id=option.id,
                 name=option.name,
                 value=option.current_value,
@@ -142,7 +142,7 @@ def _config_option(option: acp.SessionConfigOption) -> events.ConfigOption:
                 description=option.description,
             )
         case acp.SessionConfigSelect():
-            return events.ConfigOption(
+            return values.ConfigOption(
                 option_id=option.id,
                 name=option.name,
                 value=option.current_value,
@@ -154,13 +154,13 @@ def _config_option(option: acp.SessionConfigOption) -> events.ConfigOption:
             assert_never(option)
 
 
-def _choices(entries: Iterable[acp.SessionConfigSelectEntry]) -> Iterable[events.Choice]:
+def _choices(entries: Iterable[acp.SessionConfigSelectEntry]) -> Iterable[values.Choice]:
     for entry in entries:
         if entry.options is not None:
             for option in entry.options:
-                yield events.Choice(value=option.value, name=option.name, description=option.description)
+                yield values.Choice(value=option.value, name=option.name, description=option.description)
         elif entry.value is not None:
-            yield events.Choice(value=entry.value, name=entry.name, description=entry.description)
+            yield values.Choice(value=entry.value, name=entry.name, description=entry.description)
 
 
 def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
@@ -177,7 +177,7 @@ def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
         case acp.AvailableCommandsUpdate(available_commands=commands):
             return events.CommandsUpdated(
                 commands=tuple(
-                    events.Command(
+                    values.Command(
                         name=command.name,
                         description=command.description,
                         hint=command.input.hint if command.input else None,

@@ -125,6 +125,7 @@ class Turn:
             async with session.reaching:
                 await session.connect()
                 await within(session.ports.clock, session.ports.limits.start, session.attach())
+            await session.reviewing.begin_turn("" if self._prompt is None else self._prompt.text)
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
             for name, value in self._prompt.options.items():
@@ -232,6 +233,7 @@ class Turn:
         if ending.event is TurnEvent.PROCESS_LOST:
             await session.disconnect(grace=0)
         session.settle()
+        await session.reviewing.end_turn()
         closing: list[AnyPayload] = []
         if ending.error is not None:
             error = ending.error

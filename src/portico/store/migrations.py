@@ -72,9 +72,15 @@ def _desks_and_standing_events(connection: sqlite3.Connection) -> None:
     """)
 
 
+def _review_modes(connection: sqlite3.Connection) -> None:
+    """How a session's changes reach the files; those from before wrote them directly."""
+    connection.execute("ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT 'direct'")
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
     _desks_and_standing_events,
+    _review_modes,
 )
 
 

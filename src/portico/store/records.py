@@ -9,6 +9,7 @@ from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
 from portico.domain.events import AnyPayload, Event, Notice, decode_payload, encode_payload
 from portico.domain.ids import SessionId, TurnId
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
 
@@ -24,13 +25,14 @@ class EventRow(NamedTuple):
 
 
 class SummaryRow(NamedTuple):
-    """The columns of a session, in the order of the table."""
+    """The columns of a session, by name."""
 
     session_id: SessionId
     workspace: str
     agent: str
     agent_command: str
     reads_only: int
+    mode: str
     title: str
     titled: int
     state: str
@@ -91,6 +93,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
         agent=summary.agent,
         agent_command=msgspec.json.encode(summary.agent_command).decode(),
         reads_only=int(summary.reads_only),
+        mode=summary.mode,
         title=summary.title,
         titled=int(summary.titled),
         state=summary.state.value,
@@ -105,6 +108,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
 def summary_of(row: SummaryRow) -> SessionSummary:
     try:
         state = TurnState(row.state)
+        mode = msgspec.convert(row.mode, ReviewMode)
         agent_command = msgspec.json.decode(row.agent_command, type=tuple[str, ...])
     except ValueError as error:
         raise StoreFailed(
@@ -117,6 +121,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
         agent=row.agent,
         agent_command=agent_command,
         reads_only=bool(row.reads_only),
+        mode=mode,
         title=row.title,
         titled=bool(row.titled),
         state=state,

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from portico.domain import events
+from portico.domain import events, values
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.events import PAYLOADS, AnyPayload, Event, encode_payload
 from portico.domain.ids import SessionId, TurnId
@@ -56,8 +56,8 @@ def test_what_did_not_change_is_told_apart_from_what_is_now_empty() -> None:
         tool_kind="edit",
         status="pending",
         content=(
-            events.DiffPart(path="p", new_text="n"),
-            events.DiffPart(path="p", new_text="n", old_text=""),
+            values.DiffPart(path="p", new_text="n"),
+            values.DiffPart(path="p", new_text="n", old_text=""),
         ),
     )
     fresh, emptied = (part["diff"] for part in told(new)["content"])
@@ -92,15 +92,15 @@ def test_a_number_beyond_all_bounds_cuts_no_door_off(number: int) -> None:
     huge: list[AnyPayload] = [
         events.ToolUpdated(
             tool_id="a",
-            locations=(events.Location(path="p", line=number),),
-            terminal=events.TerminalOutput(terminal_id="t", exit_code=number),
+            locations=(values.Location(path="p", line=number),),
+            terminal=values.TerminalOutput(terminal_id="t", exit_code=number),
         ),
         events.UsageUpdated(used=number, size=number, input_tokens=number, output_tokens=number),
         events.QuestionAsked(
             request_id="q",
             message="m",
             mode="form",
-            fields=(events.QuestionField(name="n", type="integer", minimum=number, maximum=10**400),),
+            fields=(values.QuestionField(name="n", type="integer", minimum=number, maximum=10**400),),
         ),
     ]
     for payload in huge:

@@ -9,21 +9,18 @@ from rich.console import Console
 from portico.domain.events import (
     AnyPayload,
     Event,
-    PermissionOption,
     PermissionRequested,
     SessionStarted,
     StateChanged,
-    TerminalOutput,
     TextDelta,
     ToolCompleted,
-    ToolKind,
-    ToolPart,
     ToolStarted,
     ToolUpdated,
     TurnEnded,
 )
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.turns import TurnState
+from portico.domain.values import PermissionOption, TerminalOutput, ToolKind, ToolPart
 from portico.doors.terminal.live import LiveRenderer
 from portico.doors.terminal.renderers import PromptEcho, Renderer
 from tests.doors.terminal.screen import Screen

@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Iterator
 import msgspec
 import pytest
 
-from portico.domain.events import PermissionOption, PermissionRequested
+from portico.domain.events import PermissionRequested
+from portico.domain.values import PermissionOption
 from portico.doors.terminal.asking import ask_person
 from portico.doors.terminal.echo import echo
 from portico.doors.terminal.lines import LineReader

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.domain.events import DiffPart
+from portico.domain.values import DiffPart
 from portico.doors.terminal.code import colour
 from portico.doors.terminal.diffs import Diff, compare
 

@@ -11,22 +11,17 @@ from msgspec import Raw
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.events import (
     AnyPayload,
-    DiffPart,
     ErrorReported,
-    Location,
     Notice,
-    PermissionOption,
     PermissionRequested,
     PermissionResolved,
-    PlanEntry,
     PlanUpdated,
     PromptSubmitted,
-    TerminalOutput,
-    TextPart,
     Thinking,
     ToolCompleted,
     ToolUpdated,
 )
+from portico.domain.values import DiffPart, Location, PermissionOption, PlanEntry, TerminalOutput, TextPart
 from portico.doors.terminal.plain import PlainRenderer
 from tests.doors.terminal.support import RUNNING, Stage, ended, feed, started, text, tool
 

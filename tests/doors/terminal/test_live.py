@@ -9,7 +9,6 @@ from portico.domain.events import (
     ErrorReported,
     Notice,
     PermissionResolved,
-    PlanEntry,
     PlanUpdated,
     PromptSubmitted,
     StateChanged,
@@ -19,6 +18,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import PlanEntry
 from tests.doors.terminal.support import (
     RUNNING,
     Stage,

@@ -2,15 +2,8 @@
 
 import pytest
 
-from portico.domain.events import (
-    DiffPart,
-    Notice,
-    PermissionResolved,
-    PlanEntry,
-    PlanUpdated,
-    TextPart,
-    ToolCompleted,
-)
+from portico.domain.events import Notice, PermissionResolved, PlanUpdated, ToolCompleted
+from portico.domain.values import DiffPart, PlanEntry, TextPart
 from tests.doors.terminal.support import (
     RUNNING,
     Stage,

@@ -9,11 +9,9 @@ from msgspec import Raw
 
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.events import (
-    DiffPart,
     ErrorReported,
     Notice,
     PermissionResolved,
-    PlanEntry,
     PlanUpdated,
     PromptSubmitted,
     TextDelta,
@@ -22,6 +20,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import DiffPart, PlanEntry
 from portico.doors.terminal.plain import PlainRenderer
 from tests.doors.terminal.support import RUNNING, ended, feed, permission, started, text, tool
 

@@ -11,8 +11,9 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.input import PipeInput, create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from portico.domain.events import Command, CommandsUpdated, StateChanged, UsageUpdated
+from portico.domain.events import CommandsUpdated, StateChanged, UsageUpdated
 from portico.domain.turns import TurnState
+from portico.domain.values import Command
 from portico.doors.terminal.chat_line import ChatLine
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.completing import ChatCompleter, completable

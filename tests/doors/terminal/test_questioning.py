@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pytest
 
-from portico.domain.events import Choice, QuestionAnswered, QuestionAsked, QuestionField, QuestionValue
+from portico.domain.events import QuestionAnswered, QuestionAsked
+from portico.domain.values import Choice, QuestionField, QuestionValue
 from portico.doors.terminal.field_entry import choice_lines, entered, entry_prompt
 from portico.doors.terminal.plain import PlainRenderer
 from portico.doors.terminal.questioning import ask_question

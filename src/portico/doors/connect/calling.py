@@ -13,12 +13,14 @@ from pyqwest import Client, HTTPTransport, Proxy
 from portico.domain import errors
 from portico.domain.errors import ErrorCode, ErrorDetails, PorticoError, ServerLost
 from portico.domain.ids import SessionId
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.doors.connect.attachments import to_attachments
 from portico.doors.connect.events import one_of
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1 import events_pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceClient
+from portico.doors.connect.proposals import to_review_mode
 from portico.sessions.permissions import Decision
 from portico.sessions.questions import Reply
 from portico.sessions.turn import Prompt
@@ -60,7 +62,7 @@ class ServerCalls:
 
     async def is_elsewhere(self, session_id: SessionId) -> bool:
         """Whether a process that is not the server has the session open."""
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             found = await client.get_session(pb.GetSessionRequest(session_id=session_id), headers=headers)
         return found.session is not None and found.session.open_elsewhere
 
@@ -68,7 +70,7 @@ class ServerCalls:
         """Send a prompt and stay until its turn is over; the seq of each of its events, as it comes."""
         workspace = Path(session.workspace)
         attachments = await asyncio.to_thread(to_attachments, prompt, workspace)
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             for name, value in prompt.options.items():
                 await client.set_session_config(_option(session.session_id, name, value), headers=headers)
             request = pb.InvokeRequest(
@@ -85,12 +87,12 @@ class ServerCalls:
     async def watch(self, session_id: SessionId, after_seq: int, heard: Callable[[], None]) -> None:
         """Stay with a session; told of whatever happens in it, until the server ends."""
         request = pb.WatchRequest(session_id=session_id, after_seq=after_seq)
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             async for _ in client.watch(request, headers=headers):
                 heard()
 
     async def stop_turn(self, session_id: SessionId, *, force: bool) -> None:
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             await client.stop_turn(pb.StopTurnRequest(session_id=session_id, force=force), headers=headers)
 
     async def answer(self, session_id: SessionId, request_id: str, decision: Decision) -> None:
@@ -110,16 +112,22 @@ class ServerCalls:
         await self._submit(session_id, "question_reply", said)
 
     async def set_option(self, session_id: SessionId, name: str, value: str | bool) -> None:
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             await client.set_session_config(_option(session_id, name, value), headers=headers)
+
+    async def set_mode(self, session_id: SessionId, mode: ReviewMode) -> None:
+        request = pb.SetReviewModeRequest(session_id=session_id, mode=to_review_mode(mode))
+        async with self.client() as (client, headers):
+            await client.set_review_mode(request, headers=headers)
 
     async def _submit(self, session_id: SessionId, field: str, said: object) -> None:
         request = pb.SubmitClientEventRequest(session_id=session_id, event=one_of(field, said))
-        async with self._client() as (client, headers):
+        async with self.client() as (client, headers):
             await client.submit_client_event(request, headers=headers)
 
     @asynccontextmanager
-    async def _client(self) -> AsyncIterator[tuple[AgentServiceClient, dict[str, str]]]:
+    async def client(self) -> AsyncIterator[tuple[AgentServiceClient, dict[str, str]]]:
+        """A caller of the contract and the headers of each call. Failures come out as ours."""
         address = await self._find()
         async with HTTPTransport(proxy=_NO_PROXY, follow_redirects=False, enable_otel=False) as transport:
             client = AgentServiceClient(

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable
 from sys import float_info
-from typing import Any, TypeVar, assert_never
+from typing import Any, assert_never
 
 import msgspec
 from msgspec import Raw, UnsetType
-from protobuf import Enum, Message, Oneof
+from protobuf import Message, Oneof
 from protobuf.wkt import Timestamp
 
-from portico.domain import events
+from portico.domain import events, values
 from portico.domain.errors import ErrorCode, ErrorDetails
 from portico.domain.turns import TurnState
+from portico.doors.connect.enums import to_enum
 from portico.doors.connect.generated.portico.v1 import events_pb as pb
-
-_Enum = TypeVar("_Enum", bound=Enum)
+from portico.doors.connect.proposals import to_proposal, to_restored
 
 
 def to_event(event: events.Event) -> pb.Event:
@@ -80,11 +80,24 @@ def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - o
             return pb.ConfigUpdated(options=to_options(options), chosen=list(chosen))
         case events.TitleUpdated(title=title):
             return pb.TitleUpdated(title=title)
+        case events.ProposalUpdated():
+            return to_proposal(payload)
+        case events.CheckpointCreated(
+            checkpoint_id=checkpoint_id, label=label, moment=moment, left_out=left_out
+        ):
+            return pb.CheckpointCreated(
+                checkpoint_id=checkpoint_id,
+                label=label,
+                moment=to_enum(pb.CheckpointMoment, moment),
+                left_out=left_out,
+            )
+        case events.CheckpointRestored():
+            return to_restored(payload)
         case events.Notice():
             return _notice(payload)
         case events.ErrorReported(code=code, message=message, recoverable=recoverable, details=details):
             return pb.ErrorReported(
-                code=_enum(pb.ErrorCode, code),
+                code=to_enum(pb.ErrorCode, code),
                 message=message,
                 recoverable=recoverable,
                 details=to_details(code, details, recoverable=recoverable),
@@ -100,34 +113,34 @@ def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - o
             assert_never(payload)
 
 
-def to_plan(entries: Iterable[events.PlanEntry]) -> list[pb.PlanEntry]:
+def to_plan(entries: Iterable[values.PlanEntry]) -> list[pb.PlanEntry]:
     return [
         pb.PlanEntry(
             content=entry.content,
-            priority=_enum(pb.Priority, entry.priority),
-            status=_enum(pb.Progress, entry.status),
+            priority=to_enum(pb.Priority, entry.priority),
+            status=to_enum(pb.Progress, entry.status),
         )
         for entry in entries
     ]
 
 
-def to_todos(todos: Iterable[events.Todo]) -> list[pb.Todo]:
+def to_todos(todos: Iterable[values.Todo]) -> list[pb.Todo]:
     return [
         pb.Todo(
             todo_id=todo.todo_id,
             content=todo.content,
-            status=_enum(pb.Progress, todo.status),
-            priority=_enum(pb.Priority, todo.priority),
+            status=to_enum(pb.Progress, todo.status),
+            priority=to_enum(pb.Priority, todo.priority),
         )
         for todo in todos
     ]
 
 
-def to_commands(commands: Iterable[events.Command]) -> list[pb.Command]:
+def to_commands(commands: Iterable[values.Command]) -> list[pb.Command]:
     return [pb.Command(name=one.name, description=one.description, hint=one.hint or "") for one in commands]
 
 
-def to_options(options: Iterable[events.ConfigOption]) -> list[pb.ConfigOption]:
+def to_options(options: Iterable[values.ConfigOption]) -> list[pb.ConfigOption]:
     return [
         pb.ConfigOption(
             option_id=option.option_id,
@@ -157,17 +170,19 @@ def to_permission(request: events.PermissionRequested) -> pb.PermissionRequested
         request_id=request.request_id,
         tool_id=request.tool_id,
         title=request.title,
-        tool_kind=_enum(pb.ToolKind, request.tool_kind),
+        tool_kind=to_enum(pb.ToolKind, request.tool_kind),
         options=[
             pb.PermissionOption(
-                option_id=option.option_id, name=option.name, kind=_enum(pb.PermissionOptionKind, option.kind)
+                option_id=option.option_id,
+                name=option.name,
+                kind=to_enum(pb.PermissionOptionKind, option.kind),
             )
             for option in request.options
         ],
         content=_parts(request.content),
         locations=_locations(request.locations),
         input_json=_raw(request.input),
-        scopes=[_enum(pb.PermissionScope, scope) for scope in request.scopes],
+        scopes=[to_enum(pb.PermissionScope, scope) for scope in request.scopes],
         rule=request.rule or "",
     )
 
@@ -188,7 +203,7 @@ def to_question(question: events.QuestionAsked) -> pb.QuestionAsked:
 
 def to_details(code: ErrorCode, details: ErrorDetails, *, recoverable: bool) -> pb.ErrorDetails:
     return pb.ErrorDetails(
-        code=_enum(pb.ErrorCode, code),
+        code=to_enum(pb.ErrorCode, code),
         suggestion=details.suggestion or "",
         agent=details.agent or "",
         stderr=details.stderr or "",
@@ -235,8 +250,8 @@ def _tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
     return pb.ToolStarted(
         tool_id=payload.tool_id,
         title=payload.title,
-        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
-        status=_enum(pb.ToolStatus, payload.status),
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
+        status=to_enum(pb.ToolStatus, payload.status),
         name=payload.name or "",
         content=_parts(payload.content),
         locations=_locations(payload.locations),
@@ -250,8 +265,8 @@ def _tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
     return pb.ToolUpdated(
         tool_id=payload.tool_id,
         title=payload.title,
-        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
-        status=_enum(pb.ToolStatus, payload.status),
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
+        status=to_enum(pb.ToolStatus, payload.status),
         content=_content(payload.content),
         locations=_places(payload.locations),
         input_json=_raw(payload.input),
@@ -275,7 +290,7 @@ def _tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
         success=payload.success,
         duration_ms=payload.duration_ms,
         title=payload.title,
-        tool_kind=_enum(pb.ToolKind, payload.tool_kind),
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
         content=_content(payload.content),
         locations=_places(payload.locations),
         input_json=_raw(payload.input),
@@ -286,19 +301,19 @@ def _tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
 def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionResolved:
     return pb.PermissionResolved(
         request_id=payload.request_id,
-        outcome=_enum(pb.PermissionOutcome, payload.outcome),
-        by=_enum(pb.DecidedBy, payload.by),
+        outcome=to_enum(pb.PermissionOutcome, payload.outcome),
+        by=to_enum(pb.DecidedBy, payload.by),
         option_id=payload.option_id or "",
         rule=payload.rule or "",
-        scope=_enum(pb.PermissionScope, payload.scope),
+        scope=to_enum(pb.PermissionScope, payload.scope),
     )
 
 
 def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
     return pb.QuestionAnswered(
         request_id=payload.request_id,
-        action=_enum(pb.QuestionAction, payload.action),
-        by=_enum(pb.DecidedBy, payload.by),
+        action=to_enum(pb.QuestionAction, payload.action),
+        by=to_enum(pb.DecidedBy, payload.by),
         content_json=_json(payload.content) if payload.content else None,
         withheld=list(payload.withheld),
     )
@@ -306,7 +321,7 @@ def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
 
 def _notice(payload: events.Notice) -> pb.Notice:
     return pb.Notice(
-        level=_enum(pb.NoticeLevel, payload.level),
+        level=to_enum(pb.NoticeLevel, payload.level),
         text=payload.text,
         from_agent=payload.source == "agent",
         count=payload.count,
@@ -315,7 +330,7 @@ def _notice(payload: events.Notice) -> pb.Notice:
     )
 
 
-def _field(field: events.QuestionField) -> pb.QuestionField:
+def _field(field: values.QuestionField) -> pb.QuestionField:
     return pb.QuestionField(
         name=field.name,
         title=field.title or "",
@@ -332,46 +347,40 @@ def _field(field: events.QuestionField) -> pb.QuestionField:
     )
 
 
-def _choices(choices: Iterable[events.Choice]) -> list[pb.Choice]:
+def _choices(choices: Iterable[values.Choice]) -> list[pb.Choice]:
     return [pb.Choice(value=one.value, name=one.name, description=one.description or "") for one in choices]
 
 
-def _content(parts: tuple[events.ToolPart, ...] | None) -> pb.ToolContent | None:
+def _content(parts: tuple[values.ToolPart, ...] | None) -> pb.ToolContent | None:
     return None if parts is None else pb.ToolContent(parts=_parts(parts))
 
 
-def _parts(parts: Iterable[events.ToolPart]) -> list[pb.ToolPart]:
+def _parts(parts: Iterable[values.ToolPart]) -> list[pb.ToolPart]:
     return [_part(part) for part in parts]
 
 
-def _part(part: events.ToolPart) -> pb.ToolPart:
+def _part(part: values.ToolPart) -> pb.ToolPart:
     match part:
-        case events.TextPart(text=text):
+        case values.TextPart(text=text):
             return pb.ToolPart(part=one_of("text", pb.TextPart(text=text)))
-        case events.DiffPart(path=path, new_text=new_text, old_text=old_text):
+        case values.DiffPart(path=path, new_text=new_text, old_text=old_text):
             return pb.ToolPart(
                 part=one_of("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
             )
-        case events.TerminalPart(terminal_id=terminal_id):
+        case values.TerminalPart(terminal_id=terminal_id):
             return pb.ToolPart(part=one_of("terminal", pb.TerminalPart(terminal_id=terminal_id)))
-        case events.BlockPart(block=block):
+        case values.BlockPart(block=block):
             return pb.ToolPart(part=one_of("block", pb.BlockPart(block_json=_text(block))))
         case _:
             assert_never(part)
 
 
-def _places(locations: tuple[events.Location, ...] | None) -> pb.ToolLocations | None:
+def _places(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:
     return None if locations is None else pb.ToolLocations(locations=_locations(locations))
 
 
-def _locations(locations: Iterable[events.Location]) -> list[pb.Location]:
+def _locations(locations: Iterable[values.Location]) -> list[pb.Location]:
     return [pb.Location(path=one.path, line=_int32(one.line)) for one in locations]
-
-
-def _enum(kind: type[_Enum], word: str | None) -> _Enum:
-    """The contract's value for a word of ours; the first one, unspecified, for none."""
-    found: _Enum = kind["UNSPECIFIED" if word is None else word.upper()]
-    return found
 
 
 def _int32(number: int | None) -> int | None:

@@ -7,7 +7,8 @@ from portico.doors.connect.events import to_time
 from portico.doors.connect.failures import NamedFailures
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
-from portico.doors.connect.session_calls import Context, SessionCalls
+from portico.doors.connect.review_calls import ReviewCalls
+from portico.doors.connect.session_calls import Context
 from portico.doors.connect.surroundings import SettingView
 from portico.doors.connect.values import page_size, session_id
 
@@ -16,7 +17,7 @@ MAX_REQUEST_BYTES = 48 * 1024 * 1024
 """What may be attached to a prompt, and its encoding, fits; anything larger is refused."""
 
 
-class Service(SessionCalls):
+class Service(ReviewCalls):
     """The sessions of this host, and what surrounds them."""
 
     async def get_server_info(

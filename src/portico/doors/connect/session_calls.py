@@ -15,6 +15,7 @@ from portico.domain.ids import SessionId
 from portico.doors.connect.events import one_of, to_event, to_options, to_todos
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentService
+from portico.doors.connect.proposals import review_mode, to_proposal
 from portico.doors.connect.streams import merged
 from portico.doors.connect.surroundings import Surroundings
 from portico.doors.connect.values import (
@@ -29,6 +30,7 @@ from portico.doors.connect.values import (
     to_summary,
     todos,
 )
+from portico.doors.reviews import ReviewDesk
 from portico.sessions.attachments import attach
 from portico.sessions.desks import Desks
 from portico.sessions.dispatch import Dispatcher
@@ -49,13 +51,19 @@ Context = RequestContext[Any, Any]
 
 class SessionCalls(AgentService):
     def __init__(
-        self, service: SessionService, ports: Ports, surroundings: Surroundings, closing: asyncio.Event
+        self,
+        service: SessionService,
+        ports: Ports,
+        reviews: ReviewDesk,
+        surroundings: Surroundings,
+        closing: asyncio.Event,
     ) -> None:
         self.desks = Desks(ports.store, ports.clock)
         self.dispatcher = Dispatcher(service, self.desks, surroundings.agent_of)
         self.housekeeping = Housekeeping(service, self.dispatcher, self.desks, ports.store, ports.clock)
         self._service = service
         self._store = ports.store
+        self._reviews = reviews
         self._list = SessionList(service, ports.store, ports.clock)
         self._surroundings = surroundings
         self._closing = closing
@@ -63,7 +71,8 @@ class SessionCalls(AgentService):
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
         workspace = Path(request.workspace or self._surroundings.info().workspace)
         spec = self._surroundings.agent(request.agent, workspace)
-        started = await self._service.start(workspace, spec, reads_only=request.reads_only)
+        mode = review_mode(request.mode) or self._surroundings.mode(workspace)
+        started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
         self.dispatcher.warm(started)
         return pb.StartSessionResponse(session=await self._detail(started))
 
@@ -230,7 +239,7 @@ class SessionCalls(AgentService):
         name = session_id(request.session_id)
         await self.dispatcher.open(name)
         written = todos(request.todos)
-        await self._service.write_todos(name, written)
+        await self._service.record(name, TodosUpdated(todos=tuple(written)))
         return pb.WriteTodosResponse(todos=to_todos(written))
 
     def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
@@ -245,7 +254,9 @@ class SessionCalls(AgentService):
             raise refused
 
     async def _detail(self, name: SessionId) -> pb.SessionDetail:
-        return to_detail(await self._service.view(name), await self.desks.get(name))
+        detail = to_detail(await self._service.view(name), await self.desks.get(name))
+        detail.proposals = [to_proposal(one) for one in await self._reviews.proposals(name)]
+        return detail
 
     async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> Prompt:
         workspace = Path((await self._service.show(name)).workspace)

@@ -6,6 +6,7 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import AgentSpec
 
@@ -61,6 +62,10 @@ class Surroundings(Protocol):
         ...
 
     def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
+
+    def mode(self, workspace: Path) -> ReviewMode:
+        """How the changes of a new session reach the files, unless the caller says."""
+        ...
 
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
         """Files that fit a few letters, best first; all that are likely meant for an empty query."""

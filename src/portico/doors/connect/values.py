@@ -6,7 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from portico.domain import events
+from portico.domain import events, values
 from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
@@ -23,6 +23,7 @@ from portico.doors.connect.events import (
 )
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1 import events_pb
+from portico.doors.connect.proposals import to_review_mode
 from portico.sessions.attachments import Attached, AttachedBytes, AttachedFile
 from portico.sessions.listing import Listed
 from portico.sessions.permissions import Decision
@@ -31,7 +32,7 @@ from portico.sessions.views import SessionView
 
 MAX_PAGE = 1_000
 
-_SCOPES: dict[events_pb.PermissionScope, events.PermissionScope] = {
+_SCOPES: dict[events_pb.PermissionScope, values.PermissionScope] = {
     events_pb.PermissionScope.SESSION: "session",
     events_pb.PermissionScope.ALWAYS: "always",
 }
@@ -57,6 +58,7 @@ def to_summary(listed: Listed) -> pb.SessionSummary:
         updated_at=to_time(summary.updated_at),
         last_seq=summary.last_seq,
         reads_only=summary.reads_only,
+        mode=to_review_mode(summary.mode),
         has_draft=listed.drafted,
         is_new=summary.last_turn is None,
         waiting=listed.waiting,
@@ -147,9 +149,9 @@ def reply(said: pb.QuestionReply) -> Reply:
         raise InvalidInput(f"The values of the reply are not right: {error}") from error
 
 
-def todos(said: Iterable[events_pb.Todo]) -> list[events.Todo]:
+def todos(said: Iterable[events_pb.Todo]) -> list[values.Todo]:
     return [
-        events.Todo(
+        values.Todo(
             todo_id=one.todo_id or f"todo-{place}",
             content=one.content,
             status=_PROGRESS.get(one.status, "pending"),

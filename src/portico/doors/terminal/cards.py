@@ -7,17 +7,15 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from portico.domain.events import (
-    DiffPart,
     ErrorReported,
     Notice,
     PermissionRequested,
     PermissionResolved,
-    PlanEntry,
-    TextPart,
     TurnEnded,
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import DiffPart, PlanEntry, TextPart
 from portico.doors.terminal import phrasing
 from portico.doors.terminal.diffs import Diff, DiffRow, compare
 from portico.doors.terminal.look import ACCENT, BAD, CAUTION, DIM, GOOD, STRONG, Signs, kind_sign, plan_sign

@@ -5,14 +5,15 @@ from typing import Self
 import msgspec
 
 from portico.domain.events import (
-    Command,
     CommandsUpdated,
     Event,
+    ProposalUpdated,
     SessionStarted,
     StateChanged,
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import Command
 from portico.doors.terminal import phrasing
 
 
@@ -26,6 +27,8 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
     state: TurnState = TurnState.IDLE
     usage: UsageUpdated | None = None
     commands: tuple[Command, ...] = ()
+    proposed: dict[str, int] = msgspec.field(default_factory=dict)
+    """How many files each open proposal has."""
 
     def after(self, event: Event) -> Self:
         """The status after one more event."""
@@ -40,6 +43,10 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
                 return msgspec.structs.replace(self, usage=usage)
             case CommandsUpdated(commands=commands):
                 return msgspec.structs.replace(self, commands=commands)
+            case ProposalUpdated(proposal_id=name, status=status, files=files, unlisted=unlisted):
+                others = {known: count for known, count in self.proposed.items() if known != name}
+                still = {name: len(files) + unlisted} if status == "open" else {}
+                return msgspec.structs.replace(self, proposed={**others, **still})
             case _:
                 return self
 
@@ -51,6 +58,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
             phrasing.title_text(self.agent),
             phrasing.short_path(self.workspace, home=self.home),
             state,
+            f"{phrasing.counted(files, 'file')} proposed" if (files := sum(self.proposed.values())) else "",
             *phrasing.usage_facts(self.usage),
             self.session_id,
         ]

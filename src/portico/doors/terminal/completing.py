@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from portico.domain.events import Command
+from portico.domain.values import Command
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.workspace_files import WorkspaceFiles

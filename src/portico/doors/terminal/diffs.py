@@ -11,7 +11,7 @@ from typing import Literal
 
 import msgspec
 
-from portico.domain.events import DiffPart
+from portico.domain.values import DiffPart
 from portico.doors.terminal.sanitize import clean
 
 _CONTEXT = 2

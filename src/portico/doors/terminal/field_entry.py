@@ -4,7 +4,7 @@ Choices go by the number shown, by value or by name. An empty line takes the def
 what need not be filled in; a single dash leaves it out although there is a default.
 """
 
-from portico.domain.events import Choice, QuestionField, QuestionValue
+from portico.domain.values import Choice, QuestionField, QuestionValue
 from portico.doors.terminal.sanitize import clean_line
 from portico.sessions.fields import label_of, problem_with
 

@@ -5,7 +5,7 @@ Colours are the terminal's own sixteen, so that they follow the person's light o
 
 import msgspec
 
-from portico.domain.events import PlanEntry, ToolKind
+from portico.domain.values import PlanEntry, ToolKind
 
 
 class Signs(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from portico.domain.events import ConfigOption
+from portico.domain.values import ConfigOption
 from portico.doors.terminal.sanitize import clean_line
 
 

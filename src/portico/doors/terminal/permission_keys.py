@@ -5,7 +5,8 @@ First the agent's own options, then Portico's: to remember an allowance for the 
 
 import msgspec
 
-from portico.domain.events import PermissionRequested, PermissionScope
+from portico.domain.events import PermissionRequested
+from portico.domain.values import PermissionScope
 from portico.doors.terminal import phrasing
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}

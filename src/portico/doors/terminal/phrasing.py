@@ -9,12 +9,9 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain import blocks
 from portico.domain.events import (
-    RETOLD,
     Notice,
-    PermissionOption,
     PermissionRequested,
     PermissionResolved,
-    PlanEntry,
     PlanUpdated,
     QuestionAnswered,
     QuestionAsked,
@@ -23,6 +20,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
+from portico.domain.values import RETOLD, PermissionOption, PlanEntry
 from portico.doors.terminal.sanitize import clean, clean_line
 
 _MINUTE = 60

@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from typing import assert_never
 
 from portico.domain.events import (
+    CheckpointCreated,
+    CheckpointRestored,
     CommandsUpdated,
     ConfigUpdated,
     ErrorReported,
@@ -15,6 +17,7 @@ from portico.domain.events import (
     PermissionResolved,
     PlanUpdated,
     PromptSubmitted,
+    ProposalUpdated,
     QuestionAnswered,
     QuestionAsked,
     SessionStarted,
@@ -29,7 +32,7 @@ from portico.domain.events import (
     TurnEnded,
     UsageUpdated,
 )
-from portico.doors.terminal import phrasing
+from portico.doors.terminal import phrasing, review_words
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.renderers import PromptEcho
 from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line
@@ -92,6 +95,8 @@ class PlainRenderer:
                 self._note(", ".join(phrasing.turn_facts(ended, self._usage)))
             case SessionStarted(workspace=workspace):
                 self._workspace = workspace
+            case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
+                self._review(review, event.session_id)
             case StateChanged() | Thinking() | CommandsUpdated() | ConfigUpdated() | TitleUpdated():
                 pass
             case other:
@@ -195,6 +200,26 @@ class PlainRenderer:
         if progress != self._progress:
             self._progress = progress
             self._note(progress)
+
+    def _review(
+        self, payload: ProposalUpdated | CheckpointCreated | CheckpointRestored, session_id: str
+    ) -> None:
+        ways: list[tuple[str, str]] = []
+        match payload:
+            case ProposalUpdated():
+                self._note(_lowered(review_words.proposal_title(payload)))
+                if payload.status == "open":
+                    for line in review_words.file_lines(payload.files, payload.unlisted):
+                        self._note(f"  {line}")
+                ways = review_words.proposal_ways(payload, session_id)
+            case CheckpointRestored():
+                self._note(_lowered(review_words.restored_words(payload)))
+                ways = review_words.restored_ways(payload, session_id)
+            case CheckpointCreated():
+                if (words := review_words.left_out_words(payload)) is not None:
+                    self._note(f"info: {words}")
+        for what, command in ways:
+            self._note(f"  {what}: {command}")
 
     def _notice(self, notice: Notice) -> None:
         self._note(f"{notice.level}: {phrasing.notice_text(notice)}")

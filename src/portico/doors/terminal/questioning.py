@@ -5,7 +5,8 @@ The renderer has shown what it is about; here are only the fields and the answer
 
 from collections.abc import Callable
 
-from portico.domain.events import QuestionAsked, QuestionField, QuestionValue
+from portico.domain.events import QuestionAsked
+from portico.domain.values import QuestionField, QuestionValue
 from portico.doors.terminal.entries import Entry
 from portico.doors.terminal.field_entry import choice_lines, entered, entry_prompt
 from portico.doors.terminal.sanitize import clean_line

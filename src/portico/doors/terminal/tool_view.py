@@ -4,16 +4,8 @@ from typing import Self
 
 import msgspec
 
-from portico.domain.events import (
-    DiffPart,
-    TerminalOutput,
-    TextPart,
-    ToolCompleted,
-    ToolKind,
-    ToolPart,
-    ToolStarted,
-    ToolUpdated,
-)
+from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
+from portico.domain.values import DiffPart, TerminalOutput, TextPart, ToolKind, ToolPart
 from portico.doors.terminal.phrasing import title_text
 
 _OUTPUT_SIZE = 16_000

@@ -11,17 +11,18 @@ import msgspec
 from rich.console import RenderableType
 
 from portico.domain.events import (
+    CheckpointCreated,
+    CheckpointRestored,
     CommandsUpdated,
     ConfigUpdated,
-    DiffPart,
     ErrorReported,
     Event,
     Notice,
     PermissionRequested,
     PermissionResolved,
-    PlanEntry,
     PlanUpdated,
     PromptSubmitted,
+    ProposalUpdated,
     QuestionAnswered,
     QuestionAsked,
     SessionStarted,
@@ -37,7 +38,8 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
-from portico.doors.terminal import cards, phrasing, question_cards
+from portico.domain.values import DiffPart, PlanEntry
+from portico.doors.terminal import cards, phrasing, question_cards, review_cards
 from portico.doors.terminal.answer import Answer
 from portico.doors.terminal.look import Signs
 from portico.doors.terminal.renderers import PromptEcho
@@ -120,6 +122,8 @@ class Transcript:
                 yield from self._turn(turn, event.at)
             case Notice() | ErrorReported() as trouble:
                 yield from self._trouble(trouble)
+            case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
+                yield from self._review(review, event.session_id)
             case CommandsUpdated() | ConfigUpdated() | TitleUpdated():
                 pass
             case other:
@@ -253,6 +257,19 @@ class Transcript:
             case ErrorReported():
                 yield from self._close_tools()
                 yield Finished("card", (cards.error(payload, self._signs),))
+
+    def _review(
+        self, payload: ProposalUpdated | CheckpointCreated | CheckpointRestored, session_id: str
+    ) -> Iterator[Finished]:
+        match payload:
+            case ProposalUpdated():
+                yield from self._close_answer()
+                yield Finished("card", (review_cards.proposal(payload, session_id, self._signs),))
+            case CheckpointRestored():
+                yield Finished("card", (review_cards.restored(payload, session_id, self._signs),))
+            case CheckpointCreated():
+                note = review_cards.left_out(payload, self._signs)
+                yield from () if note is None else (Finished("note", (note,)),)
 
     def _close_answer(self) -> Iterator[Finished]:
         answer, self._answer, self._message = self._answer, None, None

@@ -8,7 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import { enumDesc, fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import { file_google_protobuf_timestamp } from "@bufbuild/protobuf/wkt";
-import type { Command, ConfigOption, Event, PermissionRequested, PermissionScope, PlanEntry, QuestionAction, QuestionAsked, Todo, TurnState, UsageUpdated } from "./events_pb";
+import type { CheckpointMoment, CheckpointRestored, Command, ConfigOption, Event, PermissionRequested, PermissionScope, PlanEntry, ProposalUpdated, ProposedFile, ProposedHunk, QuestionAction, QuestionAsked, Todo, TurnState, UsageUpdated } from "./events_pb";
 import { file_portico_v1_events } from "./events_pb";
 import type { Message } from "@bufbuild/protobuf";
 
@@ -16,7 +16,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file portico/v1/agent.proto.
  */
 export const file_portico_v1_agent: GenFile = /*@__PURE__*/
-  fileDesc("ChZwb3J0aWNvL3YxL2FnZW50LnByb3RvEgpwb3J0aWNvLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqQBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgpwYWdlX2J1aWxkGAIgASgJEi4KCnN0YXJ0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXdvcmtzcGFjZRgEIAEoCRIVCg1kZWZhdWx0X2FnZW50GAUgASgJEgwKBGhvbWUYBiABKAkitQIKDlNlc3Npb25TdW1tYXJ5EhIKCnNlc3Npb25faWQYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg0KBWFnZW50GAMgASgJEg0KBXRpdGxlGAQgASgJEiQKBXN0YXRlGAUgASgOMhUucG9ydGljby52MS5UdXJuU3RhdGUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbGFzdF9zZXEYCCABKAMSEgoKcmVhZHNfb25seRgJIAEoCBIRCgloYXNfZHJhZnQYCiABKAgSDgoGaXNfbmV3GAsgASgIEg8KB3dhaXRpbmcYDCABKAUi6AMKDVNlc3Npb25EZXRhaWwSKwoHc3VtbWFyeRgBIAEoCzIaLnBvcnRpY28udjEuU2Vzc2lvblN1bW1hcnkSJQoIY29tbWFuZHMYAiADKAsyEy5wb3J0aWNvLnYxLkNvbW1hbmQSKQoHb3B0aW9ucxgDIAMoCzIYLnBvcnRpY28udjEuQ29uZmlnT3B0aW9uEicKBXVzYWdlGAQgASgLMhgucG9ydGljby52MS5Vc2FnZVVwZGF0ZWQSIwoEcGxhbhgFIAMoCzIVLnBvcnRpY28udjEuUGxhbkVudHJ5Eh8KBXRvZG9zGAYgAygLMhAucG9ydGljby52MS5Ub2RvEjQKC3Blcm1pc3Npb25zGAcgAygLMh8ucG9ydGljby52MS5QZXJtaXNzaW9uUmVxdWVzdGVkEiwKCXF1ZXN0aW9ucxgIIAMoCzIZLnBvcnRpY28udjEuUXVlc3Rpb25Bc2tlZBIeCgRkZXNrGAkgASgLMhAucG9ydGljby52MS5EZXNrEjsKE3Byb21wdF9jYXBhYmlsaXRpZXMYCiABKAsyHi5wb3J0aWNvLnYxLlByb21wdENhcGFiaWxpdGllcxIQCghjYW5fZm9yaxgLIAEoCBIWCg5vcGVuX2Vsc2V3aGVyZRgMIAEoCCJMChJQcm9tcHRDYXBhYmlsaXRpZXMSDQoFaW1hZ2UYASABKAgSDQoFYXVkaW8YAiABKAgSGAoQZW1iZWRkZWRfY29udGV4dBgDIAEoCCJjCgREZXNrEg0KBWRyYWZ0GAEgASgJEhEKCWNsaWVudF9pZBgCIAEoCRInCgVxdWV1ZRgDIAMoCzIYLnBvcnRpY28udjEuUXVldWVkUHJvbXB0EhAKCHJldmlzaW9uGAQgASgDIkQKDFF1ZXVlZFByb21wdBIRCglwcm9tcHRfaWQYASABKAkSDAoEdGV4dBgCIAEoCRITCgthdHRhY2htZW50cxgDIAEoBSJLChNTdGFydFNlc3Npb25SZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCRINCgVhZ2VudBgCIAEoCRISCgpyZWFkc19vbmx5GAMgASgIIkIKFFN0YXJ0U2Vzc2lvblJlc3BvbnNlEioKB3Nlc3Npb24YASABKAsyGS5wb3J0aWNvLnYxLlNlc3Npb25EZXRhaWwiYQoTTGlzdFNlc3Npb25zUmVxdWVzdBIRCgl3b3Jrc3BhY2UYASABKAkSDgoGc2VhcmNoGAIgASgJEg0KBWxpbWl0GAMgASgFEhgKEGFmdGVyX3Nlc3Npb25faWQYBCABKAkiUgoUTGlzdFNlc3Npb25zUmVzcG9uc2USLAoIc2Vzc2lvbnMYASADKAsyGi5wb3J0aWNvLnYxLlNlc3Npb25TdW1tYXJ5EgwKBG1vcmUYAiABKAgiKQoUV2F0Y2hTZXNzaW9uc1JlcXVlc3QSEQoJd29ya3NwYWNlGAEgASgJIpoBChVXYXRjaFNlc3Npb25zUmVzcG9uc2USLQoHY2hhbmdlZBgBIAEoCzIaLnBvcnRpY28udjEuU2Vzc2lvblN1bW1hcnlIABIcChJyZW1vdmVkX3Nlc3Npb25faWQYAiABKAlIABIqCgloZWFydGJlYXQYAyABKAsyFS5wb3J0aWNvLnYxLkhlYXJ0YmVhdEgAQggKBmNoYW5nZSIdCglIZWFydGJlYXQSEAoIbGFzdF9zZXEYASABKAMiJwoRR2V0U2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSJAChJHZXRTZXNzaW9uUmVzcG9uc2USKgoHc2Vzc2lvbhgBIAEoCzIZLnBvcnRpY28udjEuU2Vzc2lvbkRldGFpbCJLChJHZXRUaW1lbGluZVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRISCgpiZWZvcmVfc2VxGAIgASgDEg0KBWxpbWl0GAMgASgFIkYKE0dldFRpbWVsaW5lUmVzcG9uc2USIQoGZXZlbnRzGAEgAygLMhEucG9ydGljby52MS5FdmVudBIMCgRtb3JlGAIgASgIIioKFFJlc3VtZVNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQwoVUmVzdW1lU2Vzc2lvblJlc3BvbnNlEioKB3Nlc3Npb24YASABKAsyGS5wb3J0aWNvLnYxLlNlc3Npb25EZXRhaWwiKAoSRGlzY2FyZFR1cm5SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiFQoTRGlzY2FyZFR1cm5SZXNwb25zZSIoChJGb3JrU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSJBChNGb3JrU2Vzc2lvblJlc3BvbnNlEioKB3Nlc3Npb24YASABKAsyGS5wb3J0aWNvLnYxLlNlc3Npb25EZXRhaWwiKQoTQ2xlYXJTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhYKFENsZWFyU2Vzc2lvblJlc3BvbnNlIlQKFEV4cG9ydFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSKAoGZm9ybWF0GAIgASgOMhgucG9ydGljby52MS5FeHBvcnRGb3JtYXQiOwoVRXhwb3J0U2Vzc2lvblJlc3BvbnNlEhEKCWZpbGVfbmFtZRgBIAEoCRIPCgdjb250ZW50GAIgASgJIjMKHUdldENvbnZlcnNhdGlvblByZXZpZXdSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiSgoeR2V0Q29udmVyc2F0aW9uUHJldmlld1Jlc3BvbnNlEhMKC2xhc3RfcHJvbXB0GAEgASgJEhMKC2xhc3RfYW5zd2VyGAIgASgJIlcKCkF0dGFjaG1lbnQSDAoEbmFtZRgBIAEoCRIRCgltaW1lX3R5cGUYAiABKAkSDgoEcGF0aBgDIAEoCUgAEg4KBGRhdGEYBCABKAxIAEIICgZzb3VyY2UioQEKDUludm9rZVJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEisKC2F0dGFjaG1lbnRzGAMgAygLMhYucG9ydGljby52MS5BdHRhY2htZW50EicKCXdoZW5fYnVzeRgEIAEoDjIULnBvcnRpY28udjEuV2hlbkJ1c3kSGAoQcXVldWVkX3Byb21wdF9pZBgFIAEoCSJqCg5JbnZva2VSZXNwb25zZRIiCgVldmVudBgBIAEoCzIRLnBvcnRpY28udjEuRXZlbnRIABIqCgZxdWV1ZWQYAiABKAsyGC5wb3J0aWNvLnYxLlF1ZXVlZFByb21wdEgAQggKBnVwZGF0ZSI0Cg9TdG9wVHVyblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRINCgVmb3JjZRgCIAEoCCIjChBTdG9wVHVyblJlc3BvbnNlEg8KB3N0b3BwZWQYASABKAgiNQoMV2F0Y2hSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEQoJYWZ0ZXJfc2VxGAIgASgDIosBCg1XYXRjaFJlc3BvbnNlEiIKBWV2ZW50GAEgASgLMhEucG9ydGljby52MS5FdmVudEgAEiAKBGRlc2sYAiABKAsyEC5wb3J0aWNvLnYxLkRlc2tIABIqCgloZWFydGJlYXQYAyABKAsyFS5wb3J0aWNvLnYxLkhlYXJ0YmVhdEgAQggKBnVwZGF0ZSKKAgoYU3VibWl0Q2xpZW50RXZlbnRSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSPwoUcGVybWlzc2lvbl9kZWNpc2lvbnMYAiABKAsyHy5wb3J0aWNvLnYxLlBlcm1pc3Npb25EZWNpc2lvbnNIABIzCg5xdWVzdGlvbl9yZXBseRgDIAEoCzIZLnBvcnRpY28udjEuUXVlc3Rpb25SZXBseUgAEigKBWRyYWZ0GAQgASgLMhcucG9ydGljby52MS5EcmFmdENoYW5nZUgAEjEKDXF1ZXVlX3JlbW92YWwYBSABKAsyGC5wb3J0aWNvLnYxLlF1ZXVlUmVtb3ZhbEgAQgcKBWV2ZW50IhsKGVN1Ym1pdENsaWVudEV2ZW50UmVzcG9uc2UiSAoTUGVybWlzc2lvbkRlY2lzaW9ucxIxCglkZWNpc2lvbnMYASADKAsyHi5wb3J0aWNvLnYxLlBlcm1pc3Npb25EZWNpc2lvbiJnChJQZXJtaXNzaW9uRGVjaXNpb24SEgoKcmVxdWVzdF9pZBgBIAEoCRIRCglvcHRpb25faWQYAiABKAkSKgoFc2NvcGUYAyABKA4yGy5wb3J0aWNvLnYxLlBlcm1pc3Npb25TY29wZSJlCg1RdWVzdGlvblJlcGx5EhIKCnJlcXVlc3RfaWQYASABKAkSKgoGYWN0aW9uGAIgASgOMhoucG9ydGljby52MS5RdWVzdGlvbkFjdGlvbhIUCgxjb250ZW50X2pzb24YAyABKAkiLgoLRHJhZnRDaGFuZ2USDAoEdGV4dBgBIAEoCRIRCgljbGllbnRfaWQYAiABKAkiIQoMUXVldWVSZW1vdmFsEhEKCXByb21wdF9pZBgBIAEoCSJyChdTZXRTZXNzaW9uQ29uZmlnUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW9wdGlvbl9pZBgCIAEoCRIQCgZjaG9pY2UYAyABKAlIABIVCgtzd2l0Y2hlZF9vbhgEIAEoCEgAQgcKBXZhbHVlIkUKGFNldFNlc3Npb25Db25maWdSZXNwb25zZRIpCgdvcHRpb25zGAEgAygLMhgucG9ydGljby52MS5Db25maWdPcHRpb24iJgoRTGlzdEFnZW50c1JlcXVlc3QSEQoJd29ya3NwYWNlGAEgASgJIjcKEkxpc3RBZ2VudHNSZXNwb25zZRIhCgZhZ2VudHMYASADKAsyES5wb3J0aWNvLnYxLkFnZW50ImEKBUFnZW50EgwKBG5hbWUYASABKAkSDQoFdGl0bGUYAiABKAkSEQoJaW5zdGFsbGVkGAMgASgIEhQKDGluc3RhbGxfaGludBgEIAEoCRISCgppc19kZWZhdWx0GAUgASgIIkEKGEF1dGhlbnRpY2F0ZUFnZW50UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCW1ldGhvZF9pZBgCIAEoCSIbChlBdXRoZW50aWNhdGVBZ2VudFJlc3BvbnNlIi8KEFNldFNlY3JldFJlcXVlc3QSDAoEbmFtZRgBIAEoCRINCgV2YWx1ZRgCIAEoCSI9ChFTZXRTZWNyZXRSZXNwb25zZRIoCgZrZWVwZXIYASABKA4yGC5wb3J0aWNvLnYxLlNlY3JldEtlZXBlciJEChBGaW5kRmlsZXNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDQoFcXVlcnkYAiABKAkSDQoFbGltaXQYAyABKAUiOQoRRmluZEZpbGVzUmVzcG9uc2USJAoFZmlsZXMYASADKAsyFS5wb3J0aWNvLnYxLkZvdW5kRmlsZSIqCglGb3VuZEZpbGUSDAoEcGF0aBgBIAEoCRIPCgdtYXRjaGVkGAIgAygFIiUKD0dldFRvZG9zUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIjMKEEdldFRvZG9zUmVzcG9uc2USHwoFdG9kb3MYASADKAsyEC5wb3J0aWNvLnYxLlRvZG8iSAoRV3JpdGVUb2Rvc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIfCgV0b2RvcxgCIAMoCzIQLnBvcnRpY28udjEuVG9kbyI1ChJXcml0ZVRvZG9zUmVzcG9uc2USHwoFdG9kb3MYASADKAsyEC5wb3J0aWNvLnYxLlRvZG8iJwoSR2V0U2V0dGluZ3NSZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCSI8ChNHZXRTZXR0aW5nc1Jlc3BvbnNlEiUKCHNldHRpbmdzGAEgAygLMhMucG9ydGljby52MS5TZXR0aW5nIlAKB1NldHRpbmcSDAoEbmFtZRgBIAEoCRISCgp2YWx1ZV9qc29uGAIgASgJEg4KBnNvdXJjZRgDIAEoCRITCgtkZXNjcmlwdGlvbhgEIAEoCSI7ChJTZXRTZXR0aW5nc1JlcXVlc3QSJQoIc2V0dGluZ3MYASADKAsyEy5wb3J0aWNvLnYxLlNldHRpbmciPAoTU2V0U2V0dGluZ3NSZXNwb25zZRIlCghzZXR0aW5ncxgBIAMoCzITLnBvcnRpY28udjEuU2V0dGluZyIWChRMaXN0QXBwcm92YWxzUmVxdWVzdCJAChVMaXN0QXBwcm92YWxzUmVzcG9uc2USJwoJYXBwcm92YWxzGAEgAygLMhQucG9ydGljby52MS5BcHByb3ZhbCJ9CghBcHByb3ZhbBITCgthcHByb3ZhbF9pZBgBIAEoCRINCgVhZ2VudBgCIAEoCRIMCgRydWxlGAMgASgJEhEKCXdvcmtzcGFjZRgEIAEoCRIsCghnaXZlbl9hdBgFIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXAiLAoVUmV2b2tlQXBwcm92YWxSZXF1ZXN0EhMKC2FwcHJvdmFsX2lkGAEgASgJIhgKFlJldm9rZUFwcHJvdmFsUmVzcG9uc2UqYQoMRXhwb3J0Rm9ybWF0Eh0KGUVYUE9SVF9GT1JNQVRfVU5TUEVDSUZJRUQQABIaChZFWFBPUlRfRk9STUFUX01BUktET1dOEAESFgoSRVhQT1JUX0ZPUk1BVF9KU09OEAIqUAoIV2hlbkJ1c3kSGQoVV0hFTl9CVVNZX1VOU1BFQ0lGSUVEEAASFAoQV0hFTl9CVVNZX1JFRlVTRRABEhMKD1dIRU5fQlVTWV9RVUVVRRACKmIKDFNlY3JldEtlZXBlchIdChlTRUNSRVRfS0VFUEVSX1VOU1BFQ0lGSUVEEAASGQoVU0VDUkVUX0tFRVBFUl9LRVlSSU5HEAESGAoUU0VDUkVUX0tFRVBFUl9NRU1PUlkQAjLAEQoMQWdlbnRTZXJ2aWNlElQKDUdldFNlcnZlckluZm8SIC5wb3J0aWNvLnYxLkdldFNlcnZlckluZm9SZXF1ZXN0GiEucG9ydGljby52MS5HZXRTZXJ2ZXJJbmZvUmVzcG9uc2USUQoMU3RhcnRTZXNzaW9uEh8ucG9ydGljby52MS5TdGFydFNlc3Npb25SZXF1ZXN0GiAucG9ydGljby52MS5TdGFydFNlc3Npb25SZXNwb25zZRJRCgxMaXN0U2Vzc2lvbnMSHy5wb3J0aWNvLnYxLkxpc3RTZXNzaW9uc1JlcXVlc3QaIC5wb3J0aWNvLnYxLkxpc3RTZXNzaW9uc1Jlc3BvbnNlElYKDVdhdGNoU2Vzc2lvbnMSIC5wb3J0aWNvLnYxLldhdGNoU2Vzc2lvbnNSZXF1ZXN0GiEucG9ydGljby52MS5XYXRjaFNlc3Npb25zUmVzcG9uc2UwARJLCgpHZXRTZXNzaW9uEh0ucG9ydGljby52MS5HZXRTZXNzaW9uUmVxdWVzdBoeLnBvcnRpY28udjEuR2V0U2Vzc2lvblJlc3BvbnNlEk4KC0dldFRpbWVsaW5lEh4ucG9ydGljby52MS5HZXRUaW1lbGluZVJlcXVlc3QaHy5wb3J0aWNvLnYxLkdldFRpbWVsaW5lUmVzcG9uc2USVAoNUmVzdW1lU2Vzc2lvbhIgLnBvcnRpY28udjEuUmVzdW1lU2Vzc2lvblJlcXVlc3QaIS5wb3J0aWNvLnYxLlJlc3VtZVNlc3Npb25SZXNwb25zZRJOCgtEaXNjYXJkVHVybhIeLnBvcnRpY28udjEuRGlzY2FyZFR1cm5SZXF1ZXN0Gh8ucG9ydGljby52MS5EaXNjYXJkVHVyblJlc3BvbnNlEk4KC0ZvcmtTZXNzaW9uEh4ucG9ydGljby52MS5Gb3JrU2Vzc2lvblJlcXVlc3QaHy5wb3J0aWNvLnYxLkZvcmtTZXNzaW9uUmVzcG9uc2USUQoMQ2xlYXJTZXNzaW9uEh8ucG9ydGljby52MS5DbGVhclNlc3Npb25SZXF1ZXN0GiAucG9ydGljby52MS5DbGVhclNlc3Npb25SZXNwb25zZRJUCg1FeHBvcnRTZXNzaW9uEiAucG9ydGljby52MS5FeHBvcnRTZXNzaW9uUmVxdWVzdBohLnBvcnRpY28udjEuRXhwb3J0U2Vzc2lvblJlc3BvbnNlEm8KFkdldENvbnZlcnNhdGlvblByZXZpZXcSKS5wb3J0aWNvLnYxLkdldENvbnZlcnNhdGlvblByZXZpZXdSZXF1ZXN0GioucG9ydGljby52MS5HZXRDb252ZXJzYXRpb25QcmV2aWV3UmVzcG9uc2USQQoGSW52b2tlEhkucG9ydGljby52MS5JbnZva2VSZXF1ZXN0GhoucG9ydGljby52MS5JbnZva2VSZXNwb25zZTABEkUKCFN0b3BUdXJuEhsucG9ydGljby52MS5TdG9wVHVyblJlcXVlc3QaHC5wb3J0aWNvLnYxLlN0b3BUdXJuUmVzcG9uc2USPgoFV2F0Y2gSGC5wb3J0aWNvLnYxLldhdGNoUmVxdWVzdBoZLnBvcnRpY28udjEuV2F0Y2hSZXNwb25zZTABEmAKEVN1Ym1pdENsaWVudEV2ZW50EiQucG9ydGljby52MS5TdWJtaXRDbGllbnRFdmVudFJlcXVlc3QaJS5wb3J0aWNvLnYxLlN1Ym1pdENsaWVudEV2ZW50UmVzcG9uc2USXQoQU2V0U2Vzc2lvbkNvbmZpZxIjLnBvcnRpY28udjEuU2V0U2Vzc2lvbkNvbmZpZ1JlcXVlc3QaJC5wb3J0aWNvLnYxLlNldFNlc3Npb25Db25maWdSZXNwb25zZRJLCgpMaXN0QWdlbnRzEh0ucG9ydGljby52MS5MaXN0QWdlbnRzUmVxdWVzdBoeLnBvcnRpY28udjEuTGlzdEFnZW50c1Jlc3BvbnNlEmAKEUF1dGhlbnRpY2F0ZUFnZW50EiQucG9ydGljby52MS5BdXRoZW50aWNhdGVBZ2VudFJlcXVlc3QaJS5wb3J0aWNvLnYxLkF1dGhlbnRpY2F0ZUFnZW50UmVzcG9uc2USSAoJU2V0U2VjcmV0EhwucG9ydGljby52MS5TZXRTZWNyZXRSZXF1ZXN0Gh0ucG9ydGljby52MS5TZXRTZWNyZXRSZXNwb25zZRJICglGaW5kRmlsZXMSHC5wb3J0aWNvLnYxLkZpbmRGaWxlc1JlcXVlc3QaHS5wb3J0aWNvLnYxLkZpbmRGaWxlc1Jlc3BvbnNlEkUKCEdldFRvZG9zEhsucG9ydGljby52MS5HZXRUb2Rvc1JlcXVlc3QaHC5wb3J0aWNvLnYxLkdldFRvZG9zUmVzcG9uc2USSwoKV3JpdGVUb2RvcxIdLnBvcnRpY28udjEuV3JpdGVUb2Rvc1JlcXVlc3QaHi5wb3J0aWNvLnYxLldyaXRlVG9kb3NSZXNwb25zZRJOCgtHZXRTZXR0aW5ncxIeLnBvcnRpY28udjEuR2V0U2V0dGluZ3NSZXF1ZXN0Gh8ucG9ydGljby52MS5HZXRTZXR0aW5nc1Jlc3BvbnNlEk4KC1NldFNldHRpbmdzEh4ucG9ydGljby52MS5TZXRTZXR0aW5nc1JlcXVlc3QaHy5wb3J0aWNvLnYxLlNldFNldHRpbmdzUmVzcG9uc2USVAoNTGlzdEFwcHJvdmFscxIgLnBvcnRpY28udjEuTGlzdEFwcHJvdmFsc1JlcXVlc3QaIS5wb3J0aWNvLnYxLkxpc3RBcHByb3ZhbHNSZXNwb25zZRJXCg5SZXZva2VBcHByb3ZhbBIhLnBvcnRpY28udjEuUmV2b2tlQXBwcm92YWxSZXF1ZXN0GiIucG9ydGljby52MS5SZXZva2VBcHByb3ZhbFJlc3BvbnNlYgZwcm90bzM", [file_google_protobuf_timestamp, file_portico_v1_events]);
+  fileDesc("ChZwb3J0aWNvL3YxL2FnZW50LnByb3RvEgpwb3J0aWNvLnYxIhYKFEdldFNlcnZlckluZm9SZXF1ZXN0IqQBChVHZXRTZXJ2ZXJJbmZvUmVzcG9uc2USDwoHdmVyc2lvbhgBIAEoCRISCgpwYWdlX2J1aWxkGAIgASgJEi4KCnN0YXJ0ZWRfYXQYAyABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEhEKCXdvcmtzcGFjZRgEIAEoCRIVCg1kZWZhdWx0X2FnZW50GAUgASgJEgwKBGhvbWUYBiABKAki2wIKDlNlc3Npb25TdW1tYXJ5EhIKCnNlc3Npb25faWQYASABKAkSEQoJd29ya3NwYWNlGAIgASgJEg0KBWFnZW50GAMgASgJEg0KBXRpdGxlGAQgASgJEiQKBXN0YXRlGAUgASgOMhUucG9ydGljby52MS5UdXJuU3RhdGUSLgoKY3JlYXRlZF9hdBgGIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASLgoKdXBkYXRlZF9hdBgHIAEoCzIaLmdvb2dsZS5wcm90b2J1Zi5UaW1lc3RhbXASEAoIbGFzdF9zZXEYCCABKAMSEgoKcmVhZHNfb25seRgJIAEoCBIRCgloYXNfZHJhZnQYCiABKAgSDgoGaXNfbmV3GAsgASgIEg8KB3dhaXRpbmcYDCABKAUSJAoEbW9kZRgNIAEoDjIWLnBvcnRpY28udjEuUmV2aWV3TW9kZSKYBAoNU2Vzc2lvbkRldGFpbBIrCgdzdW1tYXJ5GAEgASgLMhoucG9ydGljby52MS5TZXNzaW9uU3VtbWFyeRIlCghjb21tYW5kcxgCIAMoCzITLnBvcnRpY28udjEuQ29tbWFuZBIpCgdvcHRpb25zGAMgAygLMhgucG9ydGljby52MS5Db25maWdPcHRpb24SJwoFdXNhZ2UYBCABKAsyGC5wb3J0aWNvLnYxLlVzYWdlVXBkYXRlZBIjCgRwbGFuGAUgAygLMhUucG9ydGljby52MS5QbGFuRW50cnkSHwoFdG9kb3MYBiADKAsyEC5wb3J0aWNvLnYxLlRvZG8SNAoLcGVybWlzc2lvbnMYByADKAsyHy5wb3J0aWNvLnYxLlBlcm1pc3Npb25SZXF1ZXN0ZWQSLAoJcXVlc3Rpb25zGAggAygLMhkucG9ydGljby52MS5RdWVzdGlvbkFza2VkEh4KBGRlc2sYCSABKAsyEC5wb3J0aWNvLnYxLkRlc2sSOwoTcHJvbXB0X2NhcGFiaWxpdGllcxgKIAEoCzIeLnBvcnRpY28udjEuUHJvbXB0Q2FwYWJpbGl0aWVzEhAKCGNhbl9mb3JrGAsgASgIEhYKDm9wZW5fZWxzZXdoZXJlGAwgASgIEi4KCXByb3Bvc2FscxgNIAMoCzIbLnBvcnRpY28udjEuUHJvcG9zYWxVcGRhdGVkIkwKElByb21wdENhcGFiaWxpdGllcxINCgVpbWFnZRgBIAEoCBINCgVhdWRpbxgCIAEoCBIYChBlbWJlZGRlZF9jb250ZXh0GAMgASgIImMKBERlc2sSDQoFZHJhZnQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJEicKBXF1ZXVlGAMgAygLMhgucG9ydGljby52MS5RdWV1ZWRQcm9tcHQSEAoIcmV2aXNpb24YBCABKAMiRAoMUXVldWVkUHJvbXB0EhEKCXByb21wdF9pZBgBIAEoCRIMCgR0ZXh0GAIgASgJEhMKC2F0dGFjaG1lbnRzGAMgASgFInEKE1N0YXJ0U2Vzc2lvblJlcXVlc3QSEQoJd29ya3NwYWNlGAEgASgJEg0KBWFnZW50GAIgASgJEhIKCnJlYWRzX29ubHkYAyABKAgSJAoEbW9kZRgEIAEoDjIWLnBvcnRpY28udjEuUmV2aWV3TW9kZSJCChRTdGFydFNlc3Npb25SZXNwb25zZRIqCgdzZXNzaW9uGAEgASgLMhkucG9ydGljby52MS5TZXNzaW9uRGV0YWlsImEKE0xpc3RTZXNzaW9uc1JlcXVlc3QSEQoJd29ya3NwYWNlGAEgASgJEg4KBnNlYXJjaBgCIAEoCRINCgVsaW1pdBgDIAEoBRIYChBhZnRlcl9zZXNzaW9uX2lkGAQgASgJIlIKFExpc3RTZXNzaW9uc1Jlc3BvbnNlEiwKCHNlc3Npb25zGAEgAygLMhoucG9ydGljby52MS5TZXNzaW9uU3VtbWFyeRIMCgRtb3JlGAIgASgIIikKFFdhdGNoU2Vzc2lvbnNSZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCSKaAQoVV2F0Y2hTZXNzaW9uc1Jlc3BvbnNlEi0KB2NoYW5nZWQYASABKAsyGi5wb3J0aWNvLnYxLlNlc3Npb25TdW1tYXJ5SAASHAoScmVtb3ZlZF9zZXNzaW9uX2lkGAIgASgJSAASKgoJaGVhcnRiZWF0GAMgASgLMhUucG9ydGljby52MS5IZWFydGJlYXRIAEIICgZjaGFuZ2UiHQoJSGVhcnRiZWF0EhAKCGxhc3Rfc2VxGAEgASgDIicKEUdldFNlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQAoSR2V0U2Vzc2lvblJlc3BvbnNlEioKB3Nlc3Npb24YASABKAsyGS5wb3J0aWNvLnYxLlNlc3Npb25EZXRhaWwiSwoSR2V0VGltZWxpbmVSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEgoKYmVmb3JlX3NlcRgCIAEoAxINCgVsaW1pdBgDIAEoBSJGChNHZXRUaW1lbGluZVJlc3BvbnNlEiEKBmV2ZW50cxgBIAMoCzIRLnBvcnRpY28udjEuRXZlbnQSDAoEbW9yZRgCIAEoCCIqChRSZXN1bWVTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIkMKFVJlc3VtZVNlc3Npb25SZXNwb25zZRIqCgdzZXNzaW9uGAEgASgLMhkucG9ydGljby52MS5TZXNzaW9uRGV0YWlsIigKEkRpc2NhcmRUdXJuUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIhUKE0Rpc2NhcmRUdXJuUmVzcG9uc2UiKAoSRm9ya1Nlc3Npb25SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiQQoTRm9ya1Nlc3Npb25SZXNwb25zZRIqCgdzZXNzaW9uGAEgASgLMhkucG9ydGljby52MS5TZXNzaW9uRGV0YWlsIikKE0NsZWFyU2Vzc2lvblJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSIWChRDbGVhclNlc3Npb25SZXNwb25zZSJUChRFeHBvcnRTZXNzaW9uUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEigKBmZvcm1hdBgCIAEoDjIYLnBvcnRpY28udjEuRXhwb3J0Rm9ybWF0IjsKFUV4cG9ydFNlc3Npb25SZXNwb25zZRIRCglmaWxlX25hbWUYASABKAkSDwoHY29udGVudBgCIAEoCSIzCh1HZXRDb252ZXJzYXRpb25QcmV2aWV3UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJIkoKHkdldENvbnZlcnNhdGlvblByZXZpZXdSZXNwb25zZRITCgtsYXN0X3Byb21wdBgBIAEoCRITCgtsYXN0X2Fuc3dlchgCIAEoCSJXCgpBdHRhY2htZW50EgwKBG5hbWUYASABKAkSEQoJbWltZV90eXBlGAIgASgJEg4KBHBhdGgYAyABKAlIABIOCgRkYXRhGAQgASgMSABCCAoGc291cmNlIqEBCg1JbnZva2VSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDAoEdGV4dBgCIAEoCRIrCgthdHRhY2htZW50cxgDIAMoCzIWLnBvcnRpY28udjEuQXR0YWNobWVudBInCgl3aGVuX2J1c3kYBCABKA4yFC5wb3J0aWNvLnYxLldoZW5CdXN5EhgKEHF1ZXVlZF9wcm9tcHRfaWQYBSABKAkiagoOSW52b2tlUmVzcG9uc2USIgoFZXZlbnQYASABKAsyES5wb3J0aWNvLnYxLkV2ZW50SAASKgoGcXVldWVkGAIgASgLMhgucG9ydGljby52MS5RdWV1ZWRQcm9tcHRIAEIICgZ1cGRhdGUiNAoPU3RvcFR1cm5SZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSDQoFZm9yY2UYAiABKAgiIwoQU3RvcFR1cm5SZXNwb25zZRIPCgdzdG9wcGVkGAEgASgIIjUKDFdhdGNoUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhEKCWFmdGVyX3NlcRgCIAEoAyKLAQoNV2F0Y2hSZXNwb25zZRIiCgVldmVudBgBIAEoCzIRLnBvcnRpY28udjEuRXZlbnRIABIgCgRkZXNrGAIgASgLMhAucG9ydGljby52MS5EZXNrSAASKgoJaGVhcnRiZWF0GAMgASgLMhUucG9ydGljby52MS5IZWFydGJlYXRIAEIICgZ1cGRhdGUiigIKGFN1Ym1pdENsaWVudEV2ZW50UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEj8KFHBlcm1pc3Npb25fZGVjaXNpb25zGAIgASgLMh8ucG9ydGljby52MS5QZXJtaXNzaW9uRGVjaXNpb25zSAASMwoOcXVlc3Rpb25fcmVwbHkYAyABKAsyGS5wb3J0aWNvLnYxLlF1ZXN0aW9uUmVwbHlIABIoCgVkcmFmdBgEIAEoCzIXLnBvcnRpY28udjEuRHJhZnRDaGFuZ2VIABIxCg1xdWV1ZV9yZW1vdmFsGAUgASgLMhgucG9ydGljby52MS5RdWV1ZVJlbW92YWxIAEIHCgVldmVudCIbChlTdWJtaXRDbGllbnRFdmVudFJlc3BvbnNlIkgKE1Blcm1pc3Npb25EZWNpc2lvbnMSMQoJZGVjaXNpb25zGAEgAygLMh4ucG9ydGljby52MS5QZXJtaXNzaW9uRGVjaXNpb24iZwoSUGVybWlzc2lvbkRlY2lzaW9uEhIKCnJlcXVlc3RfaWQYASABKAkSEQoJb3B0aW9uX2lkGAIgASgJEioKBXNjb3BlGAMgASgOMhsucG9ydGljby52MS5QZXJtaXNzaW9uU2NvcGUiZQoNUXVlc3Rpb25SZXBseRISCgpyZXF1ZXN0X2lkGAEgASgJEioKBmFjdGlvbhgCIAEoDjIaLnBvcnRpY28udjEuUXVlc3Rpb25BY3Rpb24SFAoMY29udGVudF9qc29uGAMgASgJIi4KC0RyYWZ0Q2hhbmdlEgwKBHRleHQYASABKAkSEQoJY2xpZW50X2lkGAIgASgJIiEKDFF1ZXVlUmVtb3ZhbBIRCglwcm9tcHRfaWQYASABKAkicgoXU2V0U2Vzc2lvbkNvbmZpZ1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCglvcHRpb25faWQYAiABKAkSEAoGY2hvaWNlGAMgASgJSAASFQoLc3dpdGNoZWRfb24YBCABKAhIAEIHCgV2YWx1ZSJFChhTZXRTZXNzaW9uQ29uZmlnUmVzcG9uc2USKQoHb3B0aW9ucxgBIAMoCzIYLnBvcnRpY28udjEuQ29uZmlnT3B0aW9uIiYKEUxpc3RBZ2VudHNSZXF1ZXN0EhEKCXdvcmtzcGFjZRgBIAEoCSI3ChJMaXN0QWdlbnRzUmVzcG9uc2USIQoGYWdlbnRzGAEgAygLMhEucG9ydGljby52MS5BZ2VudCJhCgVBZ2VudBIMCgRuYW1lGAEgASgJEg0KBXRpdGxlGAIgASgJEhEKCWluc3RhbGxlZBgDIAEoCBIUCgxpbnN0YWxsX2hpbnQYBCABKAkSEgoKaXNfZGVmYXVsdBgFIAEoCCJBChhBdXRoZW50aWNhdGVBZ2VudFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIRCgltZXRob2RfaWQYAiABKAkiGwoZQXV0aGVudGljYXRlQWdlbnRSZXNwb25zZSIvChBTZXRTZWNyZXRSZXF1ZXN0EgwKBG5hbWUYASABKAkSDQoFdmFsdWUYAiABKAkiPQoRU2V0U2VjcmV0UmVzcG9uc2USKAoGa2VlcGVyGAEgASgOMhgucG9ydGljby52MS5TZWNyZXRLZWVwZXIiRAoQRmluZEZpbGVzUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEg0KBXF1ZXJ5GAIgASgJEg0KBWxpbWl0GAMgASgFIjkKEUZpbmRGaWxlc1Jlc3BvbnNlEiQKBWZpbGVzGAEgAygLMhUucG9ydGljby52MS5Gb3VuZEZpbGUiKgoJRm91bmRGaWxlEgwKBHBhdGgYASABKAkSDwoHbWF0Y2hlZBgCIAMoBSIlCg9HZXRUb2Rvc1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSIzChBHZXRUb2Rvc1Jlc3BvbnNlEh8KBXRvZG9zGAEgAygLMhAucG9ydGljby52MS5Ub2RvIkgKEVdyaXRlVG9kb3NSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSHwoFdG9kb3MYAiADKAsyEC5wb3J0aWNvLnYxLlRvZG8iNQoSV3JpdGVUb2Rvc1Jlc3BvbnNlEh8KBXRvZG9zGAEgAygLMhAucG9ydGljby52MS5Ub2RvIicKEkdldFNldHRpbmdzUmVxdWVzdBIRCgl3b3Jrc3BhY2UYASABKAkiPAoTR2V0U2V0dGluZ3NSZXNwb25zZRIlCghzZXR0aW5ncxgBIAMoCzITLnBvcnRpY28udjEuU2V0dGluZyJQCgdTZXR0aW5nEgwKBG5hbWUYASABKAkSEgoKdmFsdWVfanNvbhgCIAEoCRIOCgZzb3VyY2UYAyABKAkSEwoLZGVzY3JpcHRpb24YBCABKAkiOwoSU2V0U2V0dGluZ3NSZXF1ZXN0EiUKCHNldHRpbmdzGAEgAygLMhMucG9ydGljby52MS5TZXR0aW5nIjwKE1NldFNldHRpbmdzUmVzcG9uc2USJQoIc2V0dGluZ3MYASADKAsyEy5wb3J0aWNvLnYxLlNldHRpbmciFgoUTGlzdEFwcHJvdmFsc1JlcXVlc3QiQAoVTGlzdEFwcHJvdmFsc1Jlc3BvbnNlEicKCWFwcHJvdmFscxgBIAMoCzIULnBvcnRpY28udjEuQXBwcm92YWwifQoIQXBwcm92YWwSEwoLYXBwcm92YWxfaWQYASABKAkSDQoFYWdlbnQYAiABKAkSDAoEcnVsZRgDIAEoCRIRCgl3b3Jrc3BhY2UYBCABKAkSLAoIZ2l2ZW5fYXQYBSABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wIiwKFVJldm9rZUFwcHJvdmFsUmVxdWVzdBITCgthcHByb3ZhbF9pZBgBIAEoCSIYChZSZXZva2VBcHByb3ZhbFJlc3BvbnNlIkwKEkdldFByb3Bvc2FsUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhMKC3Byb3Bvc2FsX2lkGAIgASgJEg0KBXBhdGhzGAMgAygJInEKE0dldFByb3Bvc2FsUmVzcG9uc2USLgoJcHJvcG9zYWxzGAEgAygLMhsucG9ydGljby52MS5Qcm9wb3NhbFVwZGF0ZWQSKgoIY29udGVudHMYAiADKAsyGC5wb3J0aWNvLnYxLkZpbGVDb250ZW50cyLIAQoMRmlsZUNvbnRlbnRzEgwKBHBhdGgYASABKAkSFQoIb2xkX3RleHQYAiABKAlIAIgBARIVCghuZXdfdGV4dBgDIAEoCUgBiAEBEgwKBGRpZmYYBCABKAkSJwoFaHVua3MYBSADKAsyGC5wb3J0aWNvLnYxLlByb3Bvc2VkSHVuaxIrCgljb25mbGljdHMYBiADKAsyGC5wb3J0aWNvLnYxLkZpbGVDb25mbGljdEILCglfb2xkX3RleHRCCwoJX25ld190ZXh0InYKDEZpbGVDb25mbGljdBIMCgRsaW5lGAEgASgFEhEKBGJhc2UYAiABKAlIAIgBARITCgZwZXJzb24YAyABKAlIAYgBARISCgVhZ2VudBgEIAEoCUgCiAEBQgcKBV9iYXNlQgkKB19wZXJzb25CCAoGX2FnZW50IlcKCkZpbGVDaG9pY2USDAoEcGF0aBgBIAEoCRIQCghodW5rX2lkcxgCIAMoCRIpCgdyZXNvbHZlGAMgASgOMhgucG9ydGljby52MS5Db25mbGljdFNpZGUieAoUQXBwbHlQcm9wb3NhbFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRITCgtwcm9wb3NhbF9pZBgCIAEoCRIQCghyZXZpc2lvbhgDIAEoBRIlCgVmaWxlcxgEIAMoCzIWLnBvcnRpY28udjEuRmlsZUNob2ljZSJnChVBcHBseVByb3Bvc2FsUmVzcG9uc2USLQoIcHJvcG9zYWwYASABKAsyGy5wb3J0aWNvLnYxLlByb3Bvc2FsVXBkYXRlZBIPCgdhcHBsaWVkGAIgASgIEg4KBm1lcmdlZBgDIAMoCSJ6ChZEaXNjYXJkUHJvcG9zYWxSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEwoLcHJvcG9zYWxfaWQYAiABKAkSEAoIcmV2aXNpb24YAyABKAUSJQoFZmlsZXMYBCADKAsyFi5wb3J0aWNvLnYxLkZpbGVDaG9pY2UiSAoXRGlzY2FyZFByb3Bvc2FsUmVzcG9uc2USLQoIcHJvcG9zYWwYASABKAsyGy5wb3J0aWNvLnYxLlByb3Bvc2FsVXBkYXRlZCI7ChBVbmRvQXBwbHlSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSEwoLcHJvcG9zYWxfaWQYAiABKAkiUgoRVW5kb0FwcGx5UmVzcG9uc2USLQoIcHJvcG9zYWwYASABKAsyGy5wb3J0aWNvLnYxLlByb3Bvc2FsVXBkYXRlZBIOCgZ1bmRvbmUYAiABKAgijQEKGEdldFJldmlzaW9uUHJvbXB0UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEhMKC3Byb3Bvc2FsX2lkGAIgASgJEhAKCHJldmlzaW9uGAMgASgFEiUKBWZpbGVzGAQgAygLMhYucG9ydGljby52MS5GaWxlQ2hvaWNlEg8KB2NvbW1lbnQYBSABKAkiKQoZR2V0UmV2aXNpb25Qcm9tcHRSZXNwb25zZRIMCgR0ZXh0GAEgASgJIpoBCgpDaGVja3BvaW50EhUKDWNoZWNrcG9pbnRfaWQYASABKAkSJgoCYXQYAiABKAsyGi5nb29nbGUucHJvdG9idWYuVGltZXN0YW1wEg0KBWxhYmVsGAMgASgJEiwKBm1vbWVudBgEIAEoDjIcLnBvcnRpY28udjEuQ2hlY2twb2ludE1vbWVudBIQCghsZWZ0X291dBgFIAEoBSIsChZMaXN0Q2hlY2twb2ludHNSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkiRgoXTGlzdENoZWNrcG9pbnRzUmVzcG9uc2USKwoLY2hlY2twb2ludHMYASADKAsyFi5wb3J0aWNvLnYxLkNoZWNrcG9pbnQiYgoYR2V0Q2hlY2twb2ludERpZmZSZXF1ZXN0EhIKCnNlc3Npb25faWQYASABKAkSFQoNY2hlY2twb2ludF9pZBgCIAEoCRIbChNvdGhlcl9jaGVja3BvaW50X2lkGAMgASgJIlYKGUdldENoZWNrcG9pbnREaWZmUmVzcG9uc2USJwoFZmlsZXMYASADKAsyGC5wb3J0aWNvLnYxLlByb3Bvc2VkRmlsZRIQCgh1bmxpc3RlZBgCIAEoBSJFChhSZXN0b3JlQ2hlY2twb2ludFJlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCRIVCg1jaGVja3BvaW50X2lkGAIgASgJInwKGVJlc3RvcmVDaGVja3BvaW50UmVzcG9uc2USMAoIcmVzdG9yZWQYASABKAsyHi5wb3J0aWNvLnYxLkNoZWNrcG9pbnRSZXN0b3JlZBItCghwcm9wb3NhbBgCIAEoCzIbLnBvcnRpY28udjEuUHJvcG9zYWxVcGRhdGVkIiwKFkdldFJldmlld1N0YXR1c1JlcXVlc3QSEgoKc2Vzc2lvbl9pZBgBIAEoCSLAAQoXR2V0UmV2aWV3U3RhdHVzUmVzcG9uc2USJAoEbW9kZRgBIAEoDjIWLnBvcnRpY28udjEuUmV2aWV3TW9kZRIOCgZicmFuY2gYAiABKAkSEwoLaG9tZV9icmFuY2gYAyABKAkSDgoGZm9sZGVyGAQgASgJEhIKCnVuZmluaXNoZWQYBSABKAgSKAoIcG9zc2libGUYBiADKA4yFi5wb3J0aWNvLnYxLlJldmlld01vZGUSDAoEaGludBgHIAEoCSJQChRTZXRSZXZpZXdNb2RlUmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEiQKBG1vZGUYAiABKA4yFi5wb3J0aWNvLnYxLlJldmlld01vZGUiQwoVU2V0UmV2aWV3TW9kZVJlc3BvbnNlEioKB3Nlc3Npb24YASABKAsyGS5wb3J0aWNvLnYxLlNlc3Npb25EZXRhaWwiZAoTRmluaXNoUmV2aWV3UmVxdWVzdBISCgpzZXNzaW9uX2lkGAEgASgJEigKBmVuZGluZxgCIAEoDjIYLnBvcnRpY28udjEuUmV2aWV3RW5kaW5nEg8KB21lc3NhZ2UYAyABKAkiOQoURmluaXNoUmV2aWV3UmVzcG9uc2USDgoGY29tbWl0GAEgASgJEhEKCXJlZmVyZW5jZRgCIAEoCSqNAQoKUmV2aWV3TW9kZRIbChdSRVZJRVdfTU9ERV9VTlNQRUNJRklFRBAAEhYKElJFVklFV19NT0RFX0RJUkVDVBABEhgKFFJFVklFV19NT0RFX1BST1BPU0FMEAISFgoSUkVWSUVXX01PREVfQlJBTkNIEAMSGAoUUkVWSUVXX01PREVfV09SS1RSRUUQBCphCgxFeHBvcnRGb3JtYXQSHQoZRVhQT1JUX0ZPUk1BVF9VTlNQRUNJRklFRBAAEhoKFkVYUE9SVF9GT1JNQVRfTUFSS0RPV04QARIWChJFWFBPUlRfRk9STUFUX0pTT04QAipQCghXaGVuQnVzeRIZChVXSEVOX0JVU1lfVU5TUEVDSUZJRUQQABIUChBXSEVOX0JVU1lfUkVGVVNFEAESEwoPV0hFTl9CVVNZX1FVRVVFEAIqYgoMU2VjcmV0S2VlcGVyEh0KGVNFQ1JFVF9LRUVQRVJfVU5TUEVDSUZJRUQQABIZChVTRUNSRVRfS0VFUEVSX0tFWVJJTkcQARIYChRTRUNSRVRfS0VFUEVSX01FTU9SWRACKmAKDENvbmZsaWN0U2lkZRIdChlDT05GTElDVF9TSURFX1VOU1BFQ0lGSUVEEAASGAoUQ09ORkxJQ1RfU0lERV9QRVJTT04QARIXChNDT05GTElDVF9TSURFX0FHRU5UEAIqkwEKDFJldmlld0VuZGluZxIdChlSRVZJRVdfRU5ESU5HX1VOU1BFQ0lGSUVEEAASFwoTUkVWSUVXX0VORElOR19NRVJHRRABEhgKFFJFVklFV19FTkRJTkdfU1FVQVNIEAISFgoSUkVWSUVXX0VORElOR19LRUVQEAMSGQoVUkVWSUVXX0VORElOR19ESVNDQVJEEAQykxkKDEFnZW50U2VydmljZRJUCg1HZXRTZXJ2ZXJJbmZvEiAucG9ydGljby52MS5HZXRTZXJ2ZXJJbmZvUmVxdWVzdBohLnBvcnRpY28udjEuR2V0U2VydmVySW5mb1Jlc3BvbnNlElEKDFN0YXJ0U2Vzc2lvbhIfLnBvcnRpY28udjEuU3RhcnRTZXNzaW9uUmVxdWVzdBogLnBvcnRpY28udjEuU3RhcnRTZXNzaW9uUmVzcG9uc2USUQoMTGlzdFNlc3Npb25zEh8ucG9ydGljby52MS5MaXN0U2Vzc2lvbnNSZXF1ZXN0GiAucG9ydGljby52MS5MaXN0U2Vzc2lvbnNSZXNwb25zZRJWCg1XYXRjaFNlc3Npb25zEiAucG9ydGljby52MS5XYXRjaFNlc3Npb25zUmVxdWVzdBohLnBvcnRpY28udjEuV2F0Y2hTZXNzaW9uc1Jlc3BvbnNlMAESSwoKR2V0U2Vzc2lvbhIdLnBvcnRpY28udjEuR2V0U2Vzc2lvblJlcXVlc3QaHi5wb3J0aWNvLnYxLkdldFNlc3Npb25SZXNwb25zZRJOCgtHZXRUaW1lbGluZRIeLnBvcnRpY28udjEuR2V0VGltZWxpbmVSZXF1ZXN0Gh8ucG9ydGljby52MS5HZXRUaW1lbGluZVJlc3BvbnNlElQKDVJlc3VtZVNlc3Npb24SIC5wb3J0aWNvLnYxLlJlc3VtZVNlc3Npb25SZXF1ZXN0GiEucG9ydGljby52MS5SZXN1bWVTZXNzaW9uUmVzcG9uc2USTgoLRGlzY2FyZFR1cm4SHi5wb3J0aWNvLnYxLkRpc2NhcmRUdXJuUmVxdWVzdBofLnBvcnRpY28udjEuRGlzY2FyZFR1cm5SZXNwb25zZRJOCgtGb3JrU2Vzc2lvbhIeLnBvcnRpY28udjEuRm9ya1Nlc3Npb25SZXF1ZXN0Gh8ucG9ydGljby52MS5Gb3JrU2Vzc2lvblJlc3BvbnNlElEKDENsZWFyU2Vzc2lvbhIfLnBvcnRpY28udjEuQ2xlYXJTZXNzaW9uUmVxdWVzdBogLnBvcnRpY28udjEuQ2xlYXJTZXNzaW9uUmVzcG9uc2USVAoNRXhwb3J0U2Vzc2lvbhIgLnBvcnRpY28udjEuRXhwb3J0U2Vzc2lvblJlcXVlc3QaIS5wb3J0aWNvLnYxLkV4cG9ydFNlc3Npb25SZXNwb25zZRJvChZHZXRDb252ZXJzYXRpb25QcmV2aWV3EikucG9ydGljby52MS5HZXRDb252ZXJzYXRpb25QcmV2aWV3UmVxdWVzdBoqLnBvcnRpY28udjEuR2V0Q29udmVyc2F0aW9uUHJldmlld1Jlc3BvbnNlEkEKBkludm9rZRIZLnBvcnRpY28udjEuSW52b2tlUmVxdWVzdBoaLnBvcnRpY28udjEuSW52b2tlUmVzcG9uc2UwARJFCghTdG9wVHVybhIbLnBvcnRpY28udjEuU3RvcFR1cm5SZXF1ZXN0GhwucG9ydGljby52MS5TdG9wVHVyblJlc3BvbnNlEj4KBVdhdGNoEhgucG9ydGljby52MS5XYXRjaFJlcXVlc3QaGS5wb3J0aWNvLnYxLldhdGNoUmVzcG9uc2UwARJgChFTdWJtaXRDbGllbnRFdmVudBIkLnBvcnRpY28udjEuU3VibWl0Q2xpZW50RXZlbnRSZXF1ZXN0GiUucG9ydGljby52MS5TdWJtaXRDbGllbnRFdmVudFJlc3BvbnNlEl0KEFNldFNlc3Npb25Db25maWcSIy5wb3J0aWNvLnYxLlNldFNlc3Npb25Db25maWdSZXF1ZXN0GiQucG9ydGljby52MS5TZXRTZXNzaW9uQ29uZmlnUmVzcG9uc2USSwoKTGlzdEFnZW50cxIdLnBvcnRpY28udjEuTGlzdEFnZW50c1JlcXVlc3QaHi5wb3J0aWNvLnYxLkxpc3RBZ2VudHNSZXNwb25zZRJgChFBdXRoZW50aWNhdGVBZ2VudBIkLnBvcnRpY28udjEuQXV0aGVudGljYXRlQWdlbnRSZXF1ZXN0GiUucG9ydGljby52MS5BdXRoZW50aWNhdGVBZ2VudFJlc3BvbnNlEkgKCVNldFNlY3JldBIcLnBvcnRpY28udjEuU2V0U2VjcmV0UmVxdWVzdBodLnBvcnRpY28udjEuU2V0U2VjcmV0UmVzcG9uc2USSAoJRmluZEZpbGVzEhwucG9ydGljby52MS5GaW5kRmlsZXNSZXF1ZXN0Gh0ucG9ydGljby52MS5GaW5kRmlsZXNSZXNwb25zZRJFCghHZXRUb2RvcxIbLnBvcnRpY28udjEuR2V0VG9kb3NSZXF1ZXN0GhwucG9ydGljby52MS5HZXRUb2Rvc1Jlc3BvbnNlEksKCldyaXRlVG9kb3MSHS5wb3J0aWNvLnYxLldyaXRlVG9kb3NSZXF1ZXN0Gh4ucG9ydGljby52MS5Xcml0ZVRvZG9zUmVzcG9uc2USTgoLR2V0UHJvcG9zYWwSHi5wb3J0aWNvLnYxLkdldFByb3Bvc2FsUmVxdWVzdBofLnBvcnRpY28udjEuR2V0UHJvcG9zYWxSZXNwb25zZRJUCg1BcHBseVByb3Bvc2FsEiAucG9ydGljby52MS5BcHBseVByb3Bvc2FsUmVxdWVzdBohLnBvcnRpY28udjEuQXBwbHlQcm9wb3NhbFJlc3BvbnNlEloKD0Rpc2NhcmRQcm9wb3NhbBIiLnBvcnRpY28udjEuRGlzY2FyZFByb3Bvc2FsUmVxdWVzdBojLnBvcnRpY28udjEuRGlzY2FyZFByb3Bvc2FsUmVzcG9uc2USSAoJVW5kb0FwcGx5EhwucG9ydGljby52MS5VbmRvQXBwbHlSZXF1ZXN0Gh0ucG9ydGljby52MS5VbmRvQXBwbHlSZXNwb25zZRJgChFHZXRSZXZpc2lvblByb21wdBIkLnBvcnRpY28udjEuR2V0UmV2aXNpb25Qcm9tcHRSZXF1ZXN0GiUucG9ydGljby52MS5HZXRSZXZpc2lvblByb21wdFJlc3BvbnNlEloKD0xpc3RDaGVja3BvaW50cxIiLnBvcnRpY28udjEuTGlzdENoZWNrcG9pbnRzUmVxdWVzdBojLnBvcnRpY28udjEuTGlzdENoZWNrcG9pbnRzUmVzcG9uc2USYAoRR2V0Q2hlY2twb2ludERpZmYSJC5wb3J0aWNvLnYxLkdldENoZWNrcG9pbnREaWZmUmVxdWVzdBolLnBvcnRpY28udjEuR2V0Q2hlY2twb2ludERpZmZSZXNwb25zZRJgChFSZXN0b3JlQ2hlY2twb2ludBIkLnBvcnRpY28udjEuUmVzdG9yZUNoZWNrcG9pbnRSZXF1ZXN0GiUucG9ydGljby52MS5SZXN0b3JlQ2hlY2twb2ludFJlc3BvbnNlEloKD0dldFJldmlld1N0YXR1cxIiLnBvcnRpY28udjEuR2V0UmV2aWV3U3RhdHVzUmVxdWVzdBojLnBvcnRpY28udjEuR2V0UmV2aWV3U3RhdHVzUmVzcG9uc2USVAoNU2V0UmV2aWV3TW9kZRIgLnBvcnRpY28udjEuU2V0UmV2aWV3TW9kZVJlcXVlc3QaIS5wb3J0aWNvLnYxLlNldFJldmlld01vZGVSZXNwb25zZRJRCgxGaW5pc2hSZXZpZXcSHy5wb3J0aWNvLnYxLkZpbmlzaFJldmlld1JlcXVlc3QaIC5wb3J0aWNvLnYxLkZpbmlzaFJldmlld1Jlc3BvbnNlEk4KC0dldFNldHRpbmdzEh4ucG9ydGljby52MS5HZXRTZXR0aW5nc1JlcXVlc3QaHy5wb3J0aWNvLnYxLkdldFNldHRpbmdzUmVzcG9uc2USTgoLU2V0U2V0dGluZ3MSHi5wb3J0aWNvLnYxLlNldFNldHRpbmdzUmVxdWVzdBofLnBvcnRpY28udjEuU2V0U2V0dGluZ3NSZXNwb25zZRJUCg1MaXN0QXBwcm92YWxzEiAucG9ydGljby52MS5MaXN0QXBwcm92YWxzUmVxdWVzdBohLnBvcnRpY28udjEuTGlzdEFwcHJvdmFsc1Jlc3BvbnNlElcKDlJldm9rZUFwcHJvdmFsEiEucG9ydGljby52MS5SZXZva2VBcHByb3ZhbFJlcXVlc3QaIi5wb3J0aWNvLnYxLlJldm9rZUFwcHJvdmFsUmVzcG9uc2ViBnByb3RvMw", [file_google_protobuf_timestamp, file_portico_v1_events]);
 
 /**
  * @generated from message portico.v1.GetServerInfoRequest
@@ -144,6 +144,11 @@ export type SessionSummary = Message<"portico.v1.SessionSummary"> & {
    * @generated from field: int32 waiting = 12;
    */
   waiting: number;
+
+  /**
+   * @generated from field: portico.v1.ReviewMode mode = 13;
+   */
+  mode: ReviewMode;
 };
 
 /**
@@ -220,6 +225,13 @@ export type SessionDetail = Message<"portico.v1.SessionDetail"> & {
    * @generated from field: bool open_elsewhere = 12;
    */
   openElsewhere: boolean;
+
+  /**
+   * The proposals that are open, with the latest diffs that fit.
+   *
+   * @generated from field: repeated portico.v1.ProposalUpdated proposals = 13;
+   */
+  proposals: ProposalUpdated[];
 };
 
 /**
@@ -343,6 +355,13 @@ export type StartSessionRequest = Message<"portico.v1.StartSessionRequest"> & {
    * @generated from field: bool reads_only = 3;
    */
   readsOnly: boolean;
+
+  /**
+   * Unspecified: as the settings say, and directly if they say nothing.
+   *
+   * @generated from field: portico.v1.ReviewMode mode = 4;
+   */
+  mode: ReviewMode;
 };
 
 /**
@@ -1744,6 +1763,770 @@ export const RevokeApprovalResponseSchema: GenMessage<RevokeApprovalResponse> = 
   messageDesc(file_portico_v1_agent, 69);
 
 /**
+ * @generated from message portico.v1.GetProposalRequest
+ */
+export type GetProposalRequest = Message<"portico.v1.GetProposalRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * Empty: all that are open, without contents.
+   *
+   * @generated from field: string proposal_id = 2;
+   */
+  proposalId: string;
+
+  /**
+   * Whose contents to send along. Empty: none.
+   *
+   * @generated from field: repeated string paths = 3;
+   */
+  paths: string[];
+};
+
+/**
+ * Describes the message portico.v1.GetProposalRequest.
+ * Use `create(GetProposalRequestSchema)` to create a new message.
+ */
+export const GetProposalRequestSchema: GenMessage<GetProposalRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 70);
+
+/**
+ * @generated from message portico.v1.GetProposalResponse
+ */
+export type GetProposalResponse = Message<"portico.v1.GetProposalResponse"> & {
+  /**
+   * @generated from field: repeated portico.v1.ProposalUpdated proposals = 1;
+   */
+  proposals: ProposalUpdated[];
+
+  /**
+   * @generated from field: repeated portico.v1.FileContents contents = 2;
+   */
+  contents: FileContents[];
+};
+
+/**
+ * Describes the message portico.v1.GetProposalResponse.
+ * Use `create(GetProposalResponseSchema)` to create a new message.
+ */
+export const GetProposalResponseSchema: GenMessage<GetProposalResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 71);
+
+/**
+ * The whole of one file, on both sides of a change, with its full diff.
+ *
+ * @generated from message portico.v1.FileContents
+ */
+export type FileContents = Message<"portico.v1.FileContents"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Absent where there is no such file, or no text.
+   *
+   * @generated from field: optional string old_text = 2;
+   */
+  oldText?: string | undefined;
+
+  /**
+   * @generated from field: optional string new_text = 3;
+   */
+  newText?: string | undefined;
+
+  /**
+   * @generated from field: string diff = 4;
+   */
+  diff: string;
+
+  /**
+   * @generated from field: repeated portico.v1.ProposedHunk hunks = 5;
+   */
+  hunks: ProposedHunk[];
+
+  /**
+   * @generated from field: repeated portico.v1.FileConflict conflicts = 6;
+   */
+  conflicts: FileConflict[];
+};
+
+/**
+ * Describes the message portico.v1.FileContents.
+ * Use `create(FileContentsSchema)` to create a new message.
+ */
+export const FileContentsSchema: GenMessage<FileContents> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 72);
+
+/**
+ * Where the person and the agent changed the same lines. A side that is absent has no such file.
+ *
+ * @generated from message portico.v1.FileConflict
+ */
+export type FileConflict = Message<"portico.v1.FileConflict"> & {
+  /**
+   * In the file as the person has it now, from one.
+   *
+   * @generated from field: int32 line = 1;
+   */
+  line: number;
+
+  /**
+   * @generated from field: optional string base = 2;
+   */
+  base?: string | undefined;
+
+  /**
+   * @generated from field: optional string person = 3;
+   */
+  person?: string | undefined;
+
+  /**
+   * @generated from field: optional string agent = 4;
+   */
+  agent?: string | undefined;
+};
+
+/**
+ * Describes the message portico.v1.FileConflict.
+ * Use `create(FileConflictSchema)` to create a new message.
+ */
+export const FileConflictSchema: GenMessage<FileConflict> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 73);
+
+/**
+ * A file of a proposal, whole or in part.
+ *
+ * @generated from message portico.v1.FileChoice
+ */
+export type FileChoice = Message<"portico.v1.FileChoice"> & {
+  /**
+   * @generated from field: string path = 1;
+   */
+  path: string;
+
+  /**
+   * Empty: the whole file.
+   *
+   * @generated from field: repeated string hunk_ids = 2;
+   */
+  hunkIds: string[];
+
+  /**
+   * @generated from field: portico.v1.ConflictSide resolve = 3;
+   */
+  resolve: ConflictSide;
+};
+
+/**
+ * Describes the message portico.v1.FileChoice.
+ * Use `create(FileChoiceSchema)` to create a new message.
+ */
+export const FileChoiceSchema: GenMessage<FileChoice> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 74);
+
+/**
+ * @generated from message portico.v1.ApplyProposalRequest
+ */
+export type ApplyProposalRequest = Message<"portico.v1.ApplyProposalRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string proposal_id = 2;
+   */
+  proposalId: string;
+
+  /**
+   * What the person looked at: another revision is refused.
+   *
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+
+  /**
+   * Empty: everything.
+   *
+   * @generated from field: repeated portico.v1.FileChoice files = 4;
+   */
+  files: FileChoice[];
+};
+
+/**
+ * Describes the message portico.v1.ApplyProposalRequest.
+ * Use `create(ApplyProposalRequestSchema)` to create a new message.
+ */
+export const ApplyProposalRequestSchema: GenMessage<ApplyProposalRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 75);
+
+/**
+ * @generated from message portico.v1.ApplyProposalResponse
+ */
+export type ApplyProposalResponse = Message<"portico.v1.ApplyProposalResponse"> & {
+  /**
+   * @generated from field: portico.v1.ProposalUpdated proposal = 1;
+   */
+  proposal?: ProposalUpdated | undefined;
+
+  /**
+   * False: there are conflicts, named in the proposal, and nothing was written.
+   *
+   * @generated from field: bool applied = 2;
+   */
+  applied: boolean;
+
+  /**
+   * Files that also keep what the person changed in them meanwhile.
+   *
+   * @generated from field: repeated string merged = 3;
+   */
+  merged: string[];
+};
+
+/**
+ * Describes the message portico.v1.ApplyProposalResponse.
+ * Use `create(ApplyProposalResponseSchema)` to create a new message.
+ */
+export const ApplyProposalResponseSchema: GenMessage<ApplyProposalResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 76);
+
+/**
+ * @generated from message portico.v1.DiscardProposalRequest
+ */
+export type DiscardProposalRequest = Message<"portico.v1.DiscardProposalRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string proposal_id = 2;
+   */
+  proposalId: string;
+
+  /**
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+
+  /**
+   * Empty: everything.
+   *
+   * @generated from field: repeated portico.v1.FileChoice files = 4;
+   */
+  files: FileChoice[];
+};
+
+/**
+ * Describes the message portico.v1.DiscardProposalRequest.
+ * Use `create(DiscardProposalRequestSchema)` to create a new message.
+ */
+export const DiscardProposalRequestSchema: GenMessage<DiscardProposalRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 77);
+
+/**
+ * @generated from message portico.v1.DiscardProposalResponse
+ */
+export type DiscardProposalResponse = Message<"portico.v1.DiscardProposalResponse"> & {
+  /**
+   * @generated from field: portico.v1.ProposalUpdated proposal = 1;
+   */
+  proposal?: ProposalUpdated | undefined;
+};
+
+/**
+ * Describes the message portico.v1.DiscardProposalResponse.
+ * Use `create(DiscardProposalResponseSchema)` to create a new message.
+ */
+export const DiscardProposalResponseSchema: GenMessage<DiscardProposalResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 78);
+
+/**
+ * @generated from message portico.v1.UndoApplyRequest
+ */
+export type UndoApplyRequest = Message<"portico.v1.UndoApplyRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string proposal_id = 2;
+   */
+  proposalId: string;
+};
+
+/**
+ * Describes the message portico.v1.UndoApplyRequest.
+ * Use `create(UndoApplyRequestSchema)` to create a new message.
+ */
+export const UndoApplyRequestSchema: GenMessage<UndoApplyRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 79);
+
+/**
+ * @generated from message portico.v1.UndoApplyResponse
+ */
+export type UndoApplyResponse = Message<"portico.v1.UndoApplyResponse"> & {
+  /**
+   * @generated from field: portico.v1.ProposalUpdated proposal = 1;
+   */
+  proposal?: ProposalUpdated | undefined;
+
+  /**
+   * False: what was applied has been changed since, in the same lines, and nothing was written.
+   *
+   * @generated from field: bool undone = 2;
+   */
+  undone: boolean;
+};
+
+/**
+ * Describes the message portico.v1.UndoApplyResponse.
+ * Use `create(UndoApplyResponseSchema)` to create a new message.
+ */
+export const UndoApplyResponseSchema: GenMessage<UndoApplyResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 80);
+
+/**
+ * @generated from message portico.v1.GetRevisionPromptRequest
+ */
+export type GetRevisionPromptRequest = Message<"portico.v1.GetRevisionPromptRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string proposal_id = 2;
+   */
+  proposalId: string;
+
+  /**
+   * @generated from field: int32 revision = 3;
+   */
+  revision: number;
+
+  /**
+   * What the person does not want as it is. Empty: everything.
+   *
+   * @generated from field: repeated portico.v1.FileChoice files = 4;
+   */
+  files: FileChoice[];
+
+  /**
+   * @generated from field: string comment = 5;
+   */
+  comment: string;
+};
+
+/**
+ * Describes the message portico.v1.GetRevisionPromptRequest.
+ * Use `create(GetRevisionPromptRequestSchema)` to create a new message.
+ */
+export const GetRevisionPromptRequestSchema: GenMessage<GetRevisionPromptRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 81);
+
+/**
+ * @generated from message portico.v1.GetRevisionPromptResponse
+ */
+export type GetRevisionPromptResponse = Message<"portico.v1.GetRevisionPromptResponse"> & {
+  /**
+   * @generated from field: string text = 1;
+   */
+  text: string;
+};
+
+/**
+ * Describes the message portico.v1.GetRevisionPromptResponse.
+ * Use `create(GetRevisionPromptResponseSchema)` to create a new message.
+ */
+export const GetRevisionPromptResponseSchema: GenMessage<GetRevisionPromptResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 82);
+
+/**
+ * @generated from message portico.v1.Checkpoint
+ */
+export type Checkpoint = Message<"portico.v1.Checkpoint"> & {
+  /**
+   * @generated from field: string checkpoint_id = 1;
+   */
+  checkpointId: string;
+
+  /**
+   * @generated from field: google.protobuf.Timestamp at = 2;
+   */
+  at?: Timestamp | undefined;
+
+  /**
+   * @generated from field: string label = 3;
+   */
+  label: string;
+
+  /**
+   * @generated from field: portico.v1.CheckpointMoment moment = 4;
+   */
+  moment: CheckpointMoment;
+
+  /**
+   * @generated from field: int32 left_out = 5;
+   */
+  leftOut: number;
+};
+
+/**
+ * Describes the message portico.v1.Checkpoint.
+ * Use `create(CheckpointSchema)` to create a new message.
+ */
+export const CheckpointSchema: GenMessage<Checkpoint> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 83);
+
+/**
+ * @generated from message portico.v1.ListCheckpointsRequest
+ */
+export type ListCheckpointsRequest = Message<"portico.v1.ListCheckpointsRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.v1.ListCheckpointsRequest.
+ * Use `create(ListCheckpointsRequestSchema)` to create a new message.
+ */
+export const ListCheckpointsRequestSchema: GenMessage<ListCheckpointsRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 84);
+
+/**
+ * @generated from message portico.v1.ListCheckpointsResponse
+ */
+export type ListCheckpointsResponse = Message<"portico.v1.ListCheckpointsResponse"> & {
+  /**
+   * @generated from field: repeated portico.v1.Checkpoint checkpoints = 1;
+   */
+  checkpoints: Checkpoint[];
+};
+
+/**
+ * Describes the message portico.v1.ListCheckpointsResponse.
+ * Use `create(ListCheckpointsResponseSchema)` to create a new message.
+ */
+export const ListCheckpointsResponseSchema: GenMessage<ListCheckpointsResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 85);
+
+/**
+ * @generated from message portico.v1.GetCheckpointDiffRequest
+ */
+export type GetCheckpointDiffRequest = Message<"portico.v1.GetCheckpointDiffRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string checkpoint_id = 2;
+   */
+  checkpointId: string;
+
+  /**
+   * Empty: the folder as it is now.
+   *
+   * @generated from field: string other_checkpoint_id = 3;
+   */
+  otherCheckpointId: string;
+};
+
+/**
+ * Describes the message portico.v1.GetCheckpointDiffRequest.
+ * Use `create(GetCheckpointDiffRequestSchema)` to create a new message.
+ */
+export const GetCheckpointDiffRequestSchema: GenMessage<GetCheckpointDiffRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 86);
+
+/**
+ * @generated from message portico.v1.GetCheckpointDiffResponse
+ */
+export type GetCheckpointDiffResponse = Message<"portico.v1.GetCheckpointDiffResponse"> & {
+  /**
+   * @generated from field: repeated portico.v1.ProposedFile files = 1;
+   */
+  files: ProposedFile[];
+
+  /**
+   * @generated from field: int32 unlisted = 2;
+   */
+  unlisted: number;
+};
+
+/**
+ * Describes the message portico.v1.GetCheckpointDiffResponse.
+ * Use `create(GetCheckpointDiffResponseSchema)` to create a new message.
+ */
+export const GetCheckpointDiffResponseSchema: GenMessage<GetCheckpointDiffResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 87);
+
+/**
+ * @generated from message portico.v1.RestoreCheckpointRequest
+ */
+export type RestoreCheckpointRequest = Message<"portico.v1.RestoreCheckpointRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: string checkpoint_id = 2;
+   */
+  checkpointId: string;
+};
+
+/**
+ * Describes the message portico.v1.RestoreCheckpointRequest.
+ * Use `create(RestoreCheckpointRequestSchema)` to create a new message.
+ */
+export const RestoreCheckpointRequestSchema: GenMessage<RestoreCheckpointRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 88);
+
+/**
+ * @generated from message portico.v1.RestoreCheckpointResponse
+ */
+export type RestoreCheckpointResponse = Message<"portico.v1.RestoreCheckpointResponse"> & {
+  /**
+   * @generated from field: portico.v1.CheckpointRestored restored = 1;
+   */
+  restored?: CheckpointRestored | undefined;
+
+  /**
+   * What the person changed since, if there was anything.
+   *
+   * @generated from field: portico.v1.ProposalUpdated proposal = 2;
+   */
+  proposal?: ProposalUpdated | undefined;
+};
+
+/**
+ * Describes the message portico.v1.RestoreCheckpointResponse.
+ * Use `create(RestoreCheckpointResponseSchema)` to create a new message.
+ */
+export const RestoreCheckpointResponseSchema: GenMessage<RestoreCheckpointResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 89);
+
+/**
+ * @generated from message portico.v1.GetReviewStatusRequest
+ */
+export type GetReviewStatusRequest = Message<"portico.v1.GetReviewStatusRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+};
+
+/**
+ * Describes the message portico.v1.GetReviewStatusRequest.
+ * Use `create(GetReviewStatusRequestSchema)` to create a new message.
+ */
+export const GetReviewStatusRequestSchema: GenMessage<GetReviewStatusRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 90);
+
+/**
+ * @generated from message portico.v1.GetReviewStatusResponse
+ */
+export type GetReviewStatusResponse = Message<"portico.v1.GetReviewStatusResponse"> & {
+  /**
+   * @generated from field: portico.v1.ReviewMode mode = 1;
+   */
+  mode: ReviewMode;
+
+  /**
+   * The branch that the session works on, and where it goes back to.
+   *
+   * @generated from field: string branch = 2;
+   */
+  branch: string;
+
+  /**
+   * @generated from field: string home_branch = 3;
+   */
+  homeBranch: string;
+
+  /**
+   * Where the agent works, if not in the session's folder.
+   *
+   * @generated from field: string folder = 4;
+   */
+  folder: string;
+
+  /**
+   * Whether there is work on the branch or in the worktree that is not finished.
+   *
+   * @generated from field: bool unfinished = 5;
+   */
+  unfinished: boolean;
+
+  /**
+   * The ways that are open to a session in this folder.
+   *
+   * @generated from field: repeated portico.v1.ReviewMode possible = 6;
+   */
+  possible: ReviewMode[];
+
+  /**
+   * Why others are not, and what to do about it.
+   *
+   * @generated from field: string hint = 7;
+   */
+  hint: string;
+};
+
+/**
+ * Describes the message portico.v1.GetReviewStatusResponse.
+ * Use `create(GetReviewStatusResponseSchema)` to create a new message.
+ */
+export const GetReviewStatusResponseSchema: GenMessage<GetReviewStatusResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 91);
+
+/**
+ * @generated from message portico.v1.SetReviewModeRequest
+ */
+export type SetReviewModeRequest = Message<"portico.v1.SetReviewModeRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: portico.v1.ReviewMode mode = 2;
+   */
+  mode: ReviewMode;
+};
+
+/**
+ * Describes the message portico.v1.SetReviewModeRequest.
+ * Use `create(SetReviewModeRequestSchema)` to create a new message.
+ */
+export const SetReviewModeRequestSchema: GenMessage<SetReviewModeRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 92);
+
+/**
+ * @generated from message portico.v1.SetReviewModeResponse
+ */
+export type SetReviewModeResponse = Message<"portico.v1.SetReviewModeResponse"> & {
+  /**
+   * @generated from field: portico.v1.SessionDetail session = 1;
+   */
+  session?: SessionDetail | undefined;
+};
+
+/**
+ * Describes the message portico.v1.SetReviewModeResponse.
+ * Use `create(SetReviewModeResponseSchema)` to create a new message.
+ */
+export const SetReviewModeResponseSchema: GenMessage<SetReviewModeResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 93);
+
+/**
+ * @generated from message portico.v1.FinishReviewRequest
+ */
+export type FinishReviewRequest = Message<"portico.v1.FinishReviewRequest"> & {
+  /**
+   * @generated from field: string session_id = 1;
+   */
+  sessionId: string;
+
+  /**
+   * @generated from field: portico.v1.ReviewEnding ending = 2;
+   */
+  ending: ReviewEnding;
+
+  /**
+   * Of the commit. Empty: the session's title.
+   *
+   * @generated from field: string message = 3;
+   */
+  message: string;
+};
+
+/**
+ * Describes the message portico.v1.FinishReviewRequest.
+ * Use `create(FinishReviewRequestSchema)` to create a new message.
+ */
+export const FinishReviewRequestSchema: GenMessage<FinishReviewRequest> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 94);
+
+/**
+ * @generated from message portico.v1.FinishReviewResponse
+ */
+export type FinishReviewResponse = Message<"portico.v1.FinishReviewResponse"> & {
+  /**
+   * @generated from field: string commit = 1;
+   */
+  commit: string;
+
+  /**
+   * @generated from field: string reference = 2;
+   */
+  reference: string;
+};
+
+/**
+ * Describes the message portico.v1.FinishReviewResponse.
+ * Use `create(FinishReviewResponseSchema)` to create a new message.
+ */
+export const FinishReviewResponseSchema: GenMessage<FinishReviewResponse> = /*@__PURE__*/
+  messageDesc(file_portico_v1_agent, 95);
+
+/**
+ * How what an agent changes reaches the files of the person.
+ *
+ * @generated from enum portico.v1.ReviewMode
+ */
+export enum ReviewMode {
+  /**
+   * @generated from enum value: REVIEW_MODE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * At once, where it is permitted.
+   *
+   * @generated from enum value: REVIEW_MODE_DIRECT = 1;
+   */
+  DIRECT = 1,
+
+  /**
+   * After the person has looked at it and applied it.
+   *
+   * @generated from enum value: REVIEW_MODE_PROPOSAL = 2;
+   */
+  PROPOSAL = 2,
+
+  /**
+   * On a branch of its own, in the person's tree.
+   *
+   * @generated from enum value: REVIEW_MODE_BRANCH = 3;
+   */
+  BRANCH = 3,
+
+  /**
+   * In a worktree of its own, beside the person's tree.
+   *
+   * @generated from enum value: REVIEW_MODE_WORKTREE = 4;
+   */
+  WORKTREE = 4,
+}
+
+/**
+ * Describes the enum portico.v1.ReviewMode.
+ */
+export const ReviewModeSchema: GenEnum<ReviewMode> = /*@__PURE__*/
+  enumDesc(file_portico_v1_agent, 0);
+
+/**
  * @generated from enum portico.v1.ExportFormat
  */
 export enum ExportFormat {
@@ -1767,7 +2550,7 @@ export enum ExportFormat {
  * Describes the enum portico.v1.ExportFormat.
  */
 export const ExportFormatSchema: GenEnum<ExportFormat> = /*@__PURE__*/
-  enumDesc(file_portico_v1_agent, 0);
+  enumDesc(file_portico_v1_agent, 1);
 
 /**
  * @generated from enum portico.v1.WhenBusy
@@ -1797,7 +2580,7 @@ export enum WhenBusy {
  * Describes the enum portico.v1.WhenBusy.
  */
 export const WhenBusySchema: GenEnum<WhenBusy> = /*@__PURE__*/
-  enumDesc(file_portico_v1_agent, 1);
+  enumDesc(file_portico_v1_agent, 2);
 
 /**
  * @generated from enum portico.v1.SecretKeeper
@@ -1825,7 +2608,81 @@ export enum SecretKeeper {
  * Describes the enum portico.v1.SecretKeeper.
  */
 export const SecretKeeperSchema: GenEnum<SecretKeeper> = /*@__PURE__*/
-  enumDesc(file_portico_v1_agent, 2);
+  enumDesc(file_portico_v1_agent, 3);
+
+/**
+ * Whose lines stay where both changed them.
+ *
+ * @generated from enum portico.v1.ConflictSide
+ */
+export enum ConflictSide {
+  /**
+   * Neither: a conflict stops the apply.
+   *
+   * @generated from enum value: CONFLICT_SIDE_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: CONFLICT_SIDE_PERSON = 1;
+   */
+  PERSON = 1,
+
+  /**
+   * @generated from enum value: CONFLICT_SIDE_AGENT = 2;
+   */
+  AGENT = 2,
+}
+
+/**
+ * Describes the enum portico.v1.ConflictSide.
+ */
+export const ConflictSideSchema: GenEnum<ConflictSide> = /*@__PURE__*/
+  enumDesc(file_portico_v1_agent, 4);
+
+/**
+ * @generated from enum portico.v1.ReviewEnding
+ */
+export enum ReviewEnding {
+  /**
+   * @generated from enum value: REVIEW_ENDING_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * On the person's branch, as a merge.
+   *
+   * @generated from enum value: REVIEW_ENDING_MERGE = 1;
+   */
+  MERGE = 1,
+
+  /**
+   * On the person's branch, as one commit.
+   *
+   * @generated from enum value: REVIEW_ENDING_SQUASH = 2;
+   */
+  SQUASH = 2,
+
+  /**
+   * Beside it, for later.
+   *
+   * @generated from enum value: REVIEW_ENDING_KEEP = 3;
+   */
+  KEEP = 3,
+
+  /**
+   * Away, though not for good: a ref keeps it.
+   *
+   * @generated from enum value: REVIEW_ENDING_DISCARD = 4;
+   */
+  DISCARD = 4,
+}
+
+/**
+ * Describes the enum portico.v1.ReviewEnding.
+ */
+export const ReviewEndingSchema: GenEnum<ReviewEnding> = /*@__PURE__*/
+  enumDesc(file_portico_v1_agent, 5);
 
 /**
  * One server per user. Every session is open to all of its clients at once.
@@ -2063,6 +2920,116 @@ export const AgentService: GenService<{
     methodKind: "unary";
     input: typeof WriteTodosRequestSchema;
     output: typeof WriteTodosResponseSchema;
+  },
+  /**
+   * The open proposals of a session, or one of them, with contents on demand.
+   *
+   * @generated from rpc portico.v1.AgentService.GetProposal
+   */
+  getProposal: {
+    methodKind: "unary";
+    input: typeof GetProposalRequestSchema;
+    output: typeof GetProposalResponseSchema;
+  },
+  /**
+   * Writes what was chosen to the files, all of it or nothing.
+   *
+   * @generated from rpc portico.v1.AgentService.ApplyProposal
+   */
+  applyProposal: {
+    methodKind: "unary";
+    input: typeof ApplyProposalRequestSchema;
+    output: typeof ApplyProposalResponseSchema;
+  },
+  /**
+   * Takes what was chosen out of a proposal.
+   *
+   * @generated from rpc portico.v1.AgentService.DiscardProposal
+   */
+  discardProposal: {
+    methodKind: "unary";
+    input: typeof DiscardProposalRequestSchema;
+    output: typeof DiscardProposalResponseSchema;
+  },
+  /**
+   * Takes the last apply of a proposal back.
+   *
+   * @generated from rpc portico.v1.AgentService.UndoApply
+   */
+  undoApply: {
+    methodKind: "unary";
+    input: typeof UndoApplyRequestSchema;
+    output: typeof UndoApplyResponseSchema;
+  },
+  /**
+   * The prompt that asks the agent to revise what was chosen; Invoke sends it.
+   *
+   * @generated from rpc portico.v1.AgentService.GetRevisionPrompt
+   */
+  getRevisionPrompt: {
+    methodKind: "unary";
+    input: typeof GetRevisionPromptRequestSchema;
+    output: typeof GetRevisionPromptResponseSchema;
+  },
+  /**
+   * The checkpoints of a session's folder, newest first.
+   *
+   * @generated from rpc portico.v1.AgentService.ListCheckpoints
+   */
+  listCheckpoints: {
+    methodKind: "unary";
+    input: typeof ListCheckpointsRequestSchema;
+    output: typeof ListCheckpointsResponseSchema;
+  },
+  /**
+   * What changed since a checkpoint.
+   *
+   * @generated from rpc portico.v1.AgentService.GetCheckpointDiff
+   */
+  getCheckpointDiff: {
+    methodKind: "unary";
+    input: typeof GetCheckpointDiffRequestSchema;
+    output: typeof GetCheckpointDiffResponseSchema;
+  },
+  /**
+   * Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
+   *
+   * @generated from rpc portico.v1.AgentService.RestoreCheckpoint
+   */
+  restoreCheckpoint: {
+    methodKind: "unary";
+    input: typeof RestoreCheckpointRequestSchema;
+    output: typeof RestoreCheckpointResponseSchema;
+  },
+  /**
+   * How a session's changes reach the files, and how things stand there.
+   *
+   * @generated from rpc portico.v1.AgentService.GetReviewStatus
+   */
+  getReviewStatus: {
+    methodKind: "unary";
+    input: typeof GetReviewStatusRequestSchema;
+    output: typeof GetReviewStatusResponseSchema;
+  },
+  /**
+   * Lets them reach the files another way from now on. Not in a turn.
+   *
+   * @generated from rpc portico.v1.AgentService.SetReviewMode
+   */
+  setReviewMode: {
+    methodKind: "unary";
+    input: typeof SetReviewModeRequestSchema;
+    output: typeof SetReviewModeResponseSchema;
+  },
+  /**
+   * Ends the work on a branch or in a worktree.
+   *
+   * @generated from rpc portico.v1.AgentService.FinishReview
+   */
+  finishReview: {
+    methodKind: "unary";
+    input: typeof FinishReviewRequestSchema;
+    output: typeof FinishReviewResponseSchema;
   },
   /**
    * What settings are in force for a folder, and where each comes from.

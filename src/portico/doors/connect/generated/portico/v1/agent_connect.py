@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, ForkSessionRequest, ForkSessionResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListSessionsRequest, ListSessionsResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -170,6 +170,72 @@ class AgentService(Protocol):
     async def write_todos(self, request: WriteTodosRequest, ctx: RequestContext[WriteTodosRequest, WriteTodosResponse], /) -> WriteTodosResponse:
         """
         Replaces the todo list of a session.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_proposal(self, request: GetProposalRequest, ctx: RequestContext[GetProposalRequest, GetProposalResponse], /) -> GetProposalResponse:
+        """
+        The open proposals of a session, or one of them, with contents on demand.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def apply_proposal(self, request: ApplyProposalRequest, ctx: RequestContext[ApplyProposalRequest, ApplyProposalResponse], /) -> ApplyProposalResponse:
+        """
+        Writes what was chosen to the files, all of it or nothing.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def discard_proposal(self, request: DiscardProposalRequest, ctx: RequestContext[DiscardProposalRequest, DiscardProposalResponse], /) -> DiscardProposalResponse:
+        """
+        Takes what was chosen out of a proposal.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def undo_apply(self, request: UndoApplyRequest, ctx: RequestContext[UndoApplyRequest, UndoApplyResponse], /) -> UndoApplyResponse:
+        """
+        Takes the last apply of a proposal back.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_revision_prompt(self, request: GetRevisionPromptRequest, ctx: RequestContext[GetRevisionPromptRequest, GetRevisionPromptResponse], /) -> GetRevisionPromptResponse:
+        """
+        The prompt that asks the agent to revise what was chosen; Invoke sends it.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_checkpoints(self, request: ListCheckpointsRequest, ctx: RequestContext[ListCheckpointsRequest, ListCheckpointsResponse], /) -> ListCheckpointsResponse:
+        """
+        The checkpoints of a session's folder, newest first.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_checkpoint_diff(self, request: GetCheckpointDiffRequest, ctx: RequestContext[GetCheckpointDiffRequest, GetCheckpointDiffResponse], /) -> GetCheckpointDiffResponse:
+        """
+        What changed since a checkpoint.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def restore_checkpoint(self, request: RestoreCheckpointRequest, ctx: RequestContext[RestoreCheckpointRequest, RestoreCheckpointResponse], /) -> RestoreCheckpointResponse:
+        """
+        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_review_status(self, request: GetReviewStatusRequest, ctx: RequestContext[GetReviewStatusRequest, GetReviewStatusResponse], /) -> GetReviewStatusResponse:
+        """
+        How a session's changes reach the files, and how things stand there.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def set_review_mode(self, request: SetReviewModeRequest, ctx: RequestContext[SetReviewModeRequest, SetReviewModeResponse], /) -> SetReviewModeResponse:
+        """
+        Lets them reach the files another way from now on. Not in a turn.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def finish_review(self, request: FinishReviewRequest, ctx: RequestContext[FinishReviewRequest, FinishReviewResponse], /) -> FinishReviewResponse:
+        """
+        Ends the work on a branch or in a worktree.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -467,6 +533,127 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.write_todos,
+                ),
+                "/portico.v1.AgentService/GetProposal": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetProposal",
+                        service_name="portico.v1.AgentService",
+                        input=GetProposalRequest,
+                        output=GetProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_proposal,
+                ),
+                "/portico.v1.AgentService/ApplyProposal": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ApplyProposal",
+                        service_name="portico.v1.AgentService",
+                        input=ApplyProposalRequest,
+                        output=ApplyProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.apply_proposal,
+                ),
+                "/portico.v1.AgentService/DiscardProposal": Endpoint.unary(
+                    method=MethodInfo(
+                        name="DiscardProposal",
+                        service_name="portico.v1.AgentService",
+                        input=DiscardProposalRequest,
+                        output=DiscardProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.discard_proposal,
+                ),
+                "/portico.v1.AgentService/UndoApply": Endpoint.unary(
+                    method=MethodInfo(
+                        name="UndoApply",
+                        service_name="portico.v1.AgentService",
+                        input=UndoApplyRequest,
+                        output=UndoApplyResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.undo_apply,
+                ),
+                "/portico.v1.AgentService/GetRevisionPrompt": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetRevisionPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=GetRevisionPromptRequest,
+                        output=GetRevisionPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_revision_prompt,
+                ),
+                "/portico.v1.AgentService/ListCheckpoints": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListCheckpoints",
+                        service_name="portico.v1.AgentService",
+                        input=ListCheckpointsRequest,
+                        output=ListCheckpointsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_checkpoints,
+                ),
+                "/portico.v1.AgentService/GetCheckpointDiff": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetCheckpointDiff",
+                        service_name="portico.v1.AgentService",
+                        input=GetCheckpointDiffRequest,
+                        output=GetCheckpointDiffResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_checkpoint_diff,
+                ),
+                "/portico.v1.AgentService/RestoreCheckpoint": Endpoint.unary(
+                    method=MethodInfo(
+                        name="RestoreCheckpoint",
+                        service_name="portico.v1.AgentService",
+                        input=RestoreCheckpointRequest,
+                        output=RestoreCheckpointResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.restore_checkpoint,
+                ),
+                "/portico.v1.AgentService/GetReviewStatus": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetReviewStatus",
+                        service_name="portico.v1.AgentService",
+                        input=GetReviewStatusRequest,
+                        output=GetReviewStatusResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_review_status,
+                ),
+                "/portico.v1.AgentService/SetReviewMode": Endpoint.unary(
+                    method=MethodInfo(
+                        name="SetReviewMode",
+                        service_name="portico.v1.AgentService",
+                        input=SetReviewModeRequest,
+                        output=SetReviewModeResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.set_review_mode,
+                ),
+                "/portico.v1.AgentService/FinishReview": Endpoint.unary(
+                    method=MethodInfo(
+                        name="FinishReview",
+                        service_name="portico.v1.AgentService",
+                        input=FinishReviewRequest,
+                        output=FinishReviewResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.finish_review,
                 ),
                 "/portico.v1.AgentService/GetSettings": Endpoint.unary(
                     method=MethodInfo(
@@ -1059,6 +1246,259 @@ class AgentServiceClient(ConnectClient):
             headers=headers,
             timeout_ms=timeout_ms,
         )
+    async def get_proposal(
+        self,
+        request: GetProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetProposalResponse:
+        """
+        The open proposals of a session, or one of them, with contents on demand.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetProposal",
+                service_name="portico.v1.AgentService",
+                input=GetProposalRequest,
+                output=GetProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def apply_proposal(
+        self,
+        request: ApplyProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ApplyProposalResponse:
+        """
+        Writes what was chosen to the files, all of it or nothing.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ApplyProposal",
+                service_name="portico.v1.AgentService",
+                input=ApplyProposalRequest,
+                output=ApplyProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def discard_proposal(
+        self,
+        request: DiscardProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> DiscardProposalResponse:
+        """
+        Takes what was chosen out of a proposal.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="DiscardProposal",
+                service_name="portico.v1.AgentService",
+                input=DiscardProposalRequest,
+                output=DiscardProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def undo_apply(
+        self,
+        request: UndoApplyRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> UndoApplyResponse:
+        """
+        Takes the last apply of a proposal back.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="UndoApply",
+                service_name="portico.v1.AgentService",
+                input=UndoApplyRequest,
+                output=UndoApplyResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def get_revision_prompt(
+        self,
+        request: GetRevisionPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetRevisionPromptResponse:
+        """
+        The prompt that asks the agent to revise what was chosen; Invoke sends it.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetRevisionPrompt",
+                service_name="portico.v1.AgentService",
+                input=GetRevisionPromptRequest,
+                output=GetRevisionPromptResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def list_checkpoints(
+        self,
+        request: ListCheckpointsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListCheckpointsResponse:
+        """
+        The checkpoints of a session's folder, newest first.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListCheckpoints",
+                service_name="portico.v1.AgentService",
+                input=ListCheckpointsRequest,
+                output=ListCheckpointsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def get_checkpoint_diff(
+        self,
+        request: GetCheckpointDiffRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetCheckpointDiffResponse:
+        """
+        What changed since a checkpoint.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetCheckpointDiff",
+                service_name="portico.v1.AgentService",
+                input=GetCheckpointDiffRequest,
+                output=GetCheckpointDiffResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def restore_checkpoint(
+        self,
+        request: RestoreCheckpointRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> RestoreCheckpointResponse:
+        """
+        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="RestoreCheckpoint",
+                service_name="portico.v1.AgentService",
+                input=RestoreCheckpointRequest,
+                output=RestoreCheckpointResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def get_review_status(
+        self,
+        request: GetReviewStatusRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetReviewStatusResponse:
+        """
+        How a session's changes reach the files, and how things stand there.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetReviewStatus",
+                service_name="portico.v1.AgentService",
+                input=GetReviewStatusRequest,
+                output=GetReviewStatusResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def set_review_mode(
+        self,
+        request: SetReviewModeRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> SetReviewModeResponse:
+        """
+        Lets them reach the files another way from now on. Not in a turn.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="SetReviewMode",
+                service_name="portico.v1.AgentService",
+                input=SetReviewModeRequest,
+                output=SetReviewModeResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def finish_review(
+        self,
+        request: FinishReviewRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> FinishReviewResponse:
+        """
+        Ends the work on a branch or in a worktree.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="FinishReview",
+                service_name="portico.v1.AgentService",
+                input=FinishReviewRequest,
+                output=FinishReviewResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
     async def get_settings(
         self,
         request: GetSettingsRequest,
@@ -1292,6 +1732,72 @@ class AgentServiceSync(Protocol):
     def write_todos(self, request: WriteTodosRequest, ctx: RequestContext[WriteTodosRequest, WriteTodosResponse], /) -> WriteTodosResponse:
         """
         Replaces the todo list of a session.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def get_proposal(self, request: GetProposalRequest, ctx: RequestContext[GetProposalRequest, GetProposalResponse], /) -> GetProposalResponse:
+        """
+        The open proposals of a session, or one of them, with contents on demand.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def apply_proposal(self, request: ApplyProposalRequest, ctx: RequestContext[ApplyProposalRequest, ApplyProposalResponse], /) -> ApplyProposalResponse:
+        """
+        Writes what was chosen to the files, all of it or nothing.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def discard_proposal(self, request: DiscardProposalRequest, ctx: RequestContext[DiscardProposalRequest, DiscardProposalResponse], /) -> DiscardProposalResponse:
+        """
+        Takes what was chosen out of a proposal.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def undo_apply(self, request: UndoApplyRequest, ctx: RequestContext[UndoApplyRequest, UndoApplyResponse], /) -> UndoApplyResponse:
+        """
+        Takes the last apply of a proposal back.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def get_revision_prompt(self, request: GetRevisionPromptRequest, ctx: RequestContext[GetRevisionPromptRequest, GetRevisionPromptResponse], /) -> GetRevisionPromptResponse:
+        """
+        The prompt that asks the agent to revise what was chosen; Invoke sends it.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def list_checkpoints(self, request: ListCheckpointsRequest, ctx: RequestContext[ListCheckpointsRequest, ListCheckpointsResponse], /) -> ListCheckpointsResponse:
+        """
+        The checkpoints of a session's folder, newest first.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def get_checkpoint_diff(self, request: GetCheckpointDiffRequest, ctx: RequestContext[GetCheckpointDiffRequest, GetCheckpointDiffResponse], /) -> GetCheckpointDiffResponse:
+        """
+        What changed since a checkpoint.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def restore_checkpoint(self, request: RestoreCheckpointRequest, ctx: RequestContext[RestoreCheckpointRequest, RestoreCheckpointResponse], /) -> RestoreCheckpointResponse:
+        """
+        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def get_review_status(self, request: GetReviewStatusRequest, ctx: RequestContext[GetReviewStatusRequest, GetReviewStatusResponse], /) -> GetReviewStatusResponse:
+        """
+        How a session's changes reach the files, and how things stand there.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def set_review_mode(self, request: SetReviewModeRequest, ctx: RequestContext[SetReviewModeRequest, SetReviewModeResponse], /) -> SetReviewModeResponse:
+        """
+        Lets them reach the files another way from now on. Not in a turn.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def finish_review(self, request: FinishReviewRequest, ctx: RequestContext[FinishReviewRequest, FinishReviewResponse], /) -> FinishReviewResponse:
+        """
+        Ends the work on a branch or in a worktree.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1587,6 +2093,127 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.UNARY,
                     ),
                     function=service.write_todos,
+                ),
+                "/portico.v1.AgentService/GetProposal": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="GetProposal",
+                        service_name="portico.v1.AgentService",
+                        input=GetProposalRequest,
+                        output=GetProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.get_proposal,
+                ),
+                "/portico.v1.AgentService/ApplyProposal": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ApplyProposal",
+                        service_name="portico.v1.AgentService",
+                        input=ApplyProposalRequest,
+                        output=ApplyProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.apply_proposal,
+                ),
+                "/portico.v1.AgentService/DiscardProposal": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="DiscardProposal",
+                        service_name="portico.v1.AgentService",
+                        input=DiscardProposalRequest,
+                        output=DiscardProposalResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.discard_proposal,
+                ),
+                "/portico.v1.AgentService/UndoApply": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="UndoApply",
+                        service_name="portico.v1.AgentService",
+                        input=UndoApplyRequest,
+                        output=UndoApplyResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.undo_apply,
+                ),
+                "/portico.v1.AgentService/GetRevisionPrompt": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="GetRevisionPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=GetRevisionPromptRequest,
+                        output=GetRevisionPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.get_revision_prompt,
+                ),
+                "/portico.v1.AgentService/ListCheckpoints": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ListCheckpoints",
+                        service_name="portico.v1.AgentService",
+                        input=ListCheckpointsRequest,
+                        output=ListCheckpointsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.list_checkpoints,
+                ),
+                "/portico.v1.AgentService/GetCheckpointDiff": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="GetCheckpointDiff",
+                        service_name="portico.v1.AgentService",
+                        input=GetCheckpointDiffRequest,
+                        output=GetCheckpointDiffResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.get_checkpoint_diff,
+                ),
+                "/portico.v1.AgentService/RestoreCheckpoint": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="RestoreCheckpoint",
+                        service_name="portico.v1.AgentService",
+                        input=RestoreCheckpointRequest,
+                        output=RestoreCheckpointResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.restore_checkpoint,
+                ),
+                "/portico.v1.AgentService/GetReviewStatus": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="GetReviewStatus",
+                        service_name="portico.v1.AgentService",
+                        input=GetReviewStatusRequest,
+                        output=GetReviewStatusResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.get_review_status,
+                ),
+                "/portico.v1.AgentService/SetReviewMode": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="SetReviewMode",
+                        service_name="portico.v1.AgentService",
+                        input=SetReviewModeRequest,
+                        output=SetReviewModeResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.set_review_mode,
+                ),
+                "/portico.v1.AgentService/FinishReview": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="FinishReview",
+                        service_name="portico.v1.AgentService",
+                        input=FinishReviewRequest,
+                        output=FinishReviewResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.finish_review,
                 ),
                 "/portico.v1.AgentService/GetSettings": EndpointSync.unary(
                     method=MethodInfo(
@@ -2173,6 +2800,259 @@ class AgentServiceClientSync(ConnectClientSync):
                 service_name="portico.v1.AgentService",
                 input=WriteTodosRequest,
                 output=WriteTodosResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def get_proposal(
+        self,
+        request: GetProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetProposalResponse:
+        """
+        The open proposals of a session, or one of them, with contents on demand.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetProposal",
+                service_name="portico.v1.AgentService",
+                input=GetProposalRequest,
+                output=GetProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def apply_proposal(
+        self,
+        request: ApplyProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ApplyProposalResponse:
+        """
+        Writes what was chosen to the files, all of it or nothing.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ApplyProposal",
+                service_name="portico.v1.AgentService",
+                input=ApplyProposalRequest,
+                output=ApplyProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def discard_proposal(
+        self,
+        request: DiscardProposalRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> DiscardProposalResponse:
+        """
+        Takes what was chosen out of a proposal.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="DiscardProposal",
+                service_name="portico.v1.AgentService",
+                input=DiscardProposalRequest,
+                output=DiscardProposalResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def undo_apply(
+        self,
+        request: UndoApplyRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> UndoApplyResponse:
+        """
+        Takes the last apply of a proposal back.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="UndoApply",
+                service_name="portico.v1.AgentService",
+                input=UndoApplyRequest,
+                output=UndoApplyResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def get_revision_prompt(
+        self,
+        request: GetRevisionPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetRevisionPromptResponse:
+        """
+        The prompt that asks the agent to revise what was chosen; Invoke sends it.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetRevisionPrompt",
+                service_name="portico.v1.AgentService",
+                input=GetRevisionPromptRequest,
+                output=GetRevisionPromptResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def list_checkpoints(
+        self,
+        request: ListCheckpointsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListCheckpointsResponse:
+        """
+        The checkpoints of a session's folder, newest first.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListCheckpoints",
+                service_name="portico.v1.AgentService",
+                input=ListCheckpointsRequest,
+                output=ListCheckpointsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def get_checkpoint_diff(
+        self,
+        request: GetCheckpointDiffRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetCheckpointDiffResponse:
+        """
+        What changed since a checkpoint.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetCheckpointDiff",
+                service_name="portico.v1.AgentService",
+                input=GetCheckpointDiffRequest,
+                output=GetCheckpointDiffResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def restore_checkpoint(
+        self,
+        request: RestoreCheckpointRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> RestoreCheckpointResponse:
+        """
+        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="RestoreCheckpoint",
+                service_name="portico.v1.AgentService",
+                input=RestoreCheckpointRequest,
+                output=RestoreCheckpointResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def get_review_status(
+        self,
+        request: GetReviewStatusRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetReviewStatusResponse:
+        """
+        How a session's changes reach the files, and how things stand there.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetReviewStatus",
+                service_name="portico.v1.AgentService",
+                input=GetReviewStatusRequest,
+                output=GetReviewStatusResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def set_review_mode(
+        self,
+        request: SetReviewModeRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> SetReviewModeResponse:
+        """
+        Lets them reach the files another way from now on. Not in a turn.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="SetReviewMode",
+                service_name="portico.v1.AgentService",
+                input=SetReviewModeRequest,
+                output=SetReviewModeResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def finish_review(
+        self,
+        request: FinishReviewRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> FinishReviewResponse:
+        """
+        Ends the work on a branch or in a worktree.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="FinishReview",
+                service_name="portico.v1.AgentService",
+                input=FinishReviewRequest,
+                output=FinishReviewResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),

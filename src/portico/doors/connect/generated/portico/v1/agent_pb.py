@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from protobuf import DescFile, Oneof
     from protobuf.wkt.google.protobuf.timestamp_pb import Timestamp
 
-    from .events_pb import Command, ConfigOption, Event, PermissionRequested, PermissionScope, PlanEntry, QuestionAction, QuestionAsked, Todo, TurnState, UsageUpdated
+    from .events_pb import CheckpointMoment, CheckpointRestored, Command, ConfigOption, Event, PermissionRequested, PermissionScope, PlanEntry, ProposalUpdated, ProposedFile, ProposedHunk, QuestionAction, QuestionAsked, Todo, TurnState, UsageUpdated
 
 
 _GetServerInfoRequestFields: TypeAlias = NoReturn
@@ -104,7 +104,7 @@ class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
         default_agent: str
         home: str
 
-_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting"]
+_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode"]
 
 class SessionSummary(Message[_SessionSummaryFields]):
     """
@@ -165,9 +165,13 @@ class SessionSummary(Message[_SessionSummaryFields]):
             ```proto
             int32 waiting = 12;
             ```
+        mode:
+            ```proto
+            portico.v1.ReviewMode mode = 13;
+            ```
     """
 
-    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting")
+    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode")
 
     if TYPE_CHECKING:
 
@@ -186,6 +190,7 @@ class SessionSummary(Message[_SessionSummaryFields]):
             has_draft: bool = False,
             is_new: bool = False,
             waiting: int = 0,
+            mode: ReviewMode | None = None,
         ) -> None:
             pass
 
@@ -201,8 +206,9 @@ class SessionSummary(Message[_SessionSummaryFields]):
         has_draft: bool
         is_new: bool
         waiting: int
+        mode: ReviewMode
 
-_SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere"]
+_SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals"]
 
 class SessionDetail(Message[_SessionDetailFields]):
     """
@@ -263,9 +269,15 @@ class SessionDetail(Message[_SessionDetailFields]):
             ```proto
             bool open_elsewhere = 12;
             ```
+        proposals:
+            The proposals that are open, with the latest diffs that fit.
+
+            ```proto
+            repeated portico.v1.ProposalUpdated proposals = 13;
+            ```
     """
 
-    __slots__ = ("summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere")
+    __slots__ = ("summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals")
 
     if TYPE_CHECKING:
 
@@ -284,6 +296,7 @@ class SessionDetail(Message[_SessionDetailFields]):
             prompt_capabilities: PromptCapabilities | None = None,
             can_fork: bool = False,
             open_elsewhere: bool = False,
+            proposals: list[ProposalUpdated] | None = None,
         ) -> None:
             pass
 
@@ -299,6 +312,7 @@ class SessionDetail(Message[_SessionDetailFields]):
         prompt_capabilities: PromptCapabilities | None
         can_fork: bool
         open_elsewhere: bool
+        proposals: list[ProposalUpdated]
 
 _PromptCapabilitiesFields: TypeAlias = Literal["image", "audio", "embedded_context"]
 
@@ -432,7 +446,7 @@ class QueuedPrompt(Message[_QueuedPromptFields]):
         text: str
         attachments: int
 
-_StartSessionRequestFields: TypeAlias = Literal["workspace", "agent", "reads_only"]
+_StartSessionRequestFields: TypeAlias = Literal["workspace", "agent", "reads_only", "mode"]
 
 class StartSessionRequest(Message[_StartSessionRequestFields]):
     """
@@ -457,9 +471,15 @@ class StartSessionRequest(Message[_StartSessionRequestFields]):
             ```proto
             bool reads_only = 3;
             ```
+        mode:
+            Unspecified: as the settings say, and directly if they say nothing.
+
+            ```proto
+            portico.v1.ReviewMode mode = 4;
+            ```
     """
 
-    __slots__ = ("workspace", "agent", "reads_only")
+    __slots__ = ("workspace", "agent", "reads_only", "mode")
 
     if TYPE_CHECKING:
 
@@ -469,12 +489,14 @@ class StartSessionRequest(Message[_StartSessionRequestFields]):
             workspace: str = "",
             agent: str = "",
             reads_only: bool = False,
+            mode: ReviewMode | None = None,
         ) -> None:
             pass
 
         workspace: str
         agent: str
         reads_only: bool
+        mode: ReviewMode
 
 _StartSessionResponseFields: TypeAlias = Literal["session"]
 
@@ -2456,6 +2478,1101 @@ class RevokeApprovalResponse(Message[_RevokeApprovalResponseFields]):
         ) -> None:
             pass
 
+_GetProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "paths"]
+
+class GetProposalRequest(Message[_GetProposalRequestFields]):
+    """
+    ```proto
+    message portico.v1.GetProposalRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        proposal_id:
+            Empty: all that are open, without contents.
+
+            ```proto
+            string proposal_id = 2;
+            ```
+        paths:
+            Whose contents to send along. Empty: none.
+
+            ```proto
+            repeated string paths = 3;
+            ```
+    """
+
+    __slots__ = ("session_id", "proposal_id", "paths")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            proposal_id: str = "",
+            paths: list[str] | None = None,
+        ) -> None:
+            pass
+
+        session_id: str
+        proposal_id: str
+        paths: list[str]
+
+_GetProposalResponseFields: TypeAlias = Literal["proposals", "contents"]
+
+class GetProposalResponse(Message[_GetProposalResponseFields]):
+    """
+    ```proto
+    message portico.v1.GetProposalResponse
+    ```
+
+    Attributes:
+        proposals:
+            ```proto
+            repeated portico.v1.ProposalUpdated proposals = 1;
+            ```
+        contents:
+            ```proto
+            repeated portico.v1.FileContents contents = 2;
+            ```
+    """
+
+    __slots__ = ("proposals", "contents")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proposals: list[ProposalUpdated] | None = None,
+            contents: list[FileContents] | None = None,
+        ) -> None:
+            pass
+
+        proposals: list[ProposalUpdated]
+        contents: list[FileContents]
+
+_FileContentsFields: TypeAlias = Literal["path", "old_text", "new_text", "diff", "hunks", "conflicts"]
+
+class FileContents(Message[_FileContentsFields]):
+    """
+    The whole of one file, on both sides of a change, with its full diff.
+
+    ```proto
+    message portico.v1.FileContents
+    ```
+
+    Attributes:
+        path:
+            ```proto
+            string path = 1;
+            ```
+        old_text:
+            Absent where there is no such file, or no text.
+
+            ```proto
+            optional string old_text = 2;
+            ```
+        new_text:
+            ```proto
+            optional string new_text = 3;
+            ```
+        diff:
+            ```proto
+            string diff = 4;
+            ```
+        hunks:
+            ```proto
+            repeated portico.v1.ProposedHunk hunks = 5;
+            ```
+        conflicts:
+            ```proto
+            repeated portico.v1.FileConflict conflicts = 6;
+            ```
+    """
+
+    __slots__ = ("path", "old_text", "new_text", "diff", "hunks", "conflicts")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            path: str = "",
+            old_text: str | None = None,
+            new_text: str | None = None,
+            diff: str = "",
+            hunks: list[ProposedHunk] | None = None,
+            conflicts: list[FileConflict] | None = None,
+        ) -> None:
+            pass
+
+        path: str
+        old_text: str
+        new_text: str
+        diff: str
+        hunks: list[ProposedHunk]
+        conflicts: list[FileConflict]
+
+_FileConflictFields: TypeAlias = Literal["line", "base", "person", "agent"]
+
+class FileConflict(Message[_FileConflictFields]):
+    """
+    Where the person and the agent changed the same lines. A side that is absent has no such file.
+
+    ```proto
+    message portico.v1.FileConflict
+    ```
+
+    Attributes:
+        line:
+            In the file as the person has it now, from one.
+
+            ```proto
+            int32 line = 1;
+            ```
+        base:
+            ```proto
+            optional string base = 2;
+            ```
+        person:
+            ```proto
+            optional string person = 3;
+            ```
+        agent:
+            ```proto
+            optional string agent = 4;
+            ```
+    """
+
+    __slots__ = ("line", "base", "person", "agent")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            line: int = 0,
+            base: str | None = None,
+            person: str | None = None,
+            agent: str | None = None,
+        ) -> None:
+            pass
+
+        line: int
+        base: str
+        person: str
+        agent: str
+
+_FileChoiceFields: TypeAlias = Literal["path", "hunk_ids", "resolve"]
+
+class FileChoice(Message[_FileChoiceFields]):
+    """
+    A file of a proposal, whole or in part.
+
+    ```proto
+    message portico.v1.FileChoice
+    ```
+
+    Attributes:
+        path:
+            ```proto
+            string path = 1;
+            ```
+        hunk_ids:
+            Empty: the whole file.
+
+            ```proto
+            repeated string hunk_ids = 2;
+            ```
+        resolve:
+            ```proto
+            portico.v1.ConflictSide resolve = 3;
+            ```
+    """
+
+    __slots__ = ("path", "hunk_ids", "resolve")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            path: str = "",
+            hunk_ids: list[str] | None = None,
+            resolve: ConflictSide | None = None,
+        ) -> None:
+            pass
+
+        path: str
+        hunk_ids: list[str]
+        resolve: ConflictSide
+
+_ApplyProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
+
+class ApplyProposalRequest(Message[_ApplyProposalRequestFields]):
+    """
+    ```proto
+    message portico.v1.ApplyProposalRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        proposal_id:
+            ```proto
+            string proposal_id = 2;
+            ```
+        revision:
+            What the person looked at: another revision is refused.
+
+            ```proto
+            int32 revision = 3;
+            ```
+        files:
+            Empty: everything.
+
+            ```proto
+            repeated portico.v1.FileChoice files = 4;
+            ```
+    """
+
+    __slots__ = ("session_id", "proposal_id", "revision", "files")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            proposal_id: str = "",
+            revision: int = 0,
+            files: list[FileChoice] | None = None,
+        ) -> None:
+            pass
+
+        session_id: str
+        proposal_id: str
+        revision: int
+        files: list[FileChoice]
+
+_ApplyProposalResponseFields: TypeAlias = Literal["proposal", "applied", "merged"]
+
+class ApplyProposalResponse(Message[_ApplyProposalResponseFields]):
+    """
+    ```proto
+    message portico.v1.ApplyProposalResponse
+    ```
+
+    Attributes:
+        proposal:
+            ```proto
+            optional portico.v1.ProposalUpdated proposal = 1;
+            ```
+        applied:
+            False: there are conflicts, named in the proposal, and nothing was written.
+
+            ```proto
+            bool applied = 2;
+            ```
+        merged:
+            Files that also keep what the person changed in them meanwhile.
+
+            ```proto
+            repeated string merged = 3;
+            ```
+    """
+
+    __slots__ = ("proposal", "applied", "merged")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proposal: ProposalUpdated | None = None,
+            applied: bool = False,
+            merged: list[str] | None = None,
+        ) -> None:
+            pass
+
+        proposal: ProposalUpdated | None
+        applied: bool
+        merged: list[str]
+
+_DiscardProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
+
+class DiscardProposalRequest(Message[_DiscardProposalRequestFields]):
+    """
+    ```proto
+    message portico.v1.DiscardProposalRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        proposal_id:
+            ```proto
+            string proposal_id = 2;
+            ```
+        revision:
+            ```proto
+            int32 revision = 3;
+            ```
+        files:
+            Empty: everything.
+
+            ```proto
+            repeated portico.v1.FileChoice files = 4;
+            ```
+    """
+
+    __slots__ = ("session_id", "proposal_id", "revision", "files")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            proposal_id: str = "",
+            revision: int = 0,
+            files: list[FileChoice] | None = None,
+        ) -> None:
+            pass
+
+        session_id: str
+        proposal_id: str
+        revision: int
+        files: list[FileChoice]
+
+_DiscardProposalResponseFields: TypeAlias = Literal["proposal"]
+
+class DiscardProposalResponse(Message[_DiscardProposalResponseFields]):
+    """
+    ```proto
+    message portico.v1.DiscardProposalResponse
+    ```
+
+    Attributes:
+        proposal:
+            ```proto
+            optional portico.v1.ProposalUpdated proposal = 1;
+            ```
+    """
+
+    __slots__ = ("proposal",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proposal: ProposalUpdated | None = None,
+        ) -> None:
+            pass
+
+        proposal: ProposalUpdated | None
+
+_UndoApplyRequestFields: TypeAlias = Literal["session_id", "proposal_id"]
+
+class UndoApplyRequest(Message[_UndoApplyRequestFields]):
+    """
+    ```proto
+    message portico.v1.UndoApplyRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        proposal_id:
+            ```proto
+            string proposal_id = 2;
+            ```
+    """
+
+    __slots__ = ("session_id", "proposal_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            proposal_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        proposal_id: str
+
+_UndoApplyResponseFields: TypeAlias = Literal["proposal", "undone"]
+
+class UndoApplyResponse(Message[_UndoApplyResponseFields]):
+    """
+    ```proto
+    message portico.v1.UndoApplyResponse
+    ```
+
+    Attributes:
+        proposal:
+            ```proto
+            optional portico.v1.ProposalUpdated proposal = 1;
+            ```
+        undone:
+            False: what was applied has been changed since, in the same lines, and nothing was written.
+
+            ```proto
+            bool undone = 2;
+            ```
+    """
+
+    __slots__ = ("proposal", "undone")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proposal: ProposalUpdated | None = None,
+            undone: bool = False,
+        ) -> None:
+            pass
+
+        proposal: ProposalUpdated | None
+        undone: bool
+
+_GetRevisionPromptRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files", "comment"]
+
+class GetRevisionPromptRequest(Message[_GetRevisionPromptRequestFields]):
+    """
+    ```proto
+    message portico.v1.GetRevisionPromptRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        proposal_id:
+            ```proto
+            string proposal_id = 2;
+            ```
+        revision:
+            ```proto
+            int32 revision = 3;
+            ```
+        files:
+            What the person does not want as it is. Empty: everything.
+
+            ```proto
+            repeated portico.v1.FileChoice files = 4;
+            ```
+        comment:
+            ```proto
+            string comment = 5;
+            ```
+    """
+
+    __slots__ = ("session_id", "proposal_id", "revision", "files", "comment")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            proposal_id: str = "",
+            revision: int = 0,
+            files: list[FileChoice] | None = None,
+            comment: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        proposal_id: str
+        revision: int
+        files: list[FileChoice]
+        comment: str
+
+_GetRevisionPromptResponseFields: TypeAlias = Literal["text"]
+
+class GetRevisionPromptResponse(Message[_GetRevisionPromptResponseFields]):
+    """
+    ```proto
+    message portico.v1.GetRevisionPromptResponse
+    ```
+
+    Attributes:
+        text:
+            ```proto
+            string text = 1;
+            ```
+    """
+
+    __slots__ = ("text",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            text: str = "",
+        ) -> None:
+            pass
+
+        text: str
+
+_CheckpointFields: TypeAlias = Literal["checkpoint_id", "at", "label", "moment", "left_out"]
+
+class Checkpoint(Message[_CheckpointFields]):
+    """
+    ```proto
+    message portico.v1.Checkpoint
+    ```
+
+    Attributes:
+        checkpoint_id:
+            ```proto
+            string checkpoint_id = 1;
+            ```
+        at:
+            ```proto
+            optional google.protobuf.Timestamp at = 2;
+            ```
+        label:
+            ```proto
+            string label = 3;
+            ```
+        moment:
+            ```proto
+            portico.v1.CheckpointMoment moment = 4;
+            ```
+        left_out:
+            ```proto
+            int32 left_out = 5;
+            ```
+    """
+
+    __slots__ = ("checkpoint_id", "at", "label", "moment", "left_out")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            checkpoint_id: str = "",
+            at: Timestamp | None = None,
+            label: str = "",
+            moment: CheckpointMoment | None = None,
+            left_out: int = 0,
+        ) -> None:
+            pass
+
+        checkpoint_id: str
+        at: Timestamp | None
+        label: str
+        moment: CheckpointMoment
+        left_out: int
+
+_ListCheckpointsRequestFields: TypeAlias = Literal["session_id"]
+
+class ListCheckpointsRequest(Message[_ListCheckpointsRequestFields]):
+    """
+    ```proto
+    message portico.v1.ListCheckpointsRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+    """
+
+    __slots__ = ("session_id",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+
+_ListCheckpointsResponseFields: TypeAlias = Literal["checkpoints"]
+
+class ListCheckpointsResponse(Message[_ListCheckpointsResponseFields]):
+    """
+    ```proto
+    message portico.v1.ListCheckpointsResponse
+    ```
+
+    Attributes:
+        checkpoints:
+            ```proto
+            repeated portico.v1.Checkpoint checkpoints = 1;
+            ```
+    """
+
+    __slots__ = ("checkpoints",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            checkpoints: list[Checkpoint] | None = None,
+        ) -> None:
+            pass
+
+        checkpoints: list[Checkpoint]
+
+_GetCheckpointDiffRequestFields: TypeAlias = Literal["session_id", "checkpoint_id", "other_checkpoint_id"]
+
+class GetCheckpointDiffRequest(Message[_GetCheckpointDiffRequestFields]):
+    """
+    ```proto
+    message portico.v1.GetCheckpointDiffRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        checkpoint_id:
+            ```proto
+            string checkpoint_id = 2;
+            ```
+        other_checkpoint_id:
+            Empty: the folder as it is now.
+
+            ```proto
+            string other_checkpoint_id = 3;
+            ```
+    """
+
+    __slots__ = ("session_id", "checkpoint_id", "other_checkpoint_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            checkpoint_id: str = "",
+            other_checkpoint_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        checkpoint_id: str
+        other_checkpoint_id: str
+
+_GetCheckpointDiffResponseFields: TypeAlias = Literal["files", "unlisted"]
+
+class GetCheckpointDiffResponse(Message[_GetCheckpointDiffResponseFields]):
+    """
+    ```proto
+    message portico.v1.GetCheckpointDiffResponse
+    ```
+
+    Attributes:
+        files:
+            ```proto
+            repeated portico.v1.ProposedFile files = 1;
+            ```
+        unlisted:
+            ```proto
+            int32 unlisted = 2;
+            ```
+    """
+
+    __slots__ = ("files", "unlisted")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            files: list[ProposedFile] | None = None,
+            unlisted: int = 0,
+        ) -> None:
+            pass
+
+        files: list[ProposedFile]
+        unlisted: int
+
+_RestoreCheckpointRequestFields: TypeAlias = Literal["session_id", "checkpoint_id"]
+
+class RestoreCheckpointRequest(Message[_RestoreCheckpointRequestFields]):
+    """
+    ```proto
+    message portico.v1.RestoreCheckpointRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        checkpoint_id:
+            ```proto
+            string checkpoint_id = 2;
+            ```
+    """
+
+    __slots__ = ("session_id", "checkpoint_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            checkpoint_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        checkpoint_id: str
+
+_RestoreCheckpointResponseFields: TypeAlias = Literal["restored", "proposal"]
+
+class RestoreCheckpointResponse(Message[_RestoreCheckpointResponseFields]):
+    """
+    ```proto
+    message portico.v1.RestoreCheckpointResponse
+    ```
+
+    Attributes:
+        restored:
+            ```proto
+            optional portico.v1.CheckpointRestored restored = 1;
+            ```
+        proposal:
+            What the person changed since, if there was anything.
+
+            ```proto
+            optional portico.v1.ProposalUpdated proposal = 2;
+            ```
+    """
+
+    __slots__ = ("restored", "proposal")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            restored: CheckpointRestored | None = None,
+            proposal: ProposalUpdated | None = None,
+        ) -> None:
+            pass
+
+        restored: CheckpointRestored | None
+        proposal: ProposalUpdated | None
+
+_GetReviewStatusRequestFields: TypeAlias = Literal["session_id"]
+
+class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
+    """
+    ```proto
+    message portico.v1.GetReviewStatusRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+    """
+
+    __slots__ = ("session_id",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+
+_GetReviewStatusResponseFields: TypeAlias = Literal["mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint"]
+
+class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
+    """
+    ```proto
+    message portico.v1.GetReviewStatusResponse
+    ```
+
+    Attributes:
+        mode:
+            ```proto
+            portico.v1.ReviewMode mode = 1;
+            ```
+        branch:
+            The branch that the session works on, and where it goes back to.
+
+            ```proto
+            string branch = 2;
+            ```
+        home_branch:
+            ```proto
+            string home_branch = 3;
+            ```
+        folder:
+            Where the agent works, if not in the session's folder.
+
+            ```proto
+            string folder = 4;
+            ```
+        unfinished:
+            Whether there is work on the branch or in the worktree that is not finished.
+
+            ```proto
+            bool unfinished = 5;
+            ```
+        possible:
+            The ways that are open to a session in this folder.
+
+            ```proto
+            repeated portico.v1.ReviewMode possible = 6 [packed = true];
+            ```
+        hint:
+            Why others are not, and what to do about it.
+
+            ```proto
+            string hint = 7;
+            ```
+    """
+
+    __slots__ = ("mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            mode: ReviewMode | None = None,
+            branch: str = "",
+            home_branch: str = "",
+            folder: str = "",
+            unfinished: bool = False,
+            possible: list[ReviewMode] | None = None,
+            hint: str = "",
+        ) -> None:
+            pass
+
+        mode: ReviewMode
+        branch: str
+        home_branch: str
+        folder: str
+        unfinished: bool
+        possible: list[ReviewMode]
+        hint: str
+
+_SetReviewModeRequestFields: TypeAlias = Literal["session_id", "mode"]
+
+class SetReviewModeRequest(Message[_SetReviewModeRequestFields]):
+    """
+    ```proto
+    message portico.v1.SetReviewModeRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        mode:
+            ```proto
+            portico.v1.ReviewMode mode = 2;
+            ```
+    """
+
+    __slots__ = ("session_id", "mode")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            mode: ReviewMode | None = None,
+        ) -> None:
+            pass
+
+        session_id: str
+        mode: ReviewMode
+
+_SetReviewModeResponseFields: TypeAlias = Literal["session"]
+
+class SetReviewModeResponse(Message[_SetReviewModeResponseFields]):
+    """
+    ```proto
+    message portico.v1.SetReviewModeResponse
+    ```
+
+    Attributes:
+        session:
+            ```proto
+            optional portico.v1.SessionDetail session = 1;
+            ```
+    """
+
+    __slots__ = ("session",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session: SessionDetail | None = None,
+        ) -> None:
+            pass
+
+        session: SessionDetail | None
+
+_FinishReviewRequestFields: TypeAlias = Literal["session_id", "ending", "message"]
+
+class FinishReviewRequest(Message[_FinishReviewRequestFields]):
+    """
+    ```proto
+    message portico.v1.FinishReviewRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        ending:
+            ```proto
+            portico.v1.ReviewEnding ending = 2;
+            ```
+        message:
+            Of the commit. Empty: the session's title.
+
+            ```proto
+            string message = 3;
+            ```
+    """
+
+    __slots__ = ("session_id", "ending", "message")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            ending: ReviewEnding | None = None,
+            message: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        ending: ReviewEnding
+        message: str
+
+_FinishReviewResponseFields: TypeAlias = Literal["commit", "reference"]
+
+class FinishReviewResponse(Message[_FinishReviewResponseFields]):
+    """
+    ```proto
+    message portico.v1.FinishReviewResponse
+    ```
+
+    Attributes:
+        commit:
+            ```proto
+            string commit = 1;
+            ```
+        reference:
+            ```proto
+            string reference = 2;
+            ```
+    """
+
+    __slots__ = ("commit", "reference")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            commit: str = "",
+            reference: str = "",
+        ) -> None:
+            pass
+
+        commit: str
+        reference: str
+
+class ReviewMode(Enum):
+    """
+    How what an agent changes reaches the files of the person.
+
+    ```proto
+    enum portico.v1.ReviewMode
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            REVIEW_MODE_UNSPECIFIED = 0
+            ```
+        DIRECT:
+            At once, where it is permitted.
+
+            ```proto
+            REVIEW_MODE_DIRECT = 1
+            ```
+        PROPOSAL:
+            After the person has looked at it and applied it.
+
+            ```proto
+            REVIEW_MODE_PROPOSAL = 2
+            ```
+        BRANCH:
+            On a branch of its own, in the person's tree.
+
+            ```proto
+            REVIEW_MODE_BRANCH = 3
+            ```
+        WORKTREE:
+            In a worktree of its own, beside the person's tree.
+
+            ```proto
+            REVIEW_MODE_WORKTREE = 4
+            ```
+    """
+
+    UNSPECIFIED = 0
+    DIRECT = 1
+    PROPOSAL = 2
+    BRANCH = 3
+    WORKTREE = 4
+
 class ExportFormat(Enum):
     """
     ```proto
@@ -2537,9 +3654,81 @@ class SecretKeeper(Enum):
     KEYRING = 1
     MEMORY = 2
 
+class ConflictSide(Enum):
+    """
+    Whose lines stay where both changed them.
+
+    ```proto
+    enum portico.v1.ConflictSide
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            Neither: a conflict stops the apply.
+
+            ```proto
+            CONFLICT_SIDE_UNSPECIFIED = 0
+            ```
+        PERSON:
+            ```proto
+            CONFLICT_SIDE_PERSON = 1
+            ```
+        AGENT:
+            ```proto
+            CONFLICT_SIDE_AGENT = 2
+            ```
+    """
+
+    UNSPECIFIED = 0
+    PERSON = 1
+    AGENT = 2
+
+class ReviewEnding(Enum):
+    """
+    ```proto
+    enum portico.v1.ReviewEnding
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            REVIEW_ENDING_UNSPECIFIED = 0
+            ```
+        MERGE:
+            On the person's branch, as a merge.
+
+            ```proto
+            REVIEW_ENDING_MERGE = 1
+            ```
+        SQUASH:
+            On the person's branch, as one commit.
+
+            ```proto
+            REVIEW_ENDING_SQUASH = 2
+            ```
+        KEEP:
+            Beside it, for later.
+
+            ```proto
+            REVIEW_ENDING_KEEP = 3
+            ```
+        DISCARD:
+            Away, though not for good: a ref keeps it.
+
+            ```proto
+            REVIEW_ENDING_DISCARD = 4
+            ```
+    """
+
+    UNSPECIFIED = 0
+    MERGE = 1
+    SQUASH = 2
+    KEEP = 3
+    DISCARD = 4
+
 
 _DESC = file_desc(
-    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\xa4\x03\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting"\xe2\x04\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"h\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"4\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xce\x02\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemovalB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"F\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x022\xc0\x11\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
+    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\xd0\x03\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"4\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xce\x02\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemovalB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"F\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"d\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"L\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x042\x93\x19\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
     [
         timestamp_pb.desc(),
         events_pb.desc(),
@@ -2615,9 +3804,38 @@ _DESC = file_desc(
         "Approval": Approval,
         "RevokeApprovalRequest": RevokeApprovalRequest,
         "RevokeApprovalResponse": RevokeApprovalResponse,
+        "GetProposalRequest": GetProposalRequest,
+        "GetProposalResponse": GetProposalResponse,
+        "FileContents": FileContents,
+        "FileConflict": FileConflict,
+        "FileChoice": FileChoice,
+        "ApplyProposalRequest": ApplyProposalRequest,
+        "ApplyProposalResponse": ApplyProposalResponse,
+        "DiscardProposalRequest": DiscardProposalRequest,
+        "DiscardProposalResponse": DiscardProposalResponse,
+        "UndoApplyRequest": UndoApplyRequest,
+        "UndoApplyResponse": UndoApplyResponse,
+        "GetRevisionPromptRequest": GetRevisionPromptRequest,
+        "GetRevisionPromptResponse": GetRevisionPromptResponse,
+        "Checkpoint": Checkpoint,
+        "ListCheckpointsRequest": ListCheckpointsRequest,
+        "ListCheckpointsResponse": ListCheckpointsResponse,
+        "GetCheckpointDiffRequest": GetCheckpointDiffRequest,
+        "GetCheckpointDiffResponse": GetCheckpointDiffResponse,
+        "RestoreCheckpointRequest": RestoreCheckpointRequest,
+        "RestoreCheckpointResponse": RestoreCheckpointResponse,
+        "GetReviewStatusRequest": GetReviewStatusRequest,
+        "GetReviewStatusResponse": GetReviewStatusResponse,
+        "SetReviewModeRequest": SetReviewModeRequest,
+        "SetReviewModeResponse": SetReviewModeResponse,
+        "FinishReviewRequest": FinishReviewRequest,
+        "FinishReviewResponse": FinishReviewResponse,
+        "ReviewMode": ReviewMode,
         "ExportFormat": ExportFormat,
         "WhenBusy": WhenBusy,
         "SecretKeeper": SecretKeeper,
+        "ConflictSide": ConflictSide,
+        "ReviewEnding": ReviewEnding,
     },
 )
 

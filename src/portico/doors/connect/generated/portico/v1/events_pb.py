@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from protobuf.wkt.google.protobuf.timestamp_pb import Timestamp
 
 
-_EventFields: TypeAlias = Literal["session_id", "seq", "turn_id", "at", "session_started", "state_changed", "prompt_submitted", "text_delta", "thinking", "tool_started", "tool_updated", "tool_completed", "plan_updated", "todos_updated", "permission_requested", "permission_resolved", "question_asked", "question_answered", "usage_updated", "commands_updated", "config_updated", "title_updated", "notice", "error", "turn_ended"]
+_EventFields: TypeAlias = Literal["session_id", "seq", "turn_id", "at", "session_started", "state_changed", "prompt_submitted", "text_delta", "thinking", "tool_started", "tool_updated", "tool_completed", "plan_updated", "todos_updated", "permission_requested", "permission_resolved", "question_asked", "question_answered", "usage_updated", "commands_updated", "config_updated", "title_updated", "notice", "error", "turn_ended", "proposal_updated", "checkpoint_created", "checkpoint_restored"]
 
 class Event(Message[_EventFields]):
     """
@@ -66,7 +66,7 @@ class Event(Message[_EventFields]):
             seq: int = 0,
             turn_id: str = "",
             at: Timestamp | None = None,
-            payload: Oneof[Literal["session_started"], SessionStarted] | Oneof[Literal["state_changed"], StateChanged] | Oneof[Literal["prompt_submitted"], PromptSubmitted] | Oneof[Literal["text_delta"], TextDelta] | Oneof[Literal["thinking"], Thinking] | Oneof[Literal["tool_started"], ToolStarted] | Oneof[Literal["tool_updated"], ToolUpdated] | Oneof[Literal["tool_completed"], ToolCompleted] | Oneof[Literal["plan_updated"], PlanUpdated] | Oneof[Literal["todos_updated"], TodosUpdated] | Oneof[Literal["permission_requested"], PermissionRequested] | Oneof[Literal["permission_resolved"], PermissionResolved] | Oneof[Literal["question_asked"], QuestionAsked] | Oneof[Literal["question_answered"], QuestionAnswered] | Oneof[Literal["usage_updated"], UsageUpdated] | Oneof[Literal["commands_updated"], CommandsUpdated] | Oneof[Literal["config_updated"], ConfigUpdated] | Oneof[Literal["title_updated"], TitleUpdated] | Oneof[Literal["notice"], Notice] | Oneof[Literal["error"], ErrorReported] | Oneof[Literal["turn_ended"], TurnEnded] | None = None,
+            payload: Oneof[Literal["session_started"], SessionStarted] | Oneof[Literal["state_changed"], StateChanged] | Oneof[Literal["prompt_submitted"], PromptSubmitted] | Oneof[Literal["text_delta"], TextDelta] | Oneof[Literal["thinking"], Thinking] | Oneof[Literal["tool_started"], ToolStarted] | Oneof[Literal["tool_updated"], ToolUpdated] | Oneof[Literal["tool_completed"], ToolCompleted] | Oneof[Literal["plan_updated"], PlanUpdated] | Oneof[Literal["todos_updated"], TodosUpdated] | Oneof[Literal["permission_requested"], PermissionRequested] | Oneof[Literal["permission_resolved"], PermissionResolved] | Oneof[Literal["question_asked"], QuestionAsked] | Oneof[Literal["question_answered"], QuestionAnswered] | Oneof[Literal["usage_updated"], UsageUpdated] | Oneof[Literal["commands_updated"], CommandsUpdated] | Oneof[Literal["config_updated"], ConfigUpdated] | Oneof[Literal["title_updated"], TitleUpdated] | Oneof[Literal["notice"], Notice] | Oneof[Literal["error"], ErrorReported] | Oneof[Literal["turn_ended"], TurnEnded] | Oneof[Literal["proposal_updated"], ProposalUpdated] | Oneof[Literal["checkpoint_created"], CheckpointCreated] | Oneof[Literal["checkpoint_restored"], CheckpointRestored] | None = None,
         ) -> None:
             pass
 
@@ -74,7 +74,7 @@ class Event(Message[_EventFields]):
         seq: int
         turn_id: str
         at: Timestamp | None
-        payload: Oneof[Literal["session_started"], SessionStarted] | Oneof[Literal["state_changed"], StateChanged] | Oneof[Literal["prompt_submitted"], PromptSubmitted] | Oneof[Literal["text_delta"], TextDelta] | Oneof[Literal["thinking"], Thinking] | Oneof[Literal["tool_started"], ToolStarted] | Oneof[Literal["tool_updated"], ToolUpdated] | Oneof[Literal["tool_completed"], ToolCompleted] | Oneof[Literal["plan_updated"], PlanUpdated] | Oneof[Literal["todos_updated"], TodosUpdated] | Oneof[Literal["permission_requested"], PermissionRequested] | Oneof[Literal["permission_resolved"], PermissionResolved] | Oneof[Literal["question_asked"], QuestionAsked] | Oneof[Literal["question_answered"], QuestionAnswered] | Oneof[Literal["usage_updated"], UsageUpdated] | Oneof[Literal["commands_updated"], CommandsUpdated] | Oneof[Literal["config_updated"], ConfigUpdated] | Oneof[Literal["title_updated"], TitleUpdated] | Oneof[Literal["notice"], Notice] | Oneof[Literal["error"], ErrorReported] | Oneof[Literal["turn_ended"], TurnEnded] | None
+        payload: Oneof[Literal["session_started"], SessionStarted] | Oneof[Literal["state_changed"], StateChanged] | Oneof[Literal["prompt_submitted"], PromptSubmitted] | Oneof[Literal["text_delta"], TextDelta] | Oneof[Literal["thinking"], Thinking] | Oneof[Literal["tool_started"], ToolStarted] | Oneof[Literal["tool_updated"], ToolUpdated] | Oneof[Literal["tool_completed"], ToolCompleted] | Oneof[Literal["plan_updated"], PlanUpdated] | Oneof[Literal["todos_updated"], TodosUpdated] | Oneof[Literal["permission_requested"], PermissionRequested] | Oneof[Literal["permission_resolved"], PermissionResolved] | Oneof[Literal["question_asked"], QuestionAsked] | Oneof[Literal["question_answered"], QuestionAnswered] | Oneof[Literal["usage_updated"], UsageUpdated] | Oneof[Literal["commands_updated"], CommandsUpdated] | Oneof[Literal["config_updated"], ConfigUpdated] | Oneof[Literal["title_updated"], TitleUpdated] | Oneof[Literal["notice"], Notice] | Oneof[Literal["error"], ErrorReported] | Oneof[Literal["turn_ended"], TurnEnded] | Oneof[Literal["proposal_updated"], ProposalUpdated] | Oneof[Literal["checkpoint_created"], CheckpointCreated] | Oneof[Literal["checkpoint_restored"], CheckpointRestored] | None
 
 _SessionStartedFields: TypeAlias = Literal["workspace", "agent", "agent_command", "continued", "mode", "portico_version", "reads_only", "forked_from_session_id", "adopts", "forked_from_agent_session_id", "forked_from_last_turn"]
 
@@ -104,6 +104,8 @@ class SessionStarted(Message[_SessionStartedFields]):
             bool continued = 4;
             ```
         mode:
+            direct, proposal, branch or worktree.
+
             ```proto
             string mode = 5;
             ```
@@ -2018,6 +2020,346 @@ class TurnEnded(Message[_TurnEndedFields]):
         duration_ms: int
         tools_used: int
 
+_ProposalUpdatedFields: TypeAlias = Literal["proposal_id", "revision", "status", "origin", "files", "unlisted", "can_undo"]
+
+class ProposalUpdated(Message[_ProposalUpdatedFields]):
+    """
+    How a proposal stands now, in full.
+
+    ```proto
+    message portico.v1.ProposalUpdated
+    ```
+
+    Attributes:
+        proposal_id:
+            ```proto
+            string proposal_id = 1;
+            ```
+        revision:
+            ```proto
+            int32 revision = 2;
+            ```
+        status:
+            ```proto
+            portico.v1.ProposalStatus status = 3;
+            ```
+        origin:
+            ```proto
+            portico.v1.ProposalOrigin origin = 4;
+            ```
+        files:
+            ```proto
+            repeated portico.v1.ProposedFile files = 5;
+            ```
+        unlisted:
+            How many files there are beyond those that are named.
+
+            ```proto
+            int32 unlisted = 6;
+            ```
+        can_undo:
+            The last apply can be taken back.
+
+            ```proto
+            bool can_undo = 7;
+            ```
+    """
+
+    __slots__ = ("proposal_id", "revision", "status", "origin", "files", "unlisted", "can_undo")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            proposal_id: str = "",
+            revision: int = 0,
+            status: ProposalStatus | None = None,
+            origin: ProposalOrigin | None = None,
+            files: list[ProposedFile] | None = None,
+            unlisted: int = 0,
+            can_undo: bool = False,
+        ) -> None:
+            pass
+
+        proposal_id: str
+        revision: int
+        status: ProposalStatus
+        origin: ProposalOrigin
+        files: list[ProposedFile]
+        unlisted: int
+        can_undo: bool
+
+_ProposedFileFields: TypeAlias = Literal["path", "operation", "old_path", "added", "removed", "diff", "hunks", "binary", "generated", "shortened", "conflict", "denied", "warning"]
+
+class ProposedFile(Message[_ProposedFileFields]):
+    """
+    ```proto
+    message portico.v1.ProposedFile
+    ```
+
+    Attributes:
+        path:
+            Relative to the session's folder, with forward slashes.
+
+            ```proto
+            string path = 1;
+            ```
+        operation:
+            ```proto
+            portico.v1.FileOperation operation = 2;
+            ```
+        old_path:
+            Where a renamed file was before.
+
+            ```proto
+            string old_path = 3;
+            ```
+        added:
+            Lines.
+
+            ```proto
+            int32 added = 4;
+            ```
+        removed:
+            ```proto
+            int32 removed = 5;
+            ```
+        diff:
+            A patch that git can read; empty for a file that is no text.
+
+            ```proto
+            string diff = 6;
+            ```
+        hunks:
+            ```proto
+            repeated portico.v1.ProposedHunk hunks = 7;
+            ```
+        binary:
+            ```proto
+            bool binary = 8;
+            ```
+        generated:
+            Made by a program, or ignored by the repository.
+
+            ```proto
+            bool generated = 9;
+            ```
+        shortened:
+            The diff is too long to be told here; GetProposal has it in full.
+
+            ```proto
+            bool shortened = 10;
+            ```
+        conflict:
+            The person changed the same lines meanwhile.
+
+            ```proto
+            bool conflict = 11;
+            ```
+        denied:
+            Can be looked at and never be applied.
+
+            ```proto
+            bool denied = 12;
+            ```
+        warning:
+            ```proto
+            string warning = 13;
+            ```
+    """
+
+    __slots__ = ("path", "operation", "old_path", "added", "removed", "diff", "hunks", "binary", "generated", "shortened", "conflict", "denied", "warning")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            path: str = "",
+            operation: FileOperation | None = None,
+            old_path: str = "",
+            added: int = 0,
+            removed: int = 0,
+            diff: str = "",
+            hunks: list[ProposedHunk] | None = None,
+            binary: bool = False,
+            generated: bool = False,
+            shortened: bool = False,
+            conflict: bool = False,
+            denied: bool = False,
+            warning: str = "",
+        ) -> None:
+            pass
+
+        path: str
+        operation: FileOperation
+        old_path: str
+        added: int
+        removed: int
+        diff: str
+        hunks: list[ProposedHunk]
+        binary: bool
+        generated: bool
+        shortened: bool
+        conflict: bool
+        denied: bool
+        warning: str
+
+_ProposedHunkFields: TypeAlias = Literal["hunk_id", "old_start", "old_lines", "new_start", "new_lines"]
+
+class ProposedHunk(Message[_ProposedHunkFields]):
+    """
+    One change within a file that can be chosen by itself, in the order of the diff.
+
+    ```proto
+    message portico.v1.ProposedHunk
+    ```
+
+    Attributes:
+        hunk_id:
+            ```proto
+            string hunk_id = 1;
+            ```
+        old_start:
+            ```proto
+            int32 old_start = 2;
+            ```
+        old_lines:
+            ```proto
+            int32 old_lines = 3;
+            ```
+        new_start:
+            ```proto
+            int32 new_start = 4;
+            ```
+        new_lines:
+            ```proto
+            int32 new_lines = 5;
+            ```
+    """
+
+    __slots__ = ("hunk_id", "old_start", "old_lines", "new_start", "new_lines")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            hunk_id: str = "",
+            old_start: int = 0,
+            old_lines: int = 0,
+            new_start: int = 0,
+            new_lines: int = 0,
+        ) -> None:
+            pass
+
+        hunk_id: str
+        old_start: int
+        old_lines: int
+        new_start: int
+        new_lines: int
+
+_CheckpointCreatedFields: TypeAlias = Literal["checkpoint_id", "label", "moment", "left_out"]
+
+class CheckpointCreated(Message[_CheckpointCreatedFields]):
+    """
+    The working tree was kept as it is.
+
+    ```proto
+    message portico.v1.CheckpointCreated
+    ```
+
+    Attributes:
+        checkpoint_id:
+            ```proto
+            string checkpoint_id = 1;
+            ```
+        label:
+            ```proto
+            string label = 2;
+            ```
+        moment:
+            ```proto
+            portico.v1.CheckpointMoment moment = 3;
+            ```
+        left_out:
+            Files that are too large or too many to keep.
+
+            ```proto
+            int32 left_out = 4;
+            ```
+    """
+
+    __slots__ = ("checkpoint_id", "label", "moment", "left_out")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            checkpoint_id: str = "",
+            label: str = "",
+            moment: CheckpointMoment | None = None,
+            left_out: int = 0,
+        ) -> None:
+            pass
+
+        checkpoint_id: str
+        label: str
+        moment: CheckpointMoment
+        left_out: int
+
+_CheckpointRestoredFields: TypeAlias = Literal["checkpoint_id", "kept_checkpoint_id", "files", "proposal_id"]
+
+class CheckpointRestored(Message[_CheckpointRestoredFields]):
+    """
+    The working tree is as it was then; as it was before that is kept too.
+
+    ```proto
+    message portico.v1.CheckpointRestored
+    ```
+
+    Attributes:
+        checkpoint_id:
+            ```proto
+            string checkpoint_id = 1;
+            ```
+        kept_checkpoint_id:
+            ```proto
+            string kept_checkpoint_id = 2;
+            ```
+        files:
+            ```proto
+            int32 files = 3;
+            ```
+        proposal_id:
+            Has what the person changed since, if there was anything.
+
+            ```proto
+            string proposal_id = 4;
+            ```
+    """
+
+    __slots__ = ("checkpoint_id", "kept_checkpoint_id", "files", "proposal_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            checkpoint_id: str = "",
+            kept_checkpoint_id: str = "",
+            files: int = 0,
+            proposal_id: str = "",
+        ) -> None:
+            pass
+
+        checkpoint_id: str
+        kept_checkpoint_id: str
+        files: int
+        proposal_id: str
+
 class TurnState(Enum):
     """
     ```proto
@@ -2505,9 +2847,150 @@ class ErrorCode(Enum):
     INVALID_INPUT = 11
     INTERNAL = 12
 
+class ProposalStatus(Enum):
+    """
+    ```proto
+    enum portico.v1.ProposalStatus
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            PROPOSAL_STATUS_UNSPECIFIED = 0
+            ```
+        OPEN:
+            ```proto
+            PROPOSAL_STATUS_OPEN = 1
+            ```
+        APPLIED:
+            ```proto
+            PROPOSAL_STATUS_APPLIED = 2
+            ```
+        DISCARDED:
+            ```proto
+            PROPOSAL_STATUS_DISCARDED = 3
+            ```
+    """
+
+    UNSPECIFIED = 0
+    OPEN = 1
+    APPLIED = 2
+    DISCARDED = 3
+
+class ProposalOrigin(Enum):
+    """
+    ```proto
+    enum portico.v1.ProposalOrigin
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            PROPOSAL_ORIGIN_UNSPECIFIED = 0
+            ```
+        TURN:
+            What an agent changed in its turns.
+
+            ```proto
+            PROPOSAL_ORIGIN_TURN = 1
+            ```
+        TOOL:
+            What an agent proposed by a tool.
+
+            ```proto
+            PROPOSAL_ORIGIN_TOOL = 2
+            ```
+        RESTORED:
+            What a restore of a checkpoint put aside for the person.
+
+            ```proto
+            PROPOSAL_ORIGIN_RESTORED = 3
+            ```
+    """
+
+    UNSPECIFIED = 0
+    TURN = 1
+    TOOL = 2
+    RESTORED = 3
+
+class FileOperation(Enum):
+    """
+    ```proto
+    enum portico.v1.FileOperation
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            FILE_OPERATION_UNSPECIFIED = 0
+            ```
+        CREATE:
+            ```proto
+            FILE_OPERATION_CREATE = 1
+            ```
+        UPDATE:
+            ```proto
+            FILE_OPERATION_UPDATE = 2
+            ```
+        DELETE:
+            ```proto
+            FILE_OPERATION_DELETE = 3
+            ```
+        RENAME:
+            ```proto
+            FILE_OPERATION_RENAME = 4
+            ```
+    """
+
+    UNSPECIFIED = 0
+    CREATE = 1
+    UPDATE = 2
+    DELETE = 3
+    RENAME = 4
+
+class CheckpointMoment(Enum):
+    """
+    ```proto
+    enum portico.v1.CheckpointMoment
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            CHECKPOINT_MOMENT_UNSPECIFIED = 0
+            ```
+        BEFORE_TURN:
+            ```proto
+            CHECKPOINT_MOMENT_BEFORE_TURN = 1
+            ```
+        AFTER_TURN:
+            ```proto
+            CHECKPOINT_MOMENT_AFTER_TURN = 2
+            ```
+        BEFORE_APPLY:
+            ```proto
+            CHECKPOINT_MOMENT_BEFORE_APPLY = 3
+            ```
+        BEFORE_RESTORE:
+            ```proto
+            CHECKPOINT_MOMENT_BEFORE_RESTORE = 4
+            ```
+        BEFORE_BRANCH:
+            ```proto
+            CHECKPOINT_MOMENT_BEFORE_BRANCH = 5
+            ```
+    """
+
+    UNSPECIFIED = 0
+    BEFORE_TURN = 1
+    AFTER_TURN = 2
+    BEFORE_APPLY = 3
+    BEFORE_RESTORE = 4
+    BEFORE_BRANCH = 5
+
 
 _DESC = file_desc(
-    b'\n\x17portico/v1/events.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto"\xe8\x0b\n\x05Event\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n\x03seq\x18\x02 \x01(\x03R\x03seq\x12\x17\n\x07turn_id\x18\x03 \x01(\tR\x06turnId\x12*\n\x02at\x18\x04 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12E\n\x0fsession_started\x18\n \x01(\x0b2\x1a.portico.v1.SessionStartedH\x00R\x0esessionStarted\x12?\n\rstate_changed\x18\x0b \x01(\x0b2\x18.portico.v1.StateChangedH\x00R\x0cstateChanged\x12H\n\x10prompt_submitted\x18\x0c \x01(\x0b2\x1b.portico.v1.PromptSubmittedH\x00R\x0fpromptSubmitted\x126\n\ntext_delta\x18\r \x01(\x0b2\x15.portico.v1.TextDeltaH\x00R\ttextDelta\x122\n\x08thinking\x18\x0e \x01(\x0b2\x14.portico.v1.ThinkingH\x00R\x08thinking\x12<\n\x0ctool_started\x18\x0f \x01(\x0b2\x17.portico.v1.ToolStartedH\x00R\x0btoolStarted\x12<\n\x0ctool_updated\x18\x10 \x01(\x0b2\x17.portico.v1.ToolUpdatedH\x00R\x0btoolUpdated\x12B\n\x0etool_completed\x18\x11 \x01(\x0b2\x19.portico.v1.ToolCompletedH\x00R\rtoolCompleted\x12<\n\x0cplan_updated\x18\x12 \x01(\x0b2\x17.portico.v1.PlanUpdatedH\x00R\x0bplanUpdated\x12?\n\rtodos_updated\x18\x13 \x01(\x0b2\x18.portico.v1.TodosUpdatedH\x00R\x0ctodosUpdated\x12T\n\x14permission_requested\x18\x14 \x01(\x0b2\x1f.portico.v1.PermissionRequestedH\x00R\x13permissionRequested\x12Q\n\x13permission_resolved\x18\x15 \x01(\x0b2\x1e.portico.v1.PermissionResolvedH\x00R\x12permissionResolved\x12B\n\x0equestion_asked\x18\x16 \x01(\x0b2\x19.portico.v1.QuestionAskedH\x00R\rquestionAsked\x12K\n\x11question_answered\x18\x17 \x01(\x0b2\x1c.portico.v1.QuestionAnsweredH\x00R\x10questionAnswered\x12?\n\rusage_updated\x18\x18 \x01(\x0b2\x18.portico.v1.UsageUpdatedH\x00R\x0cusageUpdated\x12H\n\x10commands_updated\x18\x19 \x01(\x0b2\x1b.portico.v1.CommandsUpdatedH\x00R\x0fcommandsUpdated\x12B\n\x0econfig_updated\x18\x1a \x01(\x0b2\x19.portico.v1.ConfigUpdatedH\x00R\rconfigUpdated\x12?\n\rtitle_updated\x18\x1b \x01(\x0b2\x18.portico.v1.TitleUpdatedH\x00R\x0ctitleUpdated\x12,\n\x06notice\x18\x1c \x01(\x0b2\x12.portico.v1.NoticeH\x00R\x06notice\x121\n\x05error\x18\x1d \x01(\x0b2\x19.portico.v1.ErrorReportedH\x00R\x05error\x126\n\nturn_ended\x18\x1e \x01(\x0b2\x15.portico.v1.TurnEndedH\x00R\tturnEndedB\t\n\x07payload"\xa3\x03\n\x0eSessionStarted\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12#\n\ragent_command\x18\x03 \x03(\tR\x0cagentCommand\x12\x1c\n\tcontinued\x18\x04 \x01(\x08R\tcontinued\x12\x12\n\x04mode\x18\x05 \x01(\tR\x04mode\x12\'\n\x0fportico_version\x18\x06 \x01(\tR\x0eporticoVersion\x12\x1d\n\nreads_only\x18\x07 \x01(\x08R\treadsOnly\x123\n\x16forked_from_session_id\x18\x08 \x01(\tR\x13forkedFromSessionId\x12\x16\n\x06adopts\x18\t \x01(\tR\x06adopts\x12>\n\x1cforked_from_agent_session_id\x18\n \x01(\tR\x18forkedFromAgentSessionId\x121\n\x15forked_from_last_turn\x18\x0b \x01(\tR\x12forkedFromLastTurn"\xc5\x01\n\x0cStateChanged\x12+\n\x05state\x18\x01 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x121\n\x08previous\x18\x02 \x01(\x0e2\x15.portico.v1.TurnStateR\x08previous\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\x12=\n\ragent_session\x18\x04 \x01(\x0b2\x18.portico.v1.AgentSessionR\x0cagentSession"\x84\x01\n\x0cAgentSession\x12(\n\x10agent_session_id\x18\x01 \x01(\tR\x0eagentSessionId\x12\x1f\n\x0battached_by\x18\x02 \x01(\tR\nattachedBy\x12)\n\x10replayed_updates\x18\x03 \x01(\x05R\x0freplayedUpdates"c\n\x0fPromptSubmitted\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1f\n\x0bblocks_json\x18\x02 \x03(\tR\nblocksJson\x12\x1b\n\tprompt_id\x18\x03 \x01(\tR\x08promptId"]\n\tTextDelta\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1d\n\nblock_json\x18\x03 \x01(\tR\tblockJson"\\\n\x08Thinking\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1d\n\nblock_json\x18\x03 \x01(\tR\tblockJson"\xd1\x01\n\x08ToolPart\x12*\n\x04text\x18\x01 \x01(\x0b2\x14.portico.v1.TextPartH\x00R\x04text\x12*\n\x04diff\x18\x02 \x01(\x0b2\x14.portico.v1.DiffPartH\x00R\x04diff\x126\n\x08terminal\x18\x03 \x01(\x0b2\x18.portico.v1.TerminalPartH\x00R\x08terminal\x12-\n\x05block\x18\x04 \x01(\x0b2\x15.portico.v1.BlockPartH\x00R\x05blockB\x06\n\x04part"\x1e\n\x08TextPart\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"f\n\x08DiffPart\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08new_text\x18\x02 \x01(\tR\x07newText\x12\x1e\n\x08old_text\x18\x03 \x01(\tH\x00R\x07oldText\x88\x01\x01B\x0b\n\t_old_text"/\n\x0cTerminalPart\x12\x1f\n\x0bterminal_id\x18\x01 \x01(\tR\nterminalId"*\n\tBlockPart\x12\x1d\n\nblock_json\x18\x01 \x01(\tR\tblockJson"9\n\x0bToolContent\x12*\n\x05parts\x18\x01 \x03(\x0b2\x14.portico.v1.ToolPartR\x05parts"C\n\rToolLocations\x122\n\tlocations\x18\x01 \x03(\x0b2\x14.portico.v1.LocationR\tlocations"@\n\x08Location\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x17\n\x04line\x18\x02 \x01(\x05H\x00R\x04line\x88\x01\x01B\x07\n\x05_line"\x80\x03\n\x0bToolStarted\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x121\n\ttool_kind\x18\x03 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x12.\n\x06status\x18\x04 \x01(\x0e2\x16.portico.v1.ToolStatusR\x06status\x12\x12\n\x04name\x18\x05 \x01(\tR\x04name\x12.\n\x07content\x18\x06 \x03(\x0b2\x14.portico.v1.ToolPartR\x07content\x122\n\tlocations\x18\x07 \x03(\x0b2\x14.portico.v1.LocationR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x00R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\t \x01(\tH\x01R\noutputJson\x88\x01\x01B\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\xbb\x03\n\x0bToolUpdated\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x19\n\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x121\n\ttool_kind\x18\x03 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x12.\n\x06status\x18\x04 \x01(\x0e2\x16.portico.v1.ToolStatusR\x06status\x121\n\x07content\x18\x05 \x01(\x0b2\x17.portico.v1.ToolContentR\x07content\x127\n\tlocations\x18\x06 \x01(\x0b2\x19.portico.v1.ToolLocationsR\tlocations\x12"\n\ninput_json\x18\x07 \x01(\tH\x01R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\x08 \x01(\tH\x02R\noutputJson\x88\x01\x01\x126\n\x08terminal\x18\t \x01(\x0b2\x1a.portico.v1.TerminalOutputR\x08terminalB\x08\n\x06_titleB\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\x90\x03\n\rToolCompleted\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x18\n\x07success\x18\x02 \x01(\x08R\x07success\x12\x1f\n\x0bduration_ms\x18\x03 \x01(\x03R\ndurationMs\x12\x19\n\x05title\x18\x04 \x01(\tH\x00R\x05title\x88\x01\x01\x121\n\ttool_kind\x18\x05 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x121\n\x07content\x18\x06 \x01(\x0b2\x17.portico.v1.ToolContentR\x07content\x127\n\tlocations\x18\x07 \x01(\x0b2\x19.portico.v1.ToolLocationsR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x01R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\t \x01(\tH\x02R\noutputJson\x88\x01\x01B\x08\n\x06_titleB\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\xbe\x01\n\x0eTerminalOutput\x12\x1f\n\x0bterminal_id\x18\x01 \x01(\tR\nterminalId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n\x05ended\x18\x03 \x01(\x08R\x05ended\x12 \n\texit_code\x18\x04 \x01(\x05H\x00R\x08exitCode\x88\x01\x01\x12\x16\n\x06signal\x18\x05 \x01(\tR\x06signal\x12\x19\n\x08left_out\x18\x06 \x01(\x03R\x07leftOutB\x0c\n\n_exit_code"k\n\x0bPlanUpdated\x12/\n\x07entries\x18\x01 \x03(\x0b2\x15.portico.v1.PlanEntryR\x07entries\x12\x1e\n\x08raw_json\x18\x02 \x01(\tH\x00R\x07rawJson\x88\x01\x01B\x0b\n\t_raw_json"\x85\x01\n\tPlanEntry\x12\x18\n\x07content\x18\x01 \x01(\tR\x07content\x120\n\x08priority\x18\x02 \x01(\x0e2\x14.portico.v1.PriorityR\x08priority\x12,\n\x06status\x18\x03 \x01(\x0e2\x14.portico.v1.ProgressR\x06status"6\n\x0cTodosUpdated\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"\x99\x01\n\x04Todo\x12\x17\n\x07todo_id\x18\x01 \x01(\tR\x06todoId\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content\x12,\n\x06status\x18\x03 \x01(\x0e2\x14.portico.v1.ProgressR\x06status\x120\n\x08priority\x18\x04 \x01(\x0e2\x14.portico.v1.PriorityR\x08priority"\xae\x03\n\x13PermissionRequested\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x17\n\x07tool_id\x18\x02 \x01(\tR\x06toolId\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title\x121\n\ttool_kind\x18\x04 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x126\n\x07options\x18\x05 \x03(\x0b2\x1c.portico.v1.PermissionOptionR\x07options\x12.\n\x07content\x18\x06 \x03(\x0b2\x14.portico.v1.ToolPartR\x07content\x122\n\tlocations\x18\x07 \x03(\x0b2\x14.portico.v1.LocationR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x00R\tinputJson\x88\x01\x01\x123\n\x06scopes\x18\t \x03(\x0e2\x1b.portico.v1.PermissionScopeR\x06scopes\x12\x12\n\x04rule\x18\n \x01(\tR\x04ruleB\r\n\x0b_input_json"y\n\x10PermissionOption\x12\x1b\n\toption_id\x18\x01 \x01(\tR\x08optionId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x124\n\x04kind\x18\x03 \x01(\x0e2 .portico.v1.PermissionOptionKindR\x04kind"\xf7\x01\n\x12PermissionResolved\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x127\n\x07outcome\x18\x02 \x01(\x0e2\x1d.portico.v1.PermissionOutcomeR\x07outcome\x12%\n\x02by\x18\x03 \x01(\x0e2\x15.portico.v1.DecidedByR\x02by\x12\x1b\n\toption_id\x18\x04 \x01(\tR\x08optionId\x12\x12\n\x04rule\x18\x05 \x01(\tR\x04rule\x121\n\x05scope\x18\x06 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x99\x02\n\rQuestionAsked\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12\x10\n\x03url\x18\x03 \x01(\tR\x03url\x121\n\x06fields\x18\x04 \x03(\x0b2\x19.portico.v1.QuestionFieldR\x06fields\x12\x14\n\x05title\x18\x05 \x01(\tR\x05title\x12 \n\x0bdescription\x18\x06 \x01(\tR\x0bdescription\x12\x17\n\x07tool_id\x18\x07 \x01(\tR\x06toolId\x12\x12\n\x04mode\x18\x08 \x01(\tR\x04mode\x12%\n\x0eelicitation_id\x18\t \x01(\tR\relicitationId"\x92\x03\n\rQuestionField\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12 \n\x0bdescription\x18\x03 \x01(\tR\x0bdescription\x12\x12\n\x04type\x18\x04 \x01(\tR\x04type\x12\x1a\n\x08required\x18\x05 \x01(\x08R\x08required\x12&\n\x0cdefault_json\x18\x06 \x01(\tH\x00R\x0bdefaultJson\x88\x01\x01\x12,\n\x07choices\x18\x07 \x03(\x0b2\x12.portico.v1.ChoiceR\x07choices\x12\x16\n\x06format\x18\x08 \x01(\tR\x06format\x12\x1d\n\x07minimum\x18\t \x01(\x01H\x01R\x07minimum\x88\x01\x01\x12\x1d\n\x07maximum\x18\n \x01(\x01H\x02R\x07maximum\x88\x01\x01\x12\x16\n\x06secret\x18\x0b \x01(\x08R\x06secret\x12\x18\n\x07pattern\x18\x0c \x01(\tR\x07patternB\x0f\n\r_default_jsonB\n\n\x08_minimumB\n\n\x08_maximum"\xe1\x01\n\x10QuestionAnswered\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12%\n\x02by\x18\x03 \x01(\x0e2\x15.portico.v1.DecidedByR\x02by\x12&\n\x0ccontent_json\x18\x04 \x01(\tH\x00R\x0bcontentJson\x88\x01\x01\x12\x1a\n\x08withheld\x18\x05 \x03(\tR\x08withheldB\x0f\n\r_content_json"\x85\x02\n\x0cUsageUpdated\x12\x17\n\x04used\x18\x01 \x01(\x03H\x00R\x04used\x88\x01\x01\x12\x17\n\x04size\x18\x02 \x01(\x03H\x01R\x04size\x88\x01\x01\x12\x17\n\x04cost\x18\x03 \x01(\x01H\x02R\x04cost\x88\x01\x01\x12\x1a\n\x08currency\x18\x04 \x01(\tR\x08currency\x12&\n\x0cinput_tokens\x18\x05 \x01(\x03H\x03R\x0binputTokens\x88\x01\x01\x12(\n\routput_tokens\x18\x06 \x01(\x03H\x04R\x0coutputTokens\x88\x01\x01B\x07\n\x05_usedB\x07\n\x05_sizeB\x07\n\x05_costB\x0f\n\r_input_tokensB\x10\n\x0e_output_tokens"B\n\x0fCommandsUpdated\x12/\n\x08commands\x18\x01 \x03(\x0b2\x13.portico.v1.CommandR\x08commands"S\n\x07Command\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x12\n\x04hint\x18\x03 \x01(\tR\x04hint"[\n\rConfigUpdated\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12\x16\n\x06chosen\x18\x02 \x03(\tR\x06chosen"\xf1\x01\n\x0cConfigOption\x12\x1b\n\toption_id\x18\x01 \x01(\tR\x08optionId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOn\x12\x1a\n\x08category\x18\x05 \x01(\tR\x08category\x12,\n\x07choices\x18\x06 \x03(\x0b2\x12.portico.v1.ChoiceR\x07choices\x12 \n\x0bdescription\x18\x07 \x01(\tR\x0bdescriptionB\x07\n\x05value"T\n\x06Choice\x12\x14\n\x05value\x18\x01 \x01(\tR\x05value\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x03 \x01(\tR\x0bdescription"$\n\x0cTitleUpdated\x12\x14\n\x05title\x18\x01 \x01(\tR\x05title"\xc7\x01\n\x06Notice\x12-\n\x05level\x18\x01 \x01(\x0e2\x17.portico.v1.NoticeLevelR\x05level\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n\nfrom_agent\x18\x03 \x01(\x08R\tfromAgent\x12\x14\n\x05count\x18\x04 \x01(\x05R\x05count\x12\x1e\n\x08raw_json\x18\x05 \x01(\tH\x00R\x07rawJson\x88\x01\x01\x12\x18\n\x07details\x18\x06 \x01(\tR\x07detailsB\x0b\n\t_raw_json"\xaa\x01\n\rErrorReported\x12)\n\x04code\x18\x01 \x01(\x0e2\x15.portico.v1.ErrorCodeR\x04code\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12 \n\x0brecoverable\x18\x03 \x01(\x08R\x0brecoverable\x122\n\x07details\x18\x04 \x01(\x0b2\x18.portico.v1.ErrorDetailsR\x07details"\xed\x01\n\x0cErrorDetails\x12)\n\x04code\x18\x01 \x01(\x0e2\x15.portico.v1.ErrorCodeR\x04code\x12\x1e\n\nsuggestion\x18\x02 \x01(\tR\nsuggestion\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x16\n\x06stderr\x18\x04 \x01(\tR\x06stderr\x12\x1f\n\x0bexit_status\x18\x05 \x01(\tR\nexitStatus\x12!\n\x0cauth_methods\x18\x06 \x03(\tR\x0bauthMethods\x12 \n\x0brecoverable\x18\x07 \x01(\x08R\x0brecoverable"\x99\x01\n\tTurnEnded\x12+\n\x05state\x18\x01 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x12\x1f\n\x0bstop_reason\x18\x02 \x01(\tR\nstopReason\x12\x1f\n\x0bduration_ms\x18\x03 \x01(\x03R\ndurationMs\x12\x1d\n\ntools_used\x18\x04 \x01(\x05R\ttoolsUsed*\x9f\x02\n\tTurnState\x12\x1a\n\x16TURN_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fTURN_STATE_IDLE\x10\x01\x12\x17\n\x13TURN_STATE_STARTING\x10\x02\x12\x16\n\x12TURN_STATE_RUNNING\x10\x03\x12\x18\n\x14TURN_STATE_STREAMING\x10\x04\x12\x17\n\x13TURN_STATE_AWAITING\x10\x05\x12\x18\n\x14TURN_STATE_COMPLETED\x10\x06\x12\x17\n\x13TURN_STATE_CANCELED\x10\x07\x12\x15\n\x11TURN_STATE_FAILED\x10\x08\x12\x1a\n\x16TURN_STATE_INTERRUPTED\x10\t\x12\x17\n\x13TURN_STATE_RESUMING\x10\n*\xfe\x01\n\x08ToolKind\x12\x19\n\x15TOOL_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eTOOL_KIND_READ\x10\x01\x12\x12\n\x0eTOOL_KIND_EDIT\x10\x02\x12\x14\n\x10TOOL_KIND_DELETE\x10\x03\x12\x12\n\x0eTOOL_KIND_MOVE\x10\x04\x12\x14\n\x10TOOL_KIND_SEARCH\x10\x05\x12\x15\n\x11TOOL_KIND_EXECUTE\x10\x06\x12\x13\n\x0fTOOL_KIND_THINK\x10\x07\x12\x13\n\x0fTOOL_KIND_FETCH\x10\x08\x12\x19\n\x15TOOL_KIND_SWITCH_MODE\x10\t\x12\x13\n\x0fTOOL_KIND_OTHER\x10\n*\x92\x01\n\nToolStatus\x12\x1b\n\x17TOOL_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13TOOL_STATUS_PENDING\x10\x01\x12\x1b\n\x17TOOL_STATUS_IN_PROGRESS\x10\x02\x12\x19\n\x15TOOL_STATUS_COMPLETED\x10\x03\x12\x16\n\x12TOOL_STATUS_FAILED\x10\x04*^\n\x08Priority\x12\x18\n\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n\x0cPRIORITY_LOW\x10\x01\x12\x13\n\x0fPRIORITY_MEDIUM\x10\x02\x12\x11\n\rPRIORITY_HIGH\x10\x03*l\n\x08Progress\x12\x18\n\x14PROGRESS_UNSPECIFIED\x10\x00\x12\x14\n\x10PROGRESS_PENDING\x10\x01\x12\x18\n\x14PROGRESS_IN_PROGRESS\x10\x02\x12\x16\n\x12PROGRESS_COMPLETED\x10\x03*\xe0\x01\n\x14PermissionOptionKind\x12&\n"PERMISSION_OPTION_KIND_UNSPECIFIED\x10\x00\x12%\n!PERMISSION_OPTION_KIND_ALLOW_ONCE\x10\x01\x12\'\n#PERMISSION_OPTION_KIND_ALLOW_ALWAYS\x10\x02\x12&\n"PERMISSION_OPTION_KIND_REJECT_ONCE\x10\x03\x12(\n$PERMISSION_OPTION_KIND_REJECT_ALWAYS\x10\x04*\x89\x01\n\x0fPermissionScope\x12 \n\x1cPERMISSION_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15PERMISSION_SCOPE_ONCE\x10\x01\x12\x1c\n\x18PERMISSION_SCOPE_SESSION\x10\x02\x12\x1b\n\x17PERMISSION_SCOPE_ALWAYS\x10\x03*\x97\x01\n\x11PermissionOutcome\x12"\n\x1ePERMISSION_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n\x1aPERMISSION_OUTCOME_ALLOWED\x10\x01\x12\x1d\n\x19PERMISSION_OUTCOME_DENIED\x10\x02\x12\x1f\n\x1bPERMISSION_OUTCOME_CANCELED\x10\x03*l\n\tDecidedBy\x12\x1a\n\x16DECIDED_BY_UNSPECIFIED\x10\x00\x12\x15\n\x11DECIDED_BY_PERSON\x10\x01\x12\x15\n\x11DECIDED_BY_POLICY\x10\x02\x12\x15\n\x11DECIDED_BY_NOBODY\x10\x03*\x86\x01\n\x0eQuestionAction\x12\x1f\n\x1bQUESTION_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n\x16QUESTION_ACTION_ACCEPT\x10\x01\x12\x1b\n\x17QUESTION_ACTION_DECLINE\x10\x02\x12\x1a\n\x16QUESTION_ACTION_CANCEL\x10\x03*t\n\x0bNoticeLevel\x12\x1c\n\x18NOTICE_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11NOTICE_LEVEL_INFO\x10\x01\x12\x18\n\x14NOTICE_LEVEL_WARNING\x10\x02\x12\x16\n\x12NOTICE_LEVEL_ERROR\x10\x03*\x99\x03\n\tErrorCode\x12\x1a\n\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aERROR_CODE_AGENT_NOT_FOUND\x10\x01\x12\x1c\n\x18ERROR_CODE_AGENT_CRASHED\x10\x02\x12\x1c\n\x18ERROR_CODE_AUTH_REQUIRED\x10\x03\x12\x1e\n\x1aERROR_CODE_NETWORK_TIMEOUT\x10\x04\x12\x1c\n\x18ERROR_CODE_CONTEXT_LIMIT\x10\x05\x12\x1e\n\x1aERROR_CODE_MALFORMED_EVENT\x10\x06\x12 \n\x1cERROR_CODE_SESSION_NOT_FOUND\x10\x07\x12\x1b\n\x17ERROR_CODE_SESSION_BUSY\x10\x08\x12\x1e\n\x1aERROR_CODE_BUDGET_EXCEEDED\x10\t\x12 \n\x1cERROR_CODE_PERMISSION_DENIED\x10\n\x12\x1c\n\x18ERROR_CODE_INVALID_INPUT\x10\x0b\x12\x17\n\x13ERROR_CODE_INTERNAL\x10\x0cb\x06proto3',
+    b'\n\x17portico/v1/events.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto"\xd5\r\n\x05Event\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x10\n\x03seq\x18\x02 \x01(\x03R\x03seq\x12\x17\n\x07turn_id\x18\x03 \x01(\tR\x06turnId\x12*\n\x02at\x18\x04 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12E\n\x0fsession_started\x18\n \x01(\x0b2\x1a.portico.v1.SessionStartedH\x00R\x0esessionStarted\x12?\n\rstate_changed\x18\x0b \x01(\x0b2\x18.portico.v1.StateChangedH\x00R\x0cstateChanged\x12H\n\x10prompt_submitted\x18\x0c \x01(\x0b2\x1b.portico.v1.PromptSubmittedH\x00R\x0fpromptSubmitted\x126\n\ntext_delta\x18\r \x01(\x0b2\x15.portico.v1.TextDeltaH\x00R\ttextDelta\x122\n\x08thinking\x18\x0e \x01(\x0b2\x14.portico.v1.ThinkingH\x00R\x08thinking\x12<\n\x0ctool_started\x18\x0f \x01(\x0b2\x17.portico.v1.ToolStartedH\x00R\x0btoolStarted\x12<\n\x0ctool_updated\x18\x10 \x01(\x0b2\x17.portico.v1.ToolUpdatedH\x00R\x0btoolUpdated\x12B\n\x0etool_completed\x18\x11 \x01(\x0b2\x19.portico.v1.ToolCompletedH\x00R\rtoolCompleted\x12<\n\x0cplan_updated\x18\x12 \x01(\x0b2\x17.portico.v1.PlanUpdatedH\x00R\x0bplanUpdated\x12?\n\rtodos_updated\x18\x13 \x01(\x0b2\x18.portico.v1.TodosUpdatedH\x00R\x0ctodosUpdated\x12T\n\x14permission_requested\x18\x14 \x01(\x0b2\x1f.portico.v1.PermissionRequestedH\x00R\x13permissionRequested\x12Q\n\x13permission_resolved\x18\x15 \x01(\x0b2\x1e.portico.v1.PermissionResolvedH\x00R\x12permissionResolved\x12B\n\x0equestion_asked\x18\x16 \x01(\x0b2\x19.portico.v1.QuestionAskedH\x00R\rquestionAsked\x12K\n\x11question_answered\x18\x17 \x01(\x0b2\x1c.portico.v1.QuestionAnsweredH\x00R\x10questionAnswered\x12?\n\rusage_updated\x18\x18 \x01(\x0b2\x18.portico.v1.UsageUpdatedH\x00R\x0cusageUpdated\x12H\n\x10commands_updated\x18\x19 \x01(\x0b2\x1b.portico.v1.CommandsUpdatedH\x00R\x0fcommandsUpdated\x12B\n\x0econfig_updated\x18\x1a \x01(\x0b2\x19.portico.v1.ConfigUpdatedH\x00R\rconfigUpdated\x12?\n\rtitle_updated\x18\x1b \x01(\x0b2\x18.portico.v1.TitleUpdatedH\x00R\x0ctitleUpdated\x12,\n\x06notice\x18\x1c \x01(\x0b2\x12.portico.v1.NoticeH\x00R\x06notice\x121\n\x05error\x18\x1d \x01(\x0b2\x19.portico.v1.ErrorReportedH\x00R\x05error\x126\n\nturn_ended\x18\x1e \x01(\x0b2\x15.portico.v1.TurnEndedH\x00R\tturnEnded\x12H\n\x10proposal_updated\x18\x1f \x01(\x0b2\x1b.portico.v1.ProposalUpdatedH\x00R\x0fproposalUpdated\x12N\n\x12checkpoint_created\x18  \x01(\x0b2\x1d.portico.v1.CheckpointCreatedH\x00R\x11checkpointCreated\x12Q\n\x13checkpoint_restored\x18! \x01(\x0b2\x1e.portico.v1.CheckpointRestoredH\x00R\x12checkpointRestoredB\t\n\x07payload"\xa3\x03\n\x0eSessionStarted\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12#\n\ragent_command\x18\x03 \x03(\tR\x0cagentCommand\x12\x1c\n\tcontinued\x18\x04 \x01(\x08R\tcontinued\x12\x12\n\x04mode\x18\x05 \x01(\tR\x04mode\x12\'\n\x0fportico_version\x18\x06 \x01(\tR\x0eporticoVersion\x12\x1d\n\nreads_only\x18\x07 \x01(\x08R\treadsOnly\x123\n\x16forked_from_session_id\x18\x08 \x01(\tR\x13forkedFromSessionId\x12\x16\n\x06adopts\x18\t \x01(\tR\x06adopts\x12>\n\x1cforked_from_agent_session_id\x18\n \x01(\tR\x18forkedFromAgentSessionId\x121\n\x15forked_from_last_turn\x18\x0b \x01(\tR\x12forkedFromLastTurn"\xc5\x01\n\x0cStateChanged\x12+\n\x05state\x18\x01 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x121\n\x08previous\x18\x02 \x01(\x0e2\x15.portico.v1.TurnStateR\x08previous\x12\x16\n\x06reason\x18\x03 \x01(\tR\x06reason\x12=\n\ragent_session\x18\x04 \x01(\x0b2\x18.portico.v1.AgentSessionR\x0cagentSession"\x84\x01\n\x0cAgentSession\x12(\n\x10agent_session_id\x18\x01 \x01(\tR\x0eagentSessionId\x12\x1f\n\x0battached_by\x18\x02 \x01(\tR\nattachedBy\x12)\n\x10replayed_updates\x18\x03 \x01(\x05R\x0freplayedUpdates"c\n\x0fPromptSubmitted\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1f\n\x0bblocks_json\x18\x02 \x03(\tR\nblocksJson\x12\x1b\n\tprompt_id\x18\x03 \x01(\tR\x08promptId"]\n\tTextDelta\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1d\n\nblock_json\x18\x03 \x01(\tR\tblockJson"\\\n\x08Thinking\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1d\n\nmessage_id\x18\x02 \x01(\tR\tmessageId\x12\x1d\n\nblock_json\x18\x03 \x01(\tR\tblockJson"\xd1\x01\n\x08ToolPart\x12*\n\x04text\x18\x01 \x01(\x0b2\x14.portico.v1.TextPartH\x00R\x04text\x12*\n\x04diff\x18\x02 \x01(\x0b2\x14.portico.v1.DiffPartH\x00R\x04diff\x126\n\x08terminal\x18\x03 \x01(\x0b2\x18.portico.v1.TerminalPartH\x00R\x08terminal\x12-\n\x05block\x18\x04 \x01(\x0b2\x15.portico.v1.BlockPartH\x00R\x05blockB\x06\n\x04part"\x1e\n\x08TextPart\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"f\n\x08DiffPart\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08new_text\x18\x02 \x01(\tR\x07newText\x12\x1e\n\x08old_text\x18\x03 \x01(\tH\x00R\x07oldText\x88\x01\x01B\x0b\n\t_old_text"/\n\x0cTerminalPart\x12\x1f\n\x0bterminal_id\x18\x01 \x01(\tR\nterminalId"*\n\tBlockPart\x12\x1d\n\nblock_json\x18\x01 \x01(\tR\tblockJson"9\n\x0bToolContent\x12*\n\x05parts\x18\x01 \x03(\x0b2\x14.portico.v1.ToolPartR\x05parts"C\n\rToolLocations\x122\n\tlocations\x18\x01 \x03(\x0b2\x14.portico.v1.LocationR\tlocations"@\n\x08Location\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x17\n\x04line\x18\x02 \x01(\x05H\x00R\x04line\x88\x01\x01B\x07\n\x05_line"\x80\x03\n\x0bToolStarted\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x121\n\ttool_kind\x18\x03 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x12.\n\x06status\x18\x04 \x01(\x0e2\x16.portico.v1.ToolStatusR\x06status\x12\x12\n\x04name\x18\x05 \x01(\tR\x04name\x12.\n\x07content\x18\x06 \x03(\x0b2\x14.portico.v1.ToolPartR\x07content\x122\n\tlocations\x18\x07 \x03(\x0b2\x14.portico.v1.LocationR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x00R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\t \x01(\tH\x01R\noutputJson\x88\x01\x01B\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\xbb\x03\n\x0bToolUpdated\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x19\n\x05title\x18\x02 \x01(\tH\x00R\x05title\x88\x01\x01\x121\n\ttool_kind\x18\x03 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x12.\n\x06status\x18\x04 \x01(\x0e2\x16.portico.v1.ToolStatusR\x06status\x121\n\x07content\x18\x05 \x01(\x0b2\x17.portico.v1.ToolContentR\x07content\x127\n\tlocations\x18\x06 \x01(\x0b2\x19.portico.v1.ToolLocationsR\tlocations\x12"\n\ninput_json\x18\x07 \x01(\tH\x01R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\x08 \x01(\tH\x02R\noutputJson\x88\x01\x01\x126\n\x08terminal\x18\t \x01(\x0b2\x1a.portico.v1.TerminalOutputR\x08terminalB\x08\n\x06_titleB\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\x90\x03\n\rToolCompleted\x12\x17\n\x07tool_id\x18\x01 \x01(\tR\x06toolId\x12\x18\n\x07success\x18\x02 \x01(\x08R\x07success\x12\x1f\n\x0bduration_ms\x18\x03 \x01(\x03R\ndurationMs\x12\x19\n\x05title\x18\x04 \x01(\tH\x00R\x05title\x88\x01\x01\x121\n\ttool_kind\x18\x05 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x121\n\x07content\x18\x06 \x01(\x0b2\x17.portico.v1.ToolContentR\x07content\x127\n\tlocations\x18\x07 \x01(\x0b2\x19.portico.v1.ToolLocationsR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x01R\tinputJson\x88\x01\x01\x12$\n\x0boutput_json\x18\t \x01(\tH\x02R\noutputJson\x88\x01\x01B\x08\n\x06_titleB\r\n\x0b_input_jsonB\x0e\n\x0c_output_json"\xbe\x01\n\x0eTerminalOutput\x12\x1f\n\x0bterminal_id\x18\x01 \x01(\tR\nterminalId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x14\n\x05ended\x18\x03 \x01(\x08R\x05ended\x12 \n\texit_code\x18\x04 \x01(\x05H\x00R\x08exitCode\x88\x01\x01\x12\x16\n\x06signal\x18\x05 \x01(\tR\x06signal\x12\x19\n\x08left_out\x18\x06 \x01(\x03R\x07leftOutB\x0c\n\n_exit_code"k\n\x0bPlanUpdated\x12/\n\x07entries\x18\x01 \x03(\x0b2\x15.portico.v1.PlanEntryR\x07entries\x12\x1e\n\x08raw_json\x18\x02 \x01(\tH\x00R\x07rawJson\x88\x01\x01B\x0b\n\t_raw_json"\x85\x01\n\tPlanEntry\x12\x18\n\x07content\x18\x01 \x01(\tR\x07content\x120\n\x08priority\x18\x02 \x01(\x0e2\x14.portico.v1.PriorityR\x08priority\x12,\n\x06status\x18\x03 \x01(\x0e2\x14.portico.v1.ProgressR\x06status"6\n\x0cTodosUpdated\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"\x99\x01\n\x04Todo\x12\x17\n\x07todo_id\x18\x01 \x01(\tR\x06todoId\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content\x12,\n\x06status\x18\x03 \x01(\x0e2\x14.portico.v1.ProgressR\x06status\x120\n\x08priority\x18\x04 \x01(\x0e2\x14.portico.v1.PriorityR\x08priority"\xae\x03\n\x13PermissionRequested\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x17\n\x07tool_id\x18\x02 \x01(\tR\x06toolId\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title\x121\n\ttool_kind\x18\x04 \x01(\x0e2\x14.portico.v1.ToolKindR\x08toolKind\x126\n\x07options\x18\x05 \x03(\x0b2\x1c.portico.v1.PermissionOptionR\x07options\x12.\n\x07content\x18\x06 \x03(\x0b2\x14.portico.v1.ToolPartR\x07content\x122\n\tlocations\x18\x07 \x03(\x0b2\x14.portico.v1.LocationR\tlocations\x12"\n\ninput_json\x18\x08 \x01(\tH\x00R\tinputJson\x88\x01\x01\x123\n\x06scopes\x18\t \x03(\x0e2\x1b.portico.v1.PermissionScopeR\x06scopes\x12\x12\n\x04rule\x18\n \x01(\tR\x04ruleB\r\n\x0b_input_json"y\n\x10PermissionOption\x12\x1b\n\toption_id\x18\x01 \x01(\tR\x08optionId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x124\n\x04kind\x18\x03 \x01(\x0e2 .portico.v1.PermissionOptionKindR\x04kind"\xf7\x01\n\x12PermissionResolved\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x127\n\x07outcome\x18\x02 \x01(\x0e2\x1d.portico.v1.PermissionOutcomeR\x07outcome\x12%\n\x02by\x18\x03 \x01(\x0e2\x15.portico.v1.DecidedByR\x02by\x12\x1b\n\toption_id\x18\x04 \x01(\tR\x08optionId\x12\x12\n\x04rule\x18\x05 \x01(\tR\x04rule\x121\n\x05scope\x18\x06 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x99\x02\n\rQuestionAsked\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12\x10\n\x03url\x18\x03 \x01(\tR\x03url\x121\n\x06fields\x18\x04 \x03(\x0b2\x19.portico.v1.QuestionFieldR\x06fields\x12\x14\n\x05title\x18\x05 \x01(\tR\x05title\x12 \n\x0bdescription\x18\x06 \x01(\tR\x0bdescription\x12\x17\n\x07tool_id\x18\x07 \x01(\tR\x06toolId\x12\x12\n\x04mode\x18\x08 \x01(\tR\x04mode\x12%\n\x0eelicitation_id\x18\t \x01(\tR\relicitationId"\x92\x03\n\rQuestionField\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12 \n\x0bdescription\x18\x03 \x01(\tR\x0bdescription\x12\x12\n\x04type\x18\x04 \x01(\tR\x04type\x12\x1a\n\x08required\x18\x05 \x01(\x08R\x08required\x12&\n\x0cdefault_json\x18\x06 \x01(\tH\x00R\x0bdefaultJson\x88\x01\x01\x12,\n\x07choices\x18\x07 \x03(\x0b2\x12.portico.v1.ChoiceR\x07choices\x12\x16\n\x06format\x18\x08 \x01(\tR\x06format\x12\x1d\n\x07minimum\x18\t \x01(\x01H\x01R\x07minimum\x88\x01\x01\x12\x1d\n\x07maximum\x18\n \x01(\x01H\x02R\x07maximum\x88\x01\x01\x12\x16\n\x06secret\x18\x0b \x01(\x08R\x06secret\x12\x18\n\x07pattern\x18\x0c \x01(\tR\x07patternB\x0f\n\r_default_jsonB\n\n\x08_minimumB\n\n\x08_maximum"\xe1\x01\n\x10QuestionAnswered\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12%\n\x02by\x18\x03 \x01(\x0e2\x15.portico.v1.DecidedByR\x02by\x12&\n\x0ccontent_json\x18\x04 \x01(\tH\x00R\x0bcontentJson\x88\x01\x01\x12\x1a\n\x08withheld\x18\x05 \x03(\tR\x08withheldB\x0f\n\r_content_json"\x85\x02\n\x0cUsageUpdated\x12\x17\n\x04used\x18\x01 \x01(\x03H\x00R\x04used\x88\x01\x01\x12\x17\n\x04size\x18\x02 \x01(\x03H\x01R\x04size\x88\x01\x01\x12\x17\n\x04cost\x18\x03 \x01(\x01H\x02R\x04cost\x88\x01\x01\x12\x1a\n\x08currency\x18\x04 \x01(\tR\x08currency\x12&\n\x0cinput_tokens\x18\x05 \x01(\x03H\x03R\x0binputTokens\x88\x01\x01\x12(\n\routput_tokens\x18\x06 \x01(\x03H\x04R\x0coutputTokens\x88\x01\x01B\x07\n\x05_usedB\x07\n\x05_sizeB\x07\n\x05_costB\x0f\n\r_input_tokensB\x10\n\x0e_output_tokens"B\n\x0fCommandsUpdated\x12/\n\x08commands\x18\x01 \x03(\x0b2\x13.portico.v1.CommandR\x08commands"S\n\x07Command\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x12\n\x04hint\x18\x03 \x01(\tR\x04hint"[\n\rConfigUpdated\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12\x16\n\x06chosen\x18\x02 \x03(\tR\x06chosen"\xf1\x01\n\x0cConfigOption\x12\x1b\n\toption_id\x18\x01 \x01(\tR\x08optionId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOn\x12\x1a\n\x08category\x18\x05 \x01(\tR\x08category\x12,\n\x07choices\x18\x06 \x03(\x0b2\x12.portico.v1.ChoiceR\x07choices\x12 \n\x0bdescription\x18\x07 \x01(\tR\x0bdescriptionB\x07\n\x05value"T\n\x06Choice\x12\x14\n\x05value\x18\x01 \x01(\tR\x05value\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x03 \x01(\tR\x0bdescription"$\n\x0cTitleUpdated\x12\x14\n\x05title\x18\x01 \x01(\tR\x05title"\xc7\x01\n\x06Notice\x12-\n\x05level\x18\x01 \x01(\x0e2\x17.portico.v1.NoticeLevelR\x05level\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12\x1d\n\nfrom_agent\x18\x03 \x01(\x08R\tfromAgent\x12\x14\n\x05count\x18\x04 \x01(\x05R\x05count\x12\x1e\n\x08raw_json\x18\x05 \x01(\tH\x00R\x07rawJson\x88\x01\x01\x12\x18\n\x07details\x18\x06 \x01(\tR\x07detailsB\x0b\n\t_raw_json"\xaa\x01\n\rErrorReported\x12)\n\x04code\x18\x01 \x01(\x0e2\x15.portico.v1.ErrorCodeR\x04code\x12\x18\n\x07message\x18\x02 \x01(\tR\x07message\x12 \n\x0brecoverable\x18\x03 \x01(\x08R\x0brecoverable\x122\n\x07details\x18\x04 \x01(\x0b2\x18.portico.v1.ErrorDetailsR\x07details"\xed\x01\n\x0cErrorDetails\x12)\n\x04code\x18\x01 \x01(\x0e2\x15.portico.v1.ErrorCodeR\x04code\x12\x1e\n\nsuggestion\x18\x02 \x01(\tR\nsuggestion\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x16\n\x06stderr\x18\x04 \x01(\tR\x06stderr\x12\x1f\n\x0bexit_status\x18\x05 \x01(\tR\nexitStatus\x12!\n\x0cauth_methods\x18\x06 \x03(\tR\x0bauthMethods\x12 \n\x0brecoverable\x18\x07 \x01(\x08R\x0brecoverable"\x99\x01\n\tTurnEnded\x12+\n\x05state\x18\x01 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x12\x1f\n\x0bstop_reason\x18\x02 \x01(\tR\nstopReason\x12\x1f\n\x0bduration_ms\x18\x03 \x01(\x03R\ndurationMs\x12\x1d\n\ntools_used\x18\x04 \x01(\x05R\ttoolsUsed"\x9d\x02\n\x0fProposalUpdated\x12\x1f\n\x0bproposal_id\x18\x01 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x02 \x01(\x05R\x08revision\x122\n\x06status\x18\x03 \x01(\x0e2\x1a.portico.v1.ProposalStatusR\x06status\x122\n\x06origin\x18\x04 \x01(\x0e2\x1a.portico.v1.ProposalOriginR\x06origin\x12.\n\x05files\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x06 \x01(\x05R\x08unlisted\x12\x19\n\x08can_undo\x18\x07 \x01(\x08R\x07canUndo"\x8c\x03\n\x0cProposedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x127\n\toperation\x18\x02 \x01(\x0e2\x19.portico.v1.FileOperationR\toperation\x12\x19\n\x08old_path\x18\x03 \x01(\tR\x07oldPath\x12\x14\n\x05added\x18\x04 \x01(\x05R\x05added\x12\x18\n\x07removed\x18\x05 \x01(\x05R\x07removed\x12\x12\n\x04diff\x18\x06 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x07 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x12\x16\n\x06binary\x18\x08 \x01(\x08R\x06binary\x12\x1c\n\tgenerated\x18\t \x01(\x08R\tgenerated\x12\x1c\n\tshortened\x18\n \x01(\x08R\tshortened\x12\x1a\n\x08conflict\x18\x0b \x01(\x08R\x08conflict\x12\x16\n\x06denied\x18\x0c \x01(\x08R\x06denied\x12\x18\n\x07warning\x18\r \x01(\tR\x07warning"\x9b\x01\n\x0cProposedHunk\x12\x17\n\x07hunk_id\x18\x01 \x01(\tR\x06hunkId\x12\x1b\n\told_start\x18\x02 \x01(\x05R\x08oldStart\x12\x1b\n\told_lines\x18\x03 \x01(\x05R\x08oldLines\x12\x1b\n\tnew_start\x18\x04 \x01(\x05R\x08newStart\x12\x1b\n\tnew_lines\x18\x05 \x01(\x05R\x08newLines"\x9f\x01\n\x11CheckpointCreated\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12\x14\n\x05label\x18\x02 \x01(\tR\x05label\x124\n\x06moment\x18\x03 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x04 \x01(\x05R\x07leftOut"\x9e\x01\n\x12CheckpointRestored\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12,\n\x12kept_checkpoint_id\x18\x02 \x01(\tR\x10keptCheckpointId\x12\x14\n\x05files\x18\x03 \x01(\x05R\x05files\x12\x1f\n\x0bproposal_id\x18\x04 \x01(\tR\nproposalId*\x9f\x02\n\tTurnState\x12\x1a\n\x16TURN_STATE_UNSPECIFIED\x10\x00\x12\x13\n\x0fTURN_STATE_IDLE\x10\x01\x12\x17\n\x13TURN_STATE_STARTING\x10\x02\x12\x16\n\x12TURN_STATE_RUNNING\x10\x03\x12\x18\n\x14TURN_STATE_STREAMING\x10\x04\x12\x17\n\x13TURN_STATE_AWAITING\x10\x05\x12\x18\n\x14TURN_STATE_COMPLETED\x10\x06\x12\x17\n\x13TURN_STATE_CANCELED\x10\x07\x12\x15\n\x11TURN_STATE_FAILED\x10\x08\x12\x1a\n\x16TURN_STATE_INTERRUPTED\x10\t\x12\x17\n\x13TURN_STATE_RESUMING\x10\n*\xfe\x01\n\x08ToolKind\x12\x19\n\x15TOOL_KIND_UNSPECIFIED\x10\x00\x12\x12\n\x0eTOOL_KIND_READ\x10\x01\x12\x12\n\x0eTOOL_KIND_EDIT\x10\x02\x12\x14\n\x10TOOL_KIND_DELETE\x10\x03\x12\x12\n\x0eTOOL_KIND_MOVE\x10\x04\x12\x14\n\x10TOOL_KIND_SEARCH\x10\x05\x12\x15\n\x11TOOL_KIND_EXECUTE\x10\x06\x12\x13\n\x0fTOOL_KIND_THINK\x10\x07\x12\x13\n\x0fTOOL_KIND_FETCH\x10\x08\x12\x19\n\x15TOOL_KIND_SWITCH_MODE\x10\t\x12\x13\n\x0fTOOL_KIND_OTHER\x10\n*\x92\x01\n\nToolStatus\x12\x1b\n\x17TOOL_STATUS_UNSPECIFIED\x10\x00\x12\x17\n\x13TOOL_STATUS_PENDING\x10\x01\x12\x1b\n\x17TOOL_STATUS_IN_PROGRESS\x10\x02\x12\x19\n\x15TOOL_STATUS_COMPLETED\x10\x03\x12\x16\n\x12TOOL_STATUS_FAILED\x10\x04*^\n\x08Priority\x12\x18\n\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n\x0cPRIORITY_LOW\x10\x01\x12\x13\n\x0fPRIORITY_MEDIUM\x10\x02\x12\x11\n\rPRIORITY_HIGH\x10\x03*l\n\x08Progress\x12\x18\n\x14PROGRESS_UNSPECIFIED\x10\x00\x12\x14\n\x10PROGRESS_PENDING\x10\x01\x12\x18\n\x14PROGRESS_IN_PROGRESS\x10\x02\x12\x16\n\x12PROGRESS_COMPLETED\x10\x03*\xe0\x01\n\x14PermissionOptionKind\x12&\n"PERMISSION_OPTION_KIND_UNSPECIFIED\x10\x00\x12%\n!PERMISSION_OPTION_KIND_ALLOW_ONCE\x10\x01\x12\'\n#PERMISSION_OPTION_KIND_ALLOW_ALWAYS\x10\x02\x12&\n"PERMISSION_OPTION_KIND_REJECT_ONCE\x10\x03\x12(\n$PERMISSION_OPTION_KIND_REJECT_ALWAYS\x10\x04*\x89\x01\n\x0fPermissionScope\x12 \n\x1cPERMISSION_SCOPE_UNSPECIFIED\x10\x00\x12\x19\n\x15PERMISSION_SCOPE_ONCE\x10\x01\x12\x1c\n\x18PERMISSION_SCOPE_SESSION\x10\x02\x12\x1b\n\x17PERMISSION_SCOPE_ALWAYS\x10\x03*\x97\x01\n\x11PermissionOutcome\x12"\n\x1ePERMISSION_OUTCOME_UNSPECIFIED\x10\x00\x12\x1e\n\x1aPERMISSION_OUTCOME_ALLOWED\x10\x01\x12\x1d\n\x19PERMISSION_OUTCOME_DENIED\x10\x02\x12\x1f\n\x1bPERMISSION_OUTCOME_CANCELED\x10\x03*l\n\tDecidedBy\x12\x1a\n\x16DECIDED_BY_UNSPECIFIED\x10\x00\x12\x15\n\x11DECIDED_BY_PERSON\x10\x01\x12\x15\n\x11DECIDED_BY_POLICY\x10\x02\x12\x15\n\x11DECIDED_BY_NOBODY\x10\x03*\x86\x01\n\x0eQuestionAction\x12\x1f\n\x1bQUESTION_ACTION_UNSPECIFIED\x10\x00\x12\x1a\n\x16QUESTION_ACTION_ACCEPT\x10\x01\x12\x1b\n\x17QUESTION_ACTION_DECLINE\x10\x02\x12\x1a\n\x16QUESTION_ACTION_CANCEL\x10\x03*t\n\x0bNoticeLevel\x12\x1c\n\x18NOTICE_LEVEL_UNSPECIFIED\x10\x00\x12\x15\n\x11NOTICE_LEVEL_INFO\x10\x01\x12\x18\n\x14NOTICE_LEVEL_WARNING\x10\x02\x12\x16\n\x12NOTICE_LEVEL_ERROR\x10\x03*\x99\x03\n\tErrorCode\x12\x1a\n\x16ERROR_CODE_UNSPECIFIED\x10\x00\x12\x1e\n\x1aERROR_CODE_AGENT_NOT_FOUND\x10\x01\x12\x1c\n\x18ERROR_CODE_AGENT_CRASHED\x10\x02\x12\x1c\n\x18ERROR_CODE_AUTH_REQUIRED\x10\x03\x12\x1e\n\x1aERROR_CODE_NETWORK_TIMEOUT\x10\x04\x12\x1c\n\x18ERROR_CODE_CONTEXT_LIMIT\x10\x05\x12\x1e\n\x1aERROR_CODE_MALFORMED_EVENT\x10\x06\x12 \n\x1cERROR_CODE_SESSION_NOT_FOUND\x10\x07\x12\x1b\n\x17ERROR_CODE_SESSION_BUSY\x10\x08\x12\x1e\n\x1aERROR_CODE_BUDGET_EXCEEDED\x10\t\x12 \n\x1cERROR_CODE_PERMISSION_DENIED\x10\n\x12\x1c\n\x18ERROR_CODE_INVALID_INPUT\x10\x0b\x12\x17\n\x13ERROR_CODE_INTERNAL\x10\x0c*\x87\x01\n\x0eProposalStatus\x12\x1f\n\x1bPROPOSAL_STATUS_UNSPECIFIED\x10\x00\x12\x18\n\x14PROPOSAL_STATUS_OPEN\x10\x01\x12\x1b\n\x17PROPOSAL_STATUS_APPLIED\x10\x02\x12\x1d\n\x19PROPOSAL_STATUS_DISCARDED\x10\x03*\x83\x01\n\x0eProposalOrigin\x12\x1f\n\x1bPROPOSAL_ORIGIN_UNSPECIFIED\x10\x00\x12\x18\n\x14PROPOSAL_ORIGIN_TURN\x10\x01\x12\x18\n\x14PROPOSAL_ORIGIN_TOOL\x10\x02\x12\x1c\n\x18PROPOSAL_ORIGIN_RESTORED\x10\x03*\x9b\x01\n\rFileOperation\x12\x1e\n\x1aFILE_OPERATION_UNSPECIFIED\x10\x00\x12\x19\n\x15FILE_OPERATION_CREATE\x10\x01\x12\x19\n\x15FILE_OPERATION_UPDATE\x10\x02\x12\x19\n\x15FILE_OPERATION_DELETE\x10\x03\x12\x19\n\x15FILE_OPERATION_RENAME\x10\x04*\xe9\x01\n\x10CheckpointMoment\x12!\n\x1dCHECKPOINT_MOMENT_UNSPECIFIED\x10\x00\x12!\n\x1dCHECKPOINT_MOMENT_BEFORE_TURN\x10\x01\x12 \n\x1cCHECKPOINT_MOMENT_AFTER_TURN\x10\x02\x12"\n\x1eCHECKPOINT_MOMENT_BEFORE_APPLY\x10\x03\x12$\n CHECKPOINT_MOMENT_BEFORE_RESTORE\x10\x04\x12#\n\x1fCHECKPOINT_MOMENT_BEFORE_BRANCH\x10\x05b\x06proto3',
     [
         timestamp_pb.desc(),
     ],
@@ -2552,6 +3035,11 @@ _DESC = file_desc(
         "ErrorReported": ErrorReported,
         "ErrorDetails": ErrorDetails,
         "TurnEnded": TurnEnded,
+        "ProposalUpdated": ProposalUpdated,
+        "ProposedFile": ProposedFile,
+        "ProposedHunk": ProposedHunk,
+        "CheckpointCreated": CheckpointCreated,
+        "CheckpointRestored": CheckpointRestored,
         "TurnState": TurnState,
         "ToolKind": ToolKind,
         "ToolStatus": ToolStatus,
@@ -2564,6 +3052,10 @@ _DESC = file_desc(
         "QuestionAction": QuestionAction,
         "NoticeLevel": NoticeLevel,
         "ErrorCode": ErrorCode,
+        "ProposalStatus": ProposalStatus,
+        "ProposalOrigin": ProposalOrigin,
+        "FileOperation": FileOperation,
+        "CheckpointMoment": CheckpointMoment,
     },
 )
 

@@ -1,0 +1,146 @@
+"""The small values that stand inside events: contents, places, options, fields. Each is immutable JSON in camelCase."""
+
+from typing import Literal
+
+import msgspec
+from msgspec import Raw
+
+from portico.domain.ids import SessionId, TurnId
+
+ToolKind = Literal[
+    "read", "edit", "delete", "move", "search", "execute", "think", "fetch", "switch_mode", "other"
+]
+ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
+PermissionScope = Literal["once", "session", "always"]
+AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
+RETOLD = "retold"
+"""Why a turn ended that the agent had before Portico and told again, as far as anybody knows."""
+FieldType = Literal["string", "number", "integer", "boolean", "choice", "choices"]
+QuestionValue = str | int | float | bool | tuple[str, ...]
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+    """Base of everything that can stand inside an event."""
+
+
+class TextPart(Value, frozen=True, tag="text", tag_field="type"):
+    text: str
+
+
+class DiffPart(Value, frozen=True, tag="diff", tag_field="type"):
+    path: str
+    new_text: str
+    old_text: str | None = None
+
+
+class TerminalPart(Value, frozen=True, tag="terminal", tag_field="type"):
+    terminal_id: str
+
+
+class BlockPart(Value, frozen=True, tag="block", tag_field="type"):
+    """Content that is neither plain text, diff nor terminal, kept as the agent sent it."""
+
+    block: Raw
+
+
+ToolPart = TextPart | DiffPart | TerminalPart | BlockPart
+
+
+class Location(Value, frozen=True):
+    path: str
+    line: int | None = None
+
+
+class TerminalOutput(Value, frozen=True):
+    """What a command printed since the last such event, and how it ended if it has.
+
+    `left_out` counts the characters that a command printed beyond what is kept of it.
+    """
+
+    terminal_id: str
+    text: str = ""
+    exit_code: int | None = None
+    signal: str | None = None
+    ended: bool = False
+    left_out: int = 0
+
+
+class PlanEntry(Value, frozen=True):
+    content: str
+    priority: Literal["high", "medium", "low"] = "medium"
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+
+
+class Todo(Value, frozen=True):
+    """One line of the list that the person and the agent keep together."""
+
+    todo_id: str
+    content: str
+    status: Literal["pending", "in_progress", "completed"] = "pending"
+    priority: Literal["high", "medium", "low"] = "medium"
+
+
+class PermissionOption(Value, frozen=True):
+    option_id: str
+    name: str
+    kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
+
+
+class Command(Value, frozen=True):
+    name: str
+    description: str
+    hint: str | None = None
+
+
+class Choice(Value, frozen=True):
+    value: str
+    name: str
+    description: str | None = None
+
+
+class ConfigOption(Value, frozen=True):
+    """One thing about the agent that a person may set: its mode, its model, a switch."""
+
+    option_id: str
+    name: str
+    value: str | bool
+    category: str | None = None
+    choices: tuple[Choice, ...] = ()
+    description: str | None = None
+
+
+class QuestionField(Value, frozen=True):
+    """One thing that a question asks for.
+
+    `minimum` and `maximum` bound a number, the length of a text, or how many are chosen. What a
+    person enters into a `secret` field is written down nowhere.
+    """
+
+    name: str
+    type: FieldType
+    title: str | None = None
+    description: str | None = None
+    required: bool = False
+    default: QuestionValue | None = None
+    choices: tuple[Choice, ...] = ()
+    format: str | None = None
+    pattern: str | None = None
+    minimum: int | float | None = None
+    maximum: int | float | None = None
+    secret: bool = False
+
+
+class AgentSession(Value, frozen=True):
+    """The agent's own name for this conversation, and how it was reached."""
+
+    agent_session_id: str
+    attached_by: AttachedBy
+    replayed_updates: int = 0
+
+
+class ForkedFrom(Value, frozen=True):
+    """Where a session's events were copied from, and what the agent called that conversation then."""
+
+    session_id: SessionId
+    agent_session_id: str | None = None
+    last_turn: TurnId | None = None

@@ -1,0 +1,63 @@
+"""How proposals and checkpoints look on a terminal."""
+
+from collections.abc import Iterator, Sequence
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
+from portico.domain.reviews import FileOperation, ProposedFile
+from portico.domain.values import ToolKind
+from portico.doors.terminal import review_words
+from portico.doors.terminal.look import ACCENT, BAD, CAUTION, DIM, GOOD, STRONG, Signs, kind_sign
+from portico.doors.terminal.phrasing import counted
+from portico.doors.terminal.prefixed import Fitted, Prefixed, barred
+from portico.doors.terminal.sanitize import clean_line
+
+_FILES = 20
+_KINDS: dict[FileOperation, ToolKind] = {"update": "edit", "delete": "delete", "rename": "move"}
+
+
+def proposal(updated: ProposalUpdated, session_id: str, signs: Signs) -> RenderableType:
+    """What there is to look at, file by file, and the commands that decide on it."""
+    title = review_words.proposal_title(updated, signs.minus)
+    ways = list(_ways(review_words.proposal_ways(updated, session_id)))
+    if updated.status != "open":
+        sign, style = (signs.done, GOOD) if updated.status == "applied" else (signs.stopped, CAUTION)
+        return Prefixed(Group(Text(title), *ways), f"{sign} ", style)
+    rows = [row for file in updated.files[:_FILES] for row in _file(file, signs)]
+    more = len(updated.files) - _FILES + updated.unlisted
+    rows += [Text(f"{signs.ellipsis} {counted(more, 'more file')}", DIM)] if more > 0 else []
+    return barred(Group(Text(title, STRONG), *rows, *ways), signs.bar, ACCENT)
+
+
+def restored(payload: CheckpointRestored, session_id: str, signs: Signs) -> RenderableType:
+    words = Text(review_words.restored_words(payload))
+    ways = _ways(review_words.restored_ways(payload, session_id))
+    return Prefixed(Group(words, *ways), f"{signs.done} ", GOOD)
+
+
+def left_out(payload: CheckpointCreated, signs: Signs) -> RenderableType | None:
+    words = review_words.left_out_words(payload)
+    return Prefixed(Text(words, DIM), f"{signs.info} ", DIM) if words else None
+
+
+def _file(file: ProposedFile, signs: Signs) -> Iterator[RenderableType]:
+    sign = "+" if file.operation == "create" else kind_sign(_KINDS[file.operation], signs)
+    added, removed = review_words.file_counts(file, signs.minus)
+    marks = review_words.file_marks(file)
+    serious = CAUTION if file.conflict or file.denied else DIM
+    behind = Text.assemble(
+        (f" {added}" if added else "", GOOD),
+        (f" {removed}" if removed else "", BAD),
+        (f"  {f' {signs.dot} '.join(marks)}" if marks else "", serious),
+    )
+    yield Fitted(Text.assemble((f"{sign} ", DIM), review_words.file_path(file)), behind)
+    if file.warning:
+        yield Prefixed(Text(clean_line(file.warning), CAUTION), "  ")
+
+
+def _ways(ways: Sequence[tuple[str, str]]) -> Iterator[RenderableType]:
+    width = max((len(what) for what, _ in ways), default=0)
+    for what, command in ways:
+        yield Text.assemble((f"{what:<{width}}  ", DIM), (command, ACCENT), overflow="fold")

@@ -1,0 +1,109 @@
+"""Proposals and checkpoints in a few words, the same for every terminal. Pure text, already safe to show."""
+
+from collections.abc import Iterable, Sequence
+
+from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
+from portico.domain.reviews import FileOperation, ProposedFile
+from portico.doors.terminal.phrasing import counted
+from portico.doors.terminal.sanitize import clean_line
+
+_OPERATIONS: dict[FileOperation, str] = {
+    "create": "new",
+    "update": "",
+    "delete": "deleted",
+    "rename": "renamed",
+}
+
+
+def proposal_title(proposal: ProposalUpdated, minus: str = "-") -> str:
+    """What a proposal is and how much of it there is."""
+    size = proposal_size(proposal, minus)
+    match proposal.status:
+        case "applied":
+            return "Applied: the proposal is in your files"
+        case "discarded":
+            return "Discarded: the proposal is gone, your files are as they were"
+        case "open" if proposal.origin == "restored":
+            return f"Your own changes since the checkpoint: {size}"
+        case "open":
+            return f"Left of the proposal: {size}" if proposal.can_undo else f"Proposed: {size}"
+
+
+def proposal_size(proposal: ProposalUpdated, minus: str = "-") -> str:
+    files = len(proposal.files) + proposal.unlisted
+    added = sum(file.added for file in proposal.files)
+    removed = sum(file.removed for file in proposal.files)
+    return " ".join((counted(files, "file"), *_counts(added, removed, minus)))
+
+
+def file_path(file: ProposedFile) -> str:
+    path = clean_line(file.path)
+    return f"{clean_line(file.old_path)} → {path}" if file.old_path else path
+
+
+def file_counts(file: ProposedFile, minus: str = "-") -> tuple[str, str]:
+    """Lines that come and lines that go; both empty where lines do not count."""
+    added, removed = f"+{file.added}" if file.added else "", f"{minus}{file.removed}" if file.removed else ""
+    return ("", "") if file.binary else (added, removed)
+
+
+def file_marks(file: ProposedFile) -> list[str]:
+    """What a person should know of a file before its lines are read."""
+    marks = [_OPERATIONS[file.operation], "binary" if file.binary else ""]
+    marks += ["generated" if file.generated else "", "cannot be applied" if file.denied else ""]
+    marks += ["conflict: you changed the same lines" if file.conflict else ""]
+    return [mark for mark in marks if mark]
+
+
+def file_lines(files: Iterable[ProposedFile], unlisted: int, minus: str = "-") -> list[str]:
+    """One line a file, and what is to be known of it below."""
+    lines: list[str] = []
+    for file in files:
+        facts = ", ".join(file_marks(file))
+        lines.append("  ".join(filter(None, (file_path(file), " ".join(_both(file, minus)), facts))))
+        lines += [f"  {clean_line(file.warning)}"] if file.warning else []
+    return [*lines, f"and {counted(unlisted, 'more file')}"] if unlisted else lines
+
+
+def proposal_ways(proposal: ProposalUpdated, session_id: str) -> list[tuple[str, str]]:
+    """What can be done with a proposal: a few words, and the command."""
+    ways: list[tuple[str, str]] = []
+    if proposal.status == "open":
+        ways += [("look", f"portico review show {session_id} --diff")]
+        ways += [("apply", f"portico review apply --session {session_id}")]
+        ways += [("discard", f"portico review discard --session {session_id}")]
+    if proposal.can_undo:
+        ways += [("take back", f"portico review undo --session {session_id}")]
+    return ways
+
+
+def restored_words(restored: CheckpointRestored) -> str:
+    return f"Back at checkpoint {clean_line(restored.checkpoint_id)}: {counted(restored.files, 'file')} changed"
+
+
+def restored_ways(restored: CheckpointRestored, session_id: str) -> list[tuple[str, str]]:
+    checkpoint = clean_line(restored.kept_checkpoint_id)
+    ways = [("as it was before that", f"portico checkpoints restore {checkpoint} --session {session_id}")]
+    if restored.proposal_id is not None:
+        ways.insert(0, ("your own changes since", f"portico review show {session_id} --diff"))
+    return ways
+
+
+def left_out_words(checkpoint: CheckpointCreated) -> str | None:
+    """A checkpoint is taken in silence, unless something is not in it."""
+    if not checkpoint.left_out:
+        return None
+    files = counted(checkpoint.left_out, "file")
+    return f"The checkpoint lacks {files}: too large or too many to keep. A restore leaves them alone."
+
+
+def conflicting(files: Iterable[ProposedFile]) -> Sequence[str]:
+    return [clean_line(file.path) for file in files if file.conflict]
+
+
+def _both(file: ProposedFile, minus: str) -> list[str]:
+    return [count for count in file_counts(file, minus) if count]
+
+
+def _counts(added: int, removed: int, minus: str) -> list[str]:
+    return [*([f"+{added}"] if added else []), *([f"{minus}{removed}"] if removed else [])]

@@ -1,0 +1,77 @@
+"""Has a session to itself between two turns, to change the files it works on and write that down.
+
+Whoever decides on changes is a writer like an agent: no turn of the session is under way meanwhile, here or in
+another process, and nobody else writes the same tree.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from portico.domain.errors import SessionBusy
+from portico.domain.events import AnyPayload
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.sessions.ports import Lease, Ports
+from portico.sessions.recovery import append, session_lease
+from portico.sessions.service import SessionService
+
+Record = Callable[..., Awaitable[None]]
+"""Writes payloads down in the log of the session."""
+
+
+@asynccontextmanager
+async def between_turns(
+    service: SessionService, ports: Ports, session_id: SessionId
+) -> AsyncIterator[tuple[SessionSummary, Record]]:
+    """The session at rest. SessionBusy, with a way on, while it or its folder is in use."""
+    summary = await service.show(session_id)
+    if service.is_busy(session_id):
+        raise SessionBusy(
+            f"Session {session_id} is in the middle of a turn.", suggestion="Wait for it, or stop it first."
+        )
+    async with AsyncExitStack() as held:
+        record: Record = _Open(service, session_id)
+        if not service.is_open(session_id):
+            held.callback(_session(ports, session_id).release)
+            record = _Closed(ports, session_id)
+        held.callback(_tree(ports, summary).release)
+        yield summary, record
+
+
+class _Open:
+    def __init__(self, service: SessionService, session_id: SessionId) -> None:
+        self._service = service
+        self._session_id = session_id
+
+    async def __call__(self, *payloads: AnyPayload) -> None:
+        await self._service.record(self._session_id, *payloads)
+
+
+class _Closed:
+    def __init__(self, ports: Ports, session_id: SessionId) -> None:
+        self._ports = ports
+        self._session_id = session_id
+
+    async def __call__(self, *payloads: AnyPayload) -> None:
+        await append(self._ports.store, self._ports.clock, self._session_id, payloads)
+
+
+def _session(ports: Ports, session_id: SessionId) -> Lease:
+    lease = ports.store.lease(session_lease(session_id), "review")
+    if lease is None:
+        raise SessionBusy(
+            f"Session {session_id} is open in another Portico process.",
+            suggestion="Decide there, or close it there first.",
+        )
+    return lease
+
+
+def _tree(ports: Ports, summary: SessionSummary) -> Lease:
+    name = f"tree {summary.workspace}"
+    lease = ports.store.lease(name, summary.session_id)
+    if lease is None:
+        holder = ports.store.lease_holder(name) or "another session"
+        raise SessionBusy(
+            f"Session {holder} is working in {summary.workspace}.", suggestion="Wait for it, or stop it first."
+        )
+    return lease

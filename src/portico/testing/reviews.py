@@ -1,0 +1,50 @@
+"""Reviews that keep nothing and change nothing; the in-memory twin of `sessions.ports.Reviews`."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from portico.domain.errors import PorticoError
+from portico.domain.events import AnyPayload
+from portico.domain.ids import SessionId
+from portico.domain.reviews import ReviewMode
+
+
+class OpenReview:
+    """The agent works in the workspace itself. A test may say what a turn has to tell."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.before: Sequence[AnyPayload] = ()
+        self.after: Sequence[AnyPayload] = ()
+        self.refusal: PorticoError | None = None
+        self.labels: list[str] = []
+
+    async def begin_turn(self, label: str) -> Sequence[AnyPayload]:
+        self.labels.append(label)
+        return self._told(self.before)
+
+    async def end_turn(self) -> Sequence[AnyPayload]:
+        return self._told(self.after)
+
+    def _told(self, payloads: Sequence[AnyPayload]) -> Sequence[AnyPayload]:
+        if self.refusal is not None:
+            raise self.refusal
+        return payloads
+
+
+class OpenReviews:
+    """`folders` says where agents work in a mode, if not in the workspace."""
+
+    def __init__(self) -> None:
+        self.folders: dict[ReviewMode, Path] = {}
+        self.opened: dict[SessionId, OpenReview] = {}
+        self.forgotten: list[SessionId] = []
+
+    async def check(self, workspace: Path, mode: ReviewMode) -> None:
+        """Every folder can be worked in, in every way."""
+
+    async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
+        return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
+
+    async def forget(self, session_id: SessionId, workspace: Path) -> None:
+        self.forgotten.append(session_id)

@@ -1,0 +1,158 @@
+"""What a turn writes down of its review, whichever way its changes reach the files."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from portico.acp import _schema as acp
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated, SessionStarted, TurnEnded
+from portico.domain.reviews import ReviewMode
+from portico.domain.turns import TurnState
+from portico.sessions.turn import Prompt
+from portico.testing.reviews import OpenReview
+from tests.sessions.support import SPEC, FakeAgent, World, world
+
+KEPT = CheckpointCreated(checkpoint_id="c1", label="hello", moment="before_turn")
+PROPOSED = ProposalUpdated(proposal_id="p1", revision=1, status="open", origin="turn")
+FULL_DISK = InvalidInput("The disk is full.", suggestion="Make room.")
+
+
+async def answer(agent: FakeAgent, request: acp.PromptRequest) -> None:
+    agent.say("done")
+
+
+async def stop_when_told(agent: FakeAgent, request: acp.PromptRequest) -> None:
+    agent.say("working")
+    await agent.canceled.wait()
+
+
+async def reviewed(host: World) -> OpenReview:
+    await host.start()
+    return await host.reviews.open(host.session_id, host.folder, "direct")
+
+
+async def test_the_way_back_is_kept_before_the_agent_hears_the_prompt(tmp_path: Path) -> None:
+    heard: list[int] = []
+
+    async def count(agent: FakeAgent, request: acp.PromptRequest) -> None:
+        heard.append(len(review.labels))
+
+    async with world(count, tmp_path) as host:
+        review = await reviewed(host)
+        review.before, review.after = [KEPT], [PROPOSED]
+        made = [event.payload for event in await host.prompt("hello")]
+    assert (heard, review.labels) == ([1], ["hello"])
+    (ended,) = (payload for payload in made if isinstance(payload, TurnEnded))
+    assert made.index(KEPT) < made.index(PROPOSED) < made.index(ended)
+
+
+async def test_a_direct_turn_goes_on_without_a_checkpoint_and_says_so(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        (await reviewed(host)).refusal = FULL_DISK
+        made = [event.payload for event in await host.prompt()]
+    warnings = [one for one in made if isinstance(one, Notice) and one.level == "warning"]
+    assert [one.text for one in warnings] == [
+        "No checkpoint was taken before this turn. The disk is full.",
+        "What this turn changed could not be gathered. The disk is full.",
+    ]
+    assert {one.details for one in warnings} == {"Make room."}
+    assert host.agent.prompts
+
+
+async def test_a_turn_that_must_be_reviewed_does_not_begin_without_its_place(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        host.session_id = await host.service.start(tmp_path, SPEC, mode="proposal")
+        (await host.reviews.open(host.session_id, tmp_path, "proposal")).refusal = FULL_DISK
+        await host.prompt()
+        assert (await host.service.show(host.session_id)).state is TurnState.FAILED
+    assert host.agent.prompts == []
+
+
+async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:
+    async with world(stop_when_told, tmp_path) as host:
+        (await reviewed(host)).after = [PROPOSED]
+        turn = host.prompting()
+        await host.until_state(TurnState.STREAMING)
+        host.service.stop(host.session_id)
+        await turn
+        assert PROPOSED in [event.payload for event in await host.events()]
+
+
+@pytest.mark.parametrize("mode", ["proposal", "worktree"])
+async def test_sessions_with_a_tree_of_their_own_work_side_by_side(tmp_path: Path, mode: ReviewMode) -> None:
+    async with world(stop_when_told, tmp_path) as host:
+        await host.start()
+        writing = host.prompting()
+        await host.until_state(TurnState.STREAMING)
+        host.session_id = await host.service.start(tmp_path, SPEC, mode=mode)
+        host.agent.talking_in = "a2"
+        beside = host.prompting()
+        await host.until_state(TurnState.STREAMING)
+        host.service.stop(host.session_id)
+        await beside
+        assert not writing.done()
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+
+
+async def test_the_agent_is_told_where_it_works_and_for_what(tmp_path: Path) -> None:
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    async with world(answer, tmp_path) as host:
+        host.reviews.folders = {"proposal": scratch}
+        host.session_id = await host.service.start(tmp_path, SPEC, mode="proposal")
+        await host.prompt()
+    (opened,) = host.agent.openings
+    assert opened.cwd == str(scratch)
+    assert opened.meta == {
+        "portico": {"session": host.session_id, "workspace": str(tmp_path), "mode": "proposal"}
+    }
+
+
+async def test_the_mode_can_be_changed_between_turns_and_is_remembered(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        await host.start()
+        await host.prompt()
+        await host.service.set_mode(host.session_id, "worktree")
+        assert (await host.service.show(host.session_id)).mode == "worktree"
+        last = (await host.events())[-1].payload
+        assert isinstance(last, SessionStarted)
+        assert (last.mode, last.continued) == ("worktree", True)
+        await host.prompt("again")
+        assert len(host.agent.prompts) == 2
+
+
+async def test_the_mode_stays_in_the_middle_of_a_turn(tmp_path: Path) -> None:
+    async with world(stop_when_told, tmp_path) as host:
+        await host.start()
+        turn = host.prompting()
+        await host.until_state(TurnState.STREAMING)
+        with pytest.raises(SessionBusy):
+            await host.service.set_mode(host.session_id, "proposal")
+        host.service.stop(host.session_id)
+        await turn
+
+
+async def test_what_a_person_does_is_written_down_also_for_a_session_that_is_not_open(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        await host.prompt()
+        await host.service.release(host.session_id)
+        await host.service.record(host.session_id, PROPOSED)
+        assert (await host.events())[-1].payload == PROPOSED
+        assert await host.store.verify() == []
+
+
+async def test_what_was_kept_for_a_session_goes_with_it(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        await host.start()
+        await host.service.delete(host.session_id)
+        assert host.reviews.forgotten == [host.session_id]
+
+
+async def test_a_prompt_to_a_reader_needs_no_way_back(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
+        await host.service.prompt(host.session_id, Prompt(text="look"))
+        assert host.reviews.opened == {}
