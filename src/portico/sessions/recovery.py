@@ -43,9 +43,7 @@ async def interrupt(store: Store, clock: Clock, session_id: SessionId) -> bool:
     return True
 
 
-async def append(
-    store: Store, clock: Clock, session_id: SessionId, payloads: Sequence[AnyPayload]
-) -> None:
+async def append(store: Store, clock: Clock, session_id: SessionId, payloads: Sequence[AnyPayload]) -> None:
     """Add to the log of a session that nobody has open. The caller holds the session's lease."""
     summary = await store.summary(session_id)
     if summary is not None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
-from portico.domain.events import AnyPayload, Event, Notice, SessionStarted, StateChanged, TurnEnded
+from portico.domain.events import AnyPayload, Event, SessionStarted, StateChanged, TurnEnded
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary, fold
@@ -29,11 +29,11 @@ from portico.sessions.questions import Reply
 from portico.sessions.recovery import append, interrupt, recover, session_lease
 from portico.sessions.signing import Signing
 from portico.sessions.supervision import ask_agent, prepare, revive
+from portico.sessions.trees import take_tree
 from portico.sessions.turn import Prompt, Turn
 from portico.sessions.views import SessionView, with_agent_side
 from portico.sessions.watching import watch_elsewhere, watch_here
 
-TREE_POLL_SECONDS = 0.25
 _NEWEST = 200
 
 
@@ -368,7 +368,7 @@ class SessionService:
             await opened.stop_reviving()
             tree = None
             if opened.session.reviewing.writes_workspace:
-                tree = await self._tree_lease(opened.session, turn, wait=wait_for_tree)
+                tree = await take_tree(opened.session, turn, wait=wait_for_tree)
             try:
                 ended = await turn.run()
             finally:
@@ -379,23 +379,6 @@ class SessionService:
         if ended.state is TurnState.INTERRUPTED:
             opened.reviving = asyncio.create_task(revive(opened.session), name=f"reviving {session_id}")
         return ended
-
-    async def _tree_lease(self, session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
-        name = f"tree {session.workspace}"
-        told = False
-        while (lease := self._ports.store.lease(name, session.id)) is None:
-            holder = self._ports.store.lease_holder(name) or "another session"
-            if not wait or turn.stopping:
-                raise SessionBusy(
-                    f"Session {holder} is working in {session.workspace}.",
-                    suggestion="Stop it, wait for it with --wait, work in a git worktree, or only read (--read-only).",
-                )
-            if not told:
-                text = f"Waiting for session {holder}, which is working in this folder."
-                session.journal.record(Notice(level="info", text=text))
-                told = True
-            await self._ports.clock.sleep(TREE_POLL_SECONDS)
-        return lease
 
     def _started(
         self, workspace: str, spec: AgentSpec, mode: ReviewMode, *, reads_only: bool, continued: bool

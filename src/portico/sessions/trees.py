@@ -1,0 +1,30 @@
+"""A working tree has one writer at a time, whichever process it is in."""
+
+from portico.domain.errors import SessionBusy
+from portico.domain.events import Notice
+from portico.sessions.live import LiveSession
+from portico.sessions.ports import Lease
+from portico.sessions.turn import Turn
+
+POLL_SECONDS = 0.25
+
+
+async def take_tree(session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
+    """The right to write in the session's folder. SessionBusy with three ways on, if nobody is to wait for it."""
+    store, clock = session.ports.store, session.ports.clock
+    name = f"tree {session.workspace}"
+    told = False
+    while (lease := store.lease(name, session.id)) is None:
+        holder = store.lease_holder(name) or "another session"
+        if not wait or turn.stopping:
+            raise SessionBusy(
+                f"Session {holder} is working in {session.workspace}.",
+                suggestion="Stop it, wait for it with --wait, work beside it with --mode worktree or proposal, "
+                "or only read (--read-only).",
+            )
+        if not told:
+            text = f"Waiting for session {holder}, which is working in this folder."
+            session.journal.record(Notice(level="info", text=text))
+            told = True
+        await clock.sleep(POLL_SECONDS)
+    return lease
