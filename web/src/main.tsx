@@ -2,15 +2,25 @@
 
 import { render } from "preact";
 import { createBrowserGateway } from "./gateway/browser";
+import { createWebviewGateway, type WebviewApi } from "./gateway/webview";
 import { keepWordsPlain } from "./view/plain-words";
 import { App } from "./view/shell/app";
 import { AppModel } from "./view/shell/app-model";
 import "./style/page.css";
 
+declare global {
+  /** Only a VS Code webview has it. */
+  var acquireVsCodeApi: (() => WebviewApi) | undefined;
+}
+
 const place = document.getElementById("portico");
 if (place !== null) {
   keepWordsPlain();
-  const app = new AppModel(createBrowserGateway());
+  const gateway =
+    globalThis.acquireVsCodeApi === undefined
+      ? createBrowserGateway()
+      : createWebviewGateway(globalThis.acquireVsCodeApi());
+  const app = new AppModel(gateway);
   render(<App app={app} />, place);
   void app.begin();
 }

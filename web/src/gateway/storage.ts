@@ -6,7 +6,7 @@ import type { Memory, Vault } from "./types";
 const MEMORY_KEY = "portico";
 const MEMORY_VERSION = 1;
 
-type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
+export type Store = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 /** All of it under one key, with a version: what an unknown version wrote is not read. */
 export function createMemory(store: Store | undefined): Memory {

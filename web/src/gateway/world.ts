@@ -1,5 +1,7 @@
 // Time, frames, chance, and the comings and goings of the person: what a model needs of the page it runs in.
 
+import { KeysFirst } from "./keys-first";
+
 export type Cancel = () => void;
 
 export interface World {
@@ -8,7 +10,7 @@ export interface World {
   /** A number from 0 up to 1. */
   random(): number;
   after(milliseconds: number, act: () => void): Cancel;
-  /** Before the next picture is drawn; soon, if none is being drawn. */
+  /** Before the next picture is drawn, or soon if none is; a little later while the person types. */
   frame(act: () => void): Cancel;
   /** The person, or the network, is back. */
   onReturn(act: () => void): Cancel;
@@ -19,28 +21,38 @@ export interface World {
 /** A hidden page draws nothing, so a frame may not come. */
 const LONGEST_FRAME = 200;
 
+function after(milliseconds: number, act: () => void): Cancel {
+  const timer = setTimeout(act, milliseconds);
+  return () => clearTimeout(timer);
+}
+
+function nextPicture(act: () => void): Cancel {
+  const cancel = (): void => {
+    cancelAnimationFrame(drawn);
+    clearTimeout(late);
+  };
+  const once = (): void => {
+    cancel();
+    act();
+  };
+  const drawn = requestAnimationFrame(once);
+  const late = setTimeout(once, LONGEST_FRAME);
+  return cancel;
+}
+
+let keysFirst: KeysFirst | undefined;
+
+function listenToKeys(): KeysFirst {
+  const made = new KeysFirst({ now: () => performance.now(), after, frame: nextPicture });
+  window.addEventListener("input", () => made.typed(), { capture: true, passive: true });
+  return made;
+}
+
 export const browserWorld: World = {
   now: () => Date.now(),
   random: () => Math.random(),
-
-  after(milliseconds, act) {
-    const timer = setTimeout(act, milliseconds);
-    return () => clearTimeout(timer);
-  },
-
-  frame(act) {
-    const cancel = (): void => {
-      cancelAnimationFrame(drawn);
-      clearTimeout(late);
-    };
-    const once = (): void => {
-      cancel();
-      act();
-    };
-    const drawn = requestAnimationFrame(once);
-    const late = setTimeout(once, LONGEST_FRAME);
-    return cancel;
-  },
+  after,
+  frame: (act) => (keysFirst ??= listenToKeys()).frame(act),
 
   onReturn(act) {
     const visible = (): void => {

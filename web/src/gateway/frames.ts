@@ -1,0 +1,71 @@
+// What the page in a VS Code webview and the extension say to each other: requests on their way to the server,
+// pieces of its answers, and small wishes. The extension reads no body; it carries them.
+
+export const PROTOCOL = 1;
+
+interface Framed<Type extends string, Payload> {
+  readonly protocol: typeof PROTOCOL;
+  /** Which call it belongs to; zero for what belongs to none. */
+  readonly id: number;
+  readonly type: Type;
+  readonly payload: Payload;
+}
+
+export interface CallPayload {
+  /** A path of the service, never a whole address: the extension knows where the server is. */
+  readonly path: string;
+  readonly headers: readonly (readonly [string, string])[];
+  readonly body: Uint8Array;
+}
+
+export interface HeadPayload {
+  readonly status: number;
+  readonly headers: readonly (readonly [string, string])[];
+}
+
+export interface EditorContextPayload {
+  readonly activeFile?: string;
+  readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
+export type FromPage =
+  | Framed<"call", CallPayload>
+  | Framed<"cancel", null>
+  | Framed<"ready", null>
+  | Framed<"open_link", { readonly url: string }>
+  | Framed<"open_file", { readonly path: string; readonly line: number | null }>
+  | Framed<"save", { readonly fileName: string; readonly content: string }>
+  | Framed<"reload", null>;
+
+export type FromExtension =
+  | Framed<"head", HeadPayload>
+  | Framed<"chunk", Uint8Array>
+  | Framed<"end", null>
+  | Framed<"failed", { readonly message: string }>
+  | Framed<"editor_context", EditorContextPayload | null>;
+
+/** One post carries all that has come together since the last one. */
+export interface Post<Frame> {
+  readonly protocol: typeof PROTOCOL;
+  readonly frames: readonly Frame[];
+}
+
+/** The frames of a post of the extension; none if it is not one of ours. */
+export function framesFromExtension(data: unknown): readonly FromExtension[] {
+  return isPost(data) ? (data.frames as FromExtension[]) : [];
+}
+
+/** The frames of a post of the page, unchecked but for their outer shape. */
+export function framesFromPage(data: unknown): readonly FromPage[] {
+  return isPost(data) ? (data.frames as FromPage[]) : [];
+}
+
+function isPost(data: unknown): data is { frames: unknown[] } {
+  if (typeof data !== "object" || data === null || !("protocol" in data) || !("frames" in data)) return false;
+  return data.protocol === PROTOCOL && Array.isArray(data.frames) && data.frames.every(isFrame);
+}
+
+function isFrame(frame: unknown): boolean {
+  if (typeof frame !== "object" || frame === null || !("id" in frame) || !("type" in frame)) return false;
+  return Number.isSafeInteger(frame.id) && typeof frame.type === "string" && "payload" in frame;
+}

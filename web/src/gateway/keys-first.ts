@@ -1,0 +1,93 @@
+// Lets typing go first: what waits for a picture is held back until the person's last key is on the screen.
+// While they type it gets a turn now and then, right behind a key, when the next one is furthest away.
+
+import type { Cancel } from "./world";
+
+/** Somebody who has not changed a field for so long is not typing. */
+const TYPING = 1_000;
+/** Between two turns while somebody types; often enough for the eye to follow. */
+const PACE = 80;
+/** Who has paused for so long may pause longer. */
+const NEXT_KEY = 150;
+/** Whoever types without a pause, or on a page that draws nothing, holds up the rest no longer than this. */
+const LONGEST_WAIT = 200;
+
+export interface Clock {
+  now(): number;
+  after(milliseconds: number, act: () => void): Cancel;
+  frame(act: () => void): Cancel;
+}
+
+export class KeysFirst {
+  readonly #clock: Clock;
+  readonly #waiting = new Set<() => void>();
+  #keys = 0;
+  #lastKey = -Infinity;
+  /** Since when, or since which turn, a key is not on the screen. */
+  #unseenSince: number | undefined;
+  #lastTurn = -Infinity;
+  #next: Cancel | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** With the next picture, or later if the person types. */
+  frame(act: () => void): Cancel {
+    const once = (): void => act();
+    this.#waiting.add(once);
+    this.#ask();
+    return () => this.#waiting.delete(once);
+  }
+
+  /** The person has changed a field. */
+  typed(): void {
+    const key = ++this.#keys;
+    this.#lastKey = this.#clock.now();
+    this.#unseenSince ??= this.#lastKey;
+    this.#clock.frame(() => {
+      this.#clock.after(0, () => {
+        if (key === this.#keys) this.#seen();
+      });
+    });
+  }
+
+  /** The picture with the last key has been drawn. */
+  #seen(): void {
+    this.#unseenSince = undefined;
+    if (this.#waiting.size === 0 || this.#clock.now() < this.#lastTurn + PACE) return;
+    this.#next?.();
+    this.#next = undefined;
+    this.#act();
+  }
+
+  #ask(): void {
+    if (this.#next !== undefined || this.#waiting.size === 0) return;
+    const look = (): void => this.#look();
+    const wait = this.#wait();
+    this.#next = wait > 0 ? this.#clock.after(wait, look) : this.#clock.frame(look);
+  }
+
+  /** Keys may have come since this was asked for. */
+  #look(): void {
+    this.#next = undefined;
+    if (this.#wait() > 0) this.#ask();
+    else this.#act();
+  }
+
+  #act(): void {
+    this.#lastTurn = this.#clock.now();
+    if (this.#unseenSince !== undefined) this.#unseenSince = this.#lastTurn;
+    const acts = [...this.#waiting];
+    this.#waiting.clear();
+    for (const act of acts) act();
+  }
+
+  /** How long the next turn waits for the person, if no key is seen before. */
+  #wait(): number {
+    const now = this.#clock.now();
+    if (this.#unseenSince !== undefined) return this.#unseenSince + LONGEST_WAIT - now;
+    if (now - this.#lastKey >= TYPING) return 0;
+    return Math.max(this.#lastTurn + PACE, this.#lastKey + NEXT_KEY) - now;
+  }
+}

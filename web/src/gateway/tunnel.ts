@@ -1,0 +1,91 @@
+// A fetch for a page that cannot reach the server itself: its calls go through the extension, frame by frame.
+
+import { PROTOCOL, type FromExtension, type FromPage } from "./frames";
+
+interface OpenCall {
+  readonly answer: (response: Response) => void;
+  readonly refuse: (error: unknown) => void;
+  body: ReadableStreamDefaultController<Uint8Array> | undefined;
+}
+
+export class Tunnel {
+  readonly #post: (frame: FromPage) => void;
+  readonly #calls = new Map<number, OpenCall>();
+  #last = 0;
+
+  constructor(post: (frame: FromPage) => void) {
+    this.#post = post;
+  }
+
+  readonly fetch = async (input: RequestInfo | URL, init?: RequestInit): Promise<Response> => {
+    const request = new Request(input, init);
+    const body = new Uint8Array(await request.arrayBuffer());
+    request.signal.throwIfAborted();
+    const id = ++this.#last;
+    const { pathname } = new URL(request.url);
+    return await new Promise<Response>((answer, refuse) => {
+      this.#calls.set(id, { answer, refuse, body: undefined });
+      request.signal.addEventListener("abort", () => this.#abort(id, request.signal.reason), { once: true });
+      const payload = { path: pathname, headers: [...request.headers], body };
+      this.#post({ protocol: PROTOCOL, id, type: "call", payload });
+    });
+  };
+
+  /** Something came for a call. What belongs to none that is open has come too late. */
+  take(frame: FromExtension): void {
+    const call = this.#calls.get(frame.id);
+    if (call === undefined) return;
+    switch (frame.type) {
+      case "head":
+        call.answer(this.#response(frame.id, call, frame.payload.status, frame.payload.headers));
+        break;
+      case "chunk":
+        call.body?.enqueue(frame.payload);
+        break;
+      case "end":
+        this.#calls.delete(frame.id);
+        call.body?.close();
+        break;
+      case "failed":
+        this.#fail(frame.id, new TypeError(frame.payload.message));
+        break;
+      case "editor_context":
+        break;
+    }
+  }
+
+  #response(
+    id: number,
+    call: OpenCall,
+    status: number,
+    headers: readonly (readonly [string, string])[],
+  ): Response {
+    const body = new ReadableStream<Uint8Array>({
+      start: (controller) => {
+        call.body = controller;
+      },
+      cancel: () => this.#giveUp(id),
+    });
+    return new Response(body, {
+      status,
+      headers: headers.map(([name, value]): [string, string] => [name, value]),
+    });
+  }
+
+  #abort(id: number, reason: unknown): void {
+    if (!this.#calls.has(id)) return;
+    this.#fail(id, reason);
+    this.#post({ protocol: PROTOCOL, id, type: "cancel", payload: null });
+  }
+
+  #giveUp(id: number): void {
+    if (this.#calls.delete(id)) this.#post({ protocol: PROTOCOL, id, type: "cancel", payload: null });
+  }
+
+  #fail(id: number, error: unknown): void {
+    const call = this.#calls.get(id);
+    this.#calls.delete(id);
+    if (call?.body === undefined) call?.refuse(error);
+    else call.body.error(error);
+  }
+}
