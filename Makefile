@@ -8,6 +8,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PEERS  := tests/peers
 WEB    := web
+EDITOR := vscode
 PAGE   := src/portico/doors/web/page
 
 RUNTIME_READY := $(VENV)/.runtime-ready
@@ -17,6 +18,8 @@ GOLDENS_READY := $(VENV)/.goldens-ready
 BROWSER_READY := $(VENV)/.browser-ready
 WEB_READY     := $(WEB)/node_modules/.ready
 PAGE_READY    := $(PAGE)/build.json
+EDITOR_READY  := $(EDITOR)/node_modules/.ready
+VSIX          := $(EDITOR)/dist/portico.vsix
 
 # The caller's Python settings stay outside, and the pins hold for the build backend as well.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE PYTHONWARNINGS VIRTUAL_ENV
@@ -31,7 +34,7 @@ OUTSIDE_MAKE := env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u MFLAGS -u PIP_
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run page check test bench dist fmt clean
+.PHONY: help setup run page vsix editor check test bench dist fmt clean
 
 help:
 	@echo "make run     open the chat page with Porter in this folder (DIR=/some/project for another)"
@@ -40,13 +43,19 @@ help:
 	@echo "make setup   the development environment   make fmt     format and fix"
 	@echo "make bench   the budgets, measured         make page    build the chat page"
 	@echo "make dist    a wheel with the page inside  make clean   remove what was built"
+	@echo "make vsix    the VS Code extension         make editor  try it, in a VS Code in the browser"
 
-setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY)
+setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(EDITOR_READY)
 
 run: $(RUNTIME_READY) $(PAGE_READY)
 	@$(OUTSIDE_MAKE) $(BIN)/portico serve --open --cwd "$(DIR)"
 
 page: $(PAGE_READY)
+
+vsix: $(VSIX)
+
+editor: $(RUNTIME_READY) $(VSIX)
+	@$(OUTSIDE_MAKE) $(BIN)/python -m scripts.open_editor --program "$(abspath $(BIN)/portico)" --vsix $(VSIX) "$(DIR)"
 
 check: setup
 	$(BIN)/ruff format --check .
@@ -56,10 +65,12 @@ check: setup
 	$(BIN)/python scripts/generate_acp.py --check
 	$(BIN)/python scripts/generate_proto.py --check
 	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
+	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_docs.py
 
 test: check
 	cd $(WEB) && npx vitest run
+	cd $(EDITOR) && npx vitest run
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 2 --dist worksteal
 
 bench: setup
@@ -69,13 +80,14 @@ dist: $(DEV_READY) $(PAGE_READY)
 	rm -rf dist
 	$(BIN)/python -m hatchling build
 
-fmt: $(DEV_READY) $(WEB_READY)
+fmt: $(DEV_READY) $(WEB_READY) $(EDITOR_READY)
 	$(BIN)/ruff check --fix-only .
 	$(BIN)/ruff format .
 	cd $(WEB) && npx prettier --write --log-level warn .
+	cd $(EDITOR) && npx prettier --write --log-level warn .
 
 clean:
-	rm -rf $(VENV) $(PEERS)/node_modules $(WEB)/node_modules $(PAGE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	rm -rf $(VENV) $(PEERS)/node_modules $(WEB)/node_modules $(EDITOR)/node_modules $(EDITOR)/dist $(PAGE) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
 		.import_linter_cache
 	find src tests bench scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
@@ -116,6 +128,13 @@ $(WEB_READY): $(WEB)/package.json $(WEB)/package-lock.json
 $(PAGE_READY): $(WEB_READY) $(WEB)/build.mjs $(shell find $(WEB)/src -type f)
 	@cd $(WEB) && node build.mjs
 	@touch $@
+
+$(EDITOR_READY): $(EDITOR)/package.json $(EDITOR)/package-lock.json
+	@npm ci --prefix $(EDITOR) --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
+	@touch $@
+
+$(VSIX): $(EDITOR_READY) $(PAGE_READY) $(EDITOR)/build.mjs $(EDITOR)/README.md $(shell find $(EDITOR)/src $(EDITOR)/media -type f)
+	@cd $(EDITOR) && node build.mjs && npx vsce package --no-dependencies --allow-missing-repository --out dist/portico.vsix
 
 $(BROWSER_READY): $(DEV_READY) scripts/find_browser.py
 	@$(BIN)/python scripts/find_browser.py --install > /dev/null

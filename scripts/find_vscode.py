@@ -14,7 +14,16 @@ from pathlib import Path
 CODE_SERVER = "4.139.1"
 NODE = "24.9.0"
 VARIABLE = "PORTICO_CODE_SERVER"
-HEADERS = ("libkrb5-dev", "libx11-dev", "libxkbfile-dev", "libsecret-1-dev", "pkg-config", "g++", "make", "python3")
+HEADERS = (
+    "libkrb5-dev",
+    "libx11-dev",
+    "libxkbfile-dev",
+    "libsecret-1-dev",
+    "pkg-config",
+    "g++",
+    "make",
+    "python3",
+)
 
 
 def folder() -> Path:

@@ -1,0 +1,21 @@
+"""Fetch the offline model for the tests, once: it is kept inside the environment this runs in."""
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from portico.porter.models.offline.fetching import fetch
+from portico.porter.models.offline.files import DEFAULT
+
+
+def offline_model() -> Path:
+    """The file of the model; it is fetched if it is not there yet."""
+    home = Path(sys.prefix) / "share" / "portico-offline"
+    # The pins of this project are not meant for it.
+    environ = {name: value for name, value in os.environ.items() if "CONSTRAINT" not in name}
+    return asyncio.run(fetch(DEFAULT, {**environ, "PORTICO_HOME": str(home)}, lambda *_: None))
+
+
+if __name__ == "__main__":
+    offline_model()
