@@ -2,6 +2,7 @@
 
 import { homedir } from "node:os";
 import * as vscode from "vscode";
+import { EditorContext } from "./editor/context";
 import { findProgram } from "./server/program";
 import { Server } from "./server/server";
 import { CHAT_VIEW, ChatView } from "./view/chat-view";
@@ -23,9 +24,14 @@ export function activate(context: vscode.ExtensionContext): void {
       log.error(error instanceof Error ? error : String(error));
     },
   );
+  const editor = new EditorContext();
   context.subscriptions.push(
     log,
-    vscode.window.registerWebviewViewProvider(CHAT_VIEW, new ChatView(context.extensionUri, server, log)),
+    editor,
+    vscode.window.registerWebviewViewProvider(
+      CHAT_VIEW,
+      new ChatView(context.extensionUri, server, editor, log),
+    ),
     vscode.commands.registerCommand("portico.openChat", () =>
       vscode.commands.executeCommand(`${CHAT_VIEW}.focus`),
     ),

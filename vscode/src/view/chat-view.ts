@@ -3,7 +3,13 @@
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
-import { framesFromPage, type FromPage } from "../../../web/src/gateway/frames";
+import {
+  PROTOCOL,
+  framesFromPage,
+  type EditorContextPayload,
+  type FromPage,
+} from "../../../web/src/gateway/frames";
+import type { EditorContext } from "../editor/context";
 import type { Server } from "../server/server";
 import { Calls } from "./calls";
 import { chatDocument } from "./document";
@@ -15,11 +21,13 @@ export const CHAT_VIEW = "portico.chat";
 export class ChatView implements vscode.WebviewViewProvider {
   readonly #page: vscode.Uri;
   readonly #server: Server;
+  readonly #context: EditorContext;
   readonly #log: vscode.LogOutputChannel;
 
-  constructor(extension: vscode.Uri, server: Server, log: vscode.LogOutputChannel) {
+  constructor(extension: vscode.Uri, server: Server, context: EditorContext, log: vscode.LogOutputChannel) {
     this.#page = vscode.Uri.joinPath(extension, "dist", "page");
     this.#server = server;
+    this.#context = context;
     this.#log = log;
   }
 
@@ -28,9 +36,17 @@ export class ChatView implements vscode.WebviewViewProvider {
     webview.options = { enableScripts: true, localResourceRoots: [this.#page] };
     const posting = new Posting((post) => void webview.postMessage(post));
     const calls = new Calls(this.#server, (frame) => posting.add(frame));
-    const listening = webview.onDidReceiveMessage((data: unknown) => {
-      for (const frame of framesFromPage(data)) this.#take(frame, calls, webview);
-    });
+    const showContext = (context: EditorContextPayload | null): void =>
+      posting.add({ protocol: PROTOCOL, id: 0, type: "editor_context", payload: context });
+    const listening = vscode.Disposable.from(
+      this.#context.listen(showContext),
+      webview.onDidReceiveMessage((data: unknown) => {
+        for (const frame of framesFromPage(data)) {
+          if (frame.type === "ready") showContext(this.#context.now);
+          else this.#take(frame, calls, webview);
+        }
+      }),
+    );
     view.onDidDispose(() => {
       listening.dispose();
       calls.dispose();
@@ -39,16 +55,13 @@ export class ChatView implements vscode.WebviewViewProvider {
     await this.#show(webview);
   }
 
-  #take(frame: FromPage, calls: Calls, webview: vscode.Webview): void {
+  #take(frame: Exclude<FromPage, { type: "ready" }>, calls: Calls, webview: vscode.Webview): void {
     switch (frame.type) {
       case "call":
         void calls.begin(frame.id, frame.payload);
         break;
       case "cancel":
         calls.cancel(frame.id);
-        break;
-      case "ready":
-        this.#log.debug("the chat view is there");
         break;
       case "open_link":
         void openLink(frame.payload.url);

@@ -1,0 +1,61 @@
+// What the person looks at: the active file and what is selected in it, told a moment after it changes.
+
+import * as vscode from "vscode";
+import type { EditorContextPayload } from "../../../web/src/gateway/frames";
+
+const SETTLED = 100;
+/** A longer selection is the file itself; the agent can read that. */
+const LONGEST_SELECTION = 20_000;
+
+type Listener = (context: EditorContextPayload | null) => void;
+
+export class EditorContext implements vscode.Disposable {
+  readonly #listeners = new Set<Listener>();
+  readonly #watching: vscode.Disposable;
+  #timer: NodeJS.Timeout | undefined;
+  #last: vscode.TextEditor | undefined = vscode.window.activeTextEditor;
+
+  constructor() {
+    this.#watching = vscode.Disposable.from(
+      vscode.window.onDidChangeActiveTextEditor((editor) => {
+        // The chat itself takes the focus from the editor; what stood there is still what the person means.
+        if (editor !== undefined || vscode.window.visibleTextEditors.length === 0) this.#last = editor;
+        this.#changed();
+      }),
+      vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => {
+        if (textEditor === this.#last) this.#changed();
+      }),
+    );
+  }
+
+  get now(): EditorContextPayload | null {
+    const editor = this.#last;
+    if (editor === undefined || editor.document.uri.scheme !== "file") return null;
+    const { document, selection } = editor;
+    const activeFile = vscode.workspace.asRelativePath(document.uri, false);
+    const text = document.getText(selection);
+    if (text === "" || text.length > LONGEST_SELECTION) return { activeFile };
+    const startLine = selection.start.line + 1;
+    // A selection of whole lines ends at the start of the next one.
+    const endLine = selection.end.line + (selection.end.character === 0 ? 0 : 1);
+    return { activeFile, selection: { text, startLine, endLine: Math.max(startLine, endLine) } };
+  }
+
+  listen(listener: Listener): vscode.Disposable {
+    this.#listeners.add(listener);
+    return new vscode.Disposable(() => this.#listeners.delete(listener));
+  }
+
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#watching.dispose();
+  }
+
+  #changed(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => {
+      const { now } = this;
+      for (const listener of this.#listeners) listener(now);
+    }, SETTLED);
+  }
+}
