@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from playwright.async_api import Locator, Page, expect
+from playwright.async_api import FrameLocator, Locator, Page, expect
 
 from tests.support.stream import Json
 
@@ -12,22 +12,23 @@ Steps = list[Json]
 
 
 class Chat:
-    """One page of a browser, with the session that is in front."""
+    """One page of a browser, or a frame `inside` of it, with the session that is in front."""
 
-    def __init__(self, page: Page) -> None:
+    def __init__(self, page: Page, inside: FrameLocator | None = None) -> None:
         self.page = page
-        self.prompt = page.get_by_role("textbox", name=re.compile("^Prompt"))
-        self.log = page.get_by_role("log", name="Conversation")
+        self._place = place = inside or page
+        self.prompt = place.get_by_role("textbox", name=re.compile("^Prompt"))
+        self.log = place.get_by_role("log", name="Conversation")
         self.answers = self.log.get_by_role("article", name="Answer")
         self.prompts = self.log.get_by_role("article", name="You asked")
-        self.tabs = page.get_by_role("tablist", name="Sessions").get_by_role("tab")
-        self.composer = page.get_by_role("region", name="Write to the agent")
-        self.history = page.get_by_role("region", name="History")
+        self.tabs = place.get_by_role("tablist", name="Sessions").get_by_role("tab")
+        self.composer = place.get_by_role("region", name="Write to the agent")
+        self.history = place.get_by_role("region", name="History")
         self.send_button = self.button("Send")
         self.stop_button = self.button("Stop")
 
     def button(self, name: str | re.Pattern[str]) -> Locator:
-        return self.page.get_by_role("button", name=name, exact=isinstance(name, str))
+        return self._place.get_by_role("button", name=name, exact=isinstance(name, str))
 
     def fold(self, words: str) -> Locator:
         """The line of a tool call, a thought or a plan, which opens."""
@@ -41,7 +42,7 @@ class Chat:
         return self.log.get_by_role("group", name=name)
 
     def tab(self, name: str | re.Pattern[str]) -> Locator:
-        return self.page.get_by_role("tab", name=name)
+        return self._place.get_by_role("tab", name=name)
 
     async def ready(self) -> None:
         """Until there is somebody to talk to."""
@@ -95,7 +96,7 @@ class Chat:
     async def choose(self, picker: str | re.Pattern[str], choice: str) -> None:
         await self.composer.get_by_role("combobox", name=picker).click()
         wanted = re.compile(f"^{re.escape(choice)}", re.IGNORECASE)
-        await self.page.get_by_role("option", name=wanted).click()
+        await self._place.get_by_role("option", name=wanted).click()
 
     async def session_id(self) -> str:
         """Of the session in front."""

@@ -5,26 +5,12 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.chat import Chat, say
+from tests.browser.chat import Chat
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
-from tests.support.stream import Json
+from tests.browser.wishes import OPTIONS, wish
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-OPTIONS = [
-    {"optionId": "yes", "name": "Yes, run it", "kind": "allow_once"},
-    {"optionId": "ever", "name": "Yes, and do not ask again", "kind": "allow_always"},
-    {"optionId": "no", "name": "No, do something else", "kind": "reject_once"},
-]
-
-
-def wish(command: str, name: str) -> list[Json]:
-    """A command that the agent wants to run, and what it says to the answer."""
-    tool = {"id": name, "title": f"Run {command}", "kind": "execute", "statuses": ["pending"]}
-    asks = {"tool": name, "title": f"Run {command}", "kind": "execute", "options": OPTIONS}
-    branches = {"allowed": [say(f"{name}: ran")], "rejected": [say(f"{name}: left")]}
-    return [{"tool": {**tool, "raw_input": {"command": command}}}, {"permission": {**asks, **branches}}]
 
 
 async def test_a_permission_shows_the_agents_own_options_and_leaves_a_trail(chat: Chat, shoot: Shoot) -> None:
