@@ -16,10 +16,12 @@ DEV_READY     := $(VENV)/.dev-ready
 PEERS_READY   := $(PEERS)/node_modules/.ready
 GOLDENS_READY := $(VENV)/.goldens-ready
 BROWSER_READY := $(VENV)/.browser-ready
+OFFLINE_READY := $(VENV)/.offline-ready
 WEB_READY     := $(WEB)/node_modules/.ready
 PAGE_READY    := $(PAGE)/build.json
 EDITOR_READY  := $(EDITOR)/node_modules/.ready
 VSIX          := $(EDITOR)/dist/portico.vsix
+VSCODE_READY  := $(VENV)/.vscode-ready
 
 # The caller's Python settings stay outside, and the pins hold for the build backend as well.
 unexport PYTHONPATH PYTHONHOME PYTHONSTARTUP PYTHONDONTWRITEBYTECODE PYTHONWARNINGS VIRTUAL_ENV
@@ -45,9 +47,11 @@ help:
 	@echo "make dist    a wheel with the page inside  make clean   remove what was built"
 	@echo "make vsix    the VS Code extension         make editor  try it, in a VS Code in the browser"
 
-setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(EDITOR_READY)
+setup: $(DEV_READY) $(PEERS_READY) $(GOLDENS_READY) $(WEB_READY) $(PAGE_READY) $(BROWSER_READY) $(OFFLINE_READY) $(VSIX) $(VSCODE_READY)
 
+# Without a network there is no offline model yet, and everything else works.
 run: $(RUNTIME_READY) $(PAGE_READY)
+	@$(OUTSIDE_MAKE) $(BIN)/portico models pull smollm2 >/dev/null || true
 	@$(OUTSIDE_MAKE) $(BIN)/portico serve --open --cwd "$(DIR)"
 
 page: $(PAGE_READY)
@@ -104,7 +108,7 @@ $(BIN)/python:
 
 $(RUNTIME_READY): $(BIN)/python pyproject.toml constraints.txt
 	@echo "Setting up Portico (once) …"
-	@$(BIN)/python -m pip install --quiet --editable .
+	@$(BIN)/python -m pip install --quiet --editable '.[models,offline]'
 	@touch $@
 
 $(DEV_READY): $(BIN)/python pyproject.toml constraints.txt
@@ -136,10 +140,18 @@ $(EDITOR_READY): $(EDITOR)/package.json $(EDITOR)/package-lock.json
 $(VSIX): $(EDITOR_READY) $(PAGE_READY) $(EDITOR)/build.mjs $(EDITOR)/README.md $(shell find $(EDITOR)/src $(EDITOR)/media -type f)
 	@cd $(EDITOR) && node build.mjs && npx vsce package --no-dependencies --allow-missing-repository --out dist/portico.vsix
 
+$(VSCODE_READY): $(DEV_READY) scripts/find_vscode.py
+	@$(BIN)/python scripts/find_vscode.py --install > /dev/null
+	@touch $@
+
 $(BROWSER_READY): $(DEV_READY) scripts/find_browser.py
 	@$(BIN)/python scripts/find_browser.py --install > /dev/null
 	@touch $@
 
 $(GOLDENS_READY): $(DEV_READY) scripts/fetch_goldens.py
 	@$(BIN)/python scripts/fetch_goldens.py
+	@touch $@
+
+$(OFFLINE_READY): $(DEV_READY) scripts/fetch_offline_model.py
+	@$(BIN)/python scripts/fetch_offline_model.py
 	@touch $@

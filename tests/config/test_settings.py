@@ -86,3 +86,20 @@ def test_a_change_that_is_wrong_changes_nothing_not_even_what_was_right(
 def test_the_file_is_its_owner_s_alone(config: Path) -> None:
     change_user_settings(config, [("agent", '"claude"')])
     assert stat.S_IMODE((config / "settings.json").stat().st_mode) == 0o600
+
+
+def test_a_folder_may_ask_for_more_care_and_never_for_less(config: Path, workspace: Path) -> None:
+    project(workspace, review={"mode": "proposal", "deny": ["dist"], "linked": ["node_modules"]})
+    holds = load_settings(config, workspace)
+    assert (holds.mode, holds.review.deny, holds.review.linked) == ("proposal", ("dist",), ())
+    assert described(config, workspace)["review"][1] == "workspace"
+    change_user_settings(config, [("review", '{"mode": "worktree", "allow": ["src"], "deny": ["*.lock"]}')])
+    holds = load_settings(config, workspace)
+    assert (holds.mode, holds.review.allow, holds.review.deny) == ("worktree", ("src",), ("*.lock", "dist"))
+    assert described(config, workspace)["review"][1] == "user"
+
+
+def test_a_mode_that_does_not_exist_is_refused(config: Path, workspace: Path) -> None:
+    with pytest.raises(InvalidInput, match="review"):
+        change_user_settings(config, [("review", '{"mode": "careful"}')])
+    assert load_settings(config, workspace).mode == "direct"

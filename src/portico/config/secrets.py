@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from portico.config.locking import locked
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import AuthRequired, InvalidInput
 
 log = logging.getLogger(__name__)
 
@@ -48,7 +48,7 @@ class Secrets:
             if value:
                 self._memory[name] = value
             return "memory"
-        names = self._names()
+        names = self.names()
         if value:
             self._keyring.set_password(KEYRING_SERVICE, name, value)
             names.add(name)
@@ -62,13 +62,26 @@ class Secrets:
         """Every secret, as an agent finds it."""
         found = dict(self._memory)
         if self._keyring is not None:
-            for name in sorted(self._names()):
+            for name in sorted(self.names()):
                 value = self._keyring.get_password(KEYRING_SERVICE, name)
                 if value:
                     found[name] = value
         return found
 
-    def _names(self) -> set[str]:
+    def value(self, name: str) -> str | None:
+        """One secret, for a part of Portico that is an agent itself. AuthRequired when the keyring is locked."""
+        if self._keyring is None or name not in self.names():
+            return self._memory.get(name)
+        try:
+            return self._keyring.get_password(KEYRING_SERVICE, name)
+        except _keyring_errors() as error:
+            raise AuthRequired(
+                f"The keyring does not give out {name}: {error}",
+                suggestion=f"Unlock it, or set {name} in the environment.",
+            ) from error
+
+    def names(self) -> set[str]:
+        """Which secrets the keyring has. It is not opened for this."""
         try:
             names = json.loads(self._names_file.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -97,6 +110,14 @@ def system_keyring() -> Keyring | None:
         return None
     backend = keyring.get_keyring()
     return None if isinstance(backend, fail.Keyring) else backend
+
+
+def _keyring_errors() -> tuple[type[Exception], ...]:
+    try:
+        from keyring.errors import KeyringError
+    except ImportError:
+        return ()
+    return (KeyringError,)
 
 
 def _check(name: str, value: str) -> None:

@@ -5,8 +5,15 @@
 | `agent`              | project | workspace → user → built-in; a name, never a command     |
 | `agents`             | user    | user → workspace, and the workspace's only if trusted    |
 | `proxies`            | user    | user → workspace, and the workspace's only if trusted    |
+| `model`              | user    | user → workspace, and the workspace's only if trusted    |
+| `models`             | user    | user → workspace, and the workspace's only if trusted    |
+| `budgets`            | both    | the lower of each: a workspace may always ask for less   |
 | `permissions.allow`  | user    | user, and the workspace's only if trusted                |
 | `permissions.deny`   | both    | all of them: a workspace may always ask for less         |
+| `review.mode`        | user    | user → workspace → built-in                              |
+| `review.allow`       | user    | user → workspace: it narrows what may be changed         |
+| `review.deny`        | both    | all of them: a workspace may always ask for less         |
+| `review.linked`      | user    | user only                                                |
 | `trustedWorkspaces`  | user    | user only                                                |
 
 Flags and environment come before all of these, and are the business of the command.
@@ -21,9 +28,12 @@ import msgspec
 from portico.config.editing import with_member
 from portico.config.jsonc import to_json
 from portico.config.locking import locked
+from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.domain.errors import InvalidInput
+from portico.domain.reviews import ReviewMode
 
 DEFAULT_AGENT = "porter"
+DEFAULT_MODE: ReviewMode = "direct"
 WORKSPACE_FILE = Path(".portico") / "settings.json"
 
 
@@ -46,13 +56,29 @@ class PermissionSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknow
     deny: tuple[str, ...] = ()
 
 
+class ReviewSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How changes reach the files of new sessions, and which files they may reach at all.
+
+    `linked` folders are shared with the place where a session works, instead of copied into it.
+    """
+
+    mode: ReviewMode | None = None
+    allow: tuple[str, ...] = ()
+    deny: tuple[str, ...] = ()
+    linked: tuple[str, ...] = ()
+
+
 class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
     """One settings.json, as written."""
 
     agent: str | None = None
     agents: dict[str, AgentSetting] = {}
     proxies: dict[str, ProgramSetting] = {}
+    model: str | None = None
+    models: dict[str, ProviderSetting] = {}
+    budgets: BudgetSetting = BudgetSetting()
     permissions: PermissionSetting = PermissionSetting()
+    review: ReviewSetting = ReviewSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
 
@@ -62,8 +88,17 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     agent: str
     agents: dict[str, AgentSetting]
     proxies: dict[str, ProgramSetting]
+    model: str | None
+    models: dict[str, ProviderSetting]
+    budgets: BudgetSetting
     permissions: PermissionSetting
+    review: ReviewSetting
     trusted: bool
+
+    @property
+    def mode(self) -> ReviewMode:
+        """How changes reach the files of a new session."""
+        return self.review.mode or DEFAULT_MODE
 
 
 def load_settings(config_folder: Path, workspace: Path) -> Settings:
@@ -76,19 +111,42 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         agent=project.agent or user.agent or DEFAULT_AGENT,
         agents={**from_project.agents, **user.agents},
         proxies={**from_project.proxies, **user.proxies},
+        model=user.model or from_project.model,
+        models={**from_project.models, **user.models},
+        budgets=user.budgets.at_most(project.budgets),
         permissions=PermissionSetting(
             allow=user.permissions.allow + from_project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,
         ),
+        review=ReviewSetting(
+            mode=user.review.mode or project.review.mode,
+            allow=user.review.allow or project.review.allow,
+            deny=user.review.deny + project.review.deny,
+            linked=user.review.linked,
+        ),
         trusted=trusted,
     )
+
+
+def linked_folders(config_folder: Path) -> tuple[str, ...]:
+    """Names of folders that the user shares with every place where a session works."""
+    return _read(config_folder / "settings.json").review.linked
+
+
+def read_user_settings(config_folder: Path) -> SettingsFile:
+    """What the user wrote, without any workspace. InvalidInput names the file and the place."""
+    return _read(config_folder / "settings.json")
 
 
 _DESCRIPTIONS = {
     "agent": "the agent that new sessions talk to",
     "agents": "agents of your own, by name",
     "proxies": "programs that stand between you and every agent",
+    "model": "the model that Porter talks to, as provider:model",
+    "models": "providers of models: addresses, variables of keys, prices",
+    "budgets": "what Porter may spend in a turn, a session and a day",
     "permissions": "what is allowed or denied without asking",
+    "review": "how changes reach your files, and which files they may reach",
     "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
 }
 
@@ -111,7 +169,8 @@ def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSet
     described = []
     for name, description in _DESCRIPTIONS.items():
         from_user, from_project = user[name] != initial[name], project[name] != initial[name]
-        project_wins = from_project and (name == "agent" or (holds["trusted"] and not from_user))
+        heard = holds["trusted"] or name == "review"
+        project_wins = from_project and (name == "agent" or (heard and not from_user))
         source = "workspace" if project_wins else "user" if from_user else "built-in"
         value = holds.get(name, user[name])
         described.append(

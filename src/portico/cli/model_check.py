@@ -1,0 +1,113 @@
+"""`portico models check`: sends a model a short question, and says how it answered."""
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from portico.cli.failures import failed
+from portico.config.settings import Settings
+from portico.domain.errors import InvalidInput, PorticoError
+from portico.doors.terminal.sanitize import clean_line
+from portico.porter.models.opening import chosen_model, open_model
+from portico.porter.models.port import (
+    Finished,
+    Model,
+    ModelRequest,
+    RequestLimits,
+    Retrying,
+    Text,
+    TextChunk,
+    Usage,
+    UserMessage,
+)
+
+_MAX_ANSWER = 200
+_QUESTION = ModelRequest(
+    system="",
+    messages=(UserMessage((Text("Answer with one word: ready."),)),),
+    limits=RequestLimits(output_tokens=1000),
+)
+
+
+class ModelCheckup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """How a model answered. Seconds are counted from the moment of asking."""
+
+    name: str
+    ready: bool = False
+    first_seconds: float | None = None
+    total_seconds: float | None = None
+    answer: str = ""
+    window: int | None = None
+    cost_usd: float | None = None
+    retries: int = 0
+
+
+def check_model(name: str | None, settings: Settings, environ: Mapping[str, str], *, api: bool) -> int:
+    wanted = name or chosen_model(settings.model, environ)
+    if wanted is None:
+        raise InvalidInput("No model has been chosen.", suggestion="Name one, or: portico models use NAME")
+    checkup, problem = asyncio.run(_examine(wanted, settings, environ))
+    if api:
+        status: dict[str, Any] = {"status": "ok"}
+        if problem is not None:
+            status = msgspec.structs.asdict(failed(problem, os.urandom(8).hex()))
+        print(msgspec.json.encode({**status, "model": checkup}).decode())
+    else:
+        _tell(checkup, problem)
+    return 0 if problem is None else int(problem.exit_code)
+
+
+async def _examine(
+    name: str, settings: Settings, environ: Mapping[str, str]
+) -> tuple[ModelCheckup, PorticoError | None]:
+    checkup = ModelCheckup(name=name)
+    try:
+        model = open_model(name, settings.models, environ)
+        try:
+            checkup = msgspec.structs.replace(checkup, window=(await model.facts()).window)
+            return await _ask(model, checkup), None
+        finally:
+            await model.close()
+    except PorticoError as error:
+        return checkup, error
+
+
+async def _ask(model: Model, checkup: ModelCheckup) -> ModelCheckup:
+    asked = time.monotonic()
+    async for event in model.stream(_QUESTION):
+        passed = round(time.monotonic() - asked, 3)
+        match event:
+            case TextChunk() if checkup.first_seconds is None:
+                checkup = msgspec.structs.replace(checkup, first_seconds=passed)
+            case Retrying(reason=reason, pause=pause):
+                print(f"{clean_line(reason)} Trying again in {pause:.0f} s …", file=sys.stderr)
+                checkup = msgspec.structs.replace(checkup, retries=checkup.retries + 1)
+            case Usage(cost_usd=cost):
+                checkup = msgspec.structs.replace(checkup, cost_usd=cost)
+            case Finished(message=message):
+                answer = message.text.strip()[:_MAX_ANSWER]
+                checkup = msgspec.structs.replace(checkup, ready=True, total_seconds=passed, answer=answer)
+            case _:
+                pass
+    return checkup
+
+
+def _tell(checkup: ModelCheckup, problem: PorticoError | None) -> None:
+    if problem is not None:
+        print(f"✗ {checkup.name}\n  {clean_line(problem.message)}")
+        if problem.suggestion:
+            print(f"  {problem.suggestion}")
+        return
+    print(f"✓ {checkup.name} answers: {clean_line(checkup.answer)}")
+    print(
+        f"  first word after {checkup.first_seconds or 0:.1f} s, all of it after {checkup.total_seconds:.1f} s"
+    )
+    if checkup.window:
+        print(f"  window of {checkup.window:,} tokens")
+    if checkup.cost_usd:
+        print(f"  this cost ${checkup.cost_usd:.4f}")

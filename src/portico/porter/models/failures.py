@@ -1,0 +1,185 @@
+"""What goes wrong at a provider, in the words of the person who must act on it.
+
+Knows pydantic-ai's errors, which sort those of every provider, and nothing of a single provider.
+"""
+
+import logging
+import re
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from pydantic_ai.exceptions import (
+    ContentFilterError,
+    ModelAPIError,
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelContextWindowExceededError,
+    ModelNotFoundError,
+    ModelQuotaExceededError,
+    ModelRateLimitError,
+    ModelRequestRejectedError,
+    ModelRequestTimeout,
+    ModelServerError,
+    ModelTimeoutError,
+    ModelUnavailableError,
+)
+
+from portico.domain.errors import (
+    AuthRequired,
+    ContextLimit,
+    InvalidInput,
+    ModelBusy,
+    ModelRefused,
+    ModelReported,
+    ModelTimedOut,
+    PorticoError,
+)
+from portico.porter.models.providers import Provider
+
+log = logging.getLogger(__name__)
+
+_MAX_WORDS = 500
+_WINDOW_WORDS = re.compile(
+    r"context (?:size|length|window)|prompt is too long|too many (?:input )?tokens", re.IGNORECASE
+)
+_ANOTHER = "Choose another model with: portico models use"
+
+
+class Failure(NamedTuple):
+    """An error for the person; whether sending the request again may help; the pause that was asked for."""
+
+    error: PorticoError
+    again: bool
+    pause: float | None = None
+
+
+def explain(error: Exception, provider: Provider, model: str, *, hidden: str | None) -> Failure:
+    """`hidden` is the key: providers like to repeat what they were sent."""
+    words = _said(error, hidden)
+    name = provider.name
+    if isinstance(error, ModelContextWindowExceededError) or _is_about_window(error, words):
+        return Failure(
+            ContextLimit(
+                f"The conversation is too long for {name}:{model}.",
+                suggestion="Begin a new session, or choose a model with a larger window.",
+            ),
+            again=False,
+        )
+    match error:
+        case ModelAuthenticationError():
+            return Failure(
+                AuthRequired(
+                    f"{name} does not accept the key: {words}",
+                    suggestion=f"Give it a new one with: portico auth login {name}"
+                    + (f", or in {provider.key_variables[0]}." if provider.key_variables else "."),
+                ),
+                again=False,
+            )
+        case ModelQuotaExceededError():
+            return Failure(
+                ModelBusy(
+                    f"The account at {name} has nothing left: {words}",
+                    suggestion=f"Add credit at {name}. {_ANOTHER}",
+                ),
+                again=False,
+            )
+        case ModelRateLimitError(retry_after=pause):
+            return Failure(
+                ModelBusy(
+                    f"{name} gets too many requests: {words}",
+                    suggestion=f"Wait {round(pause)} s and send it again."
+                    if pause
+                    else "Wait a minute and send it again.",
+                ),
+                again=True,
+                pause=pause,
+            )
+        case ModelUnavailableError(retry_after=pause) | ModelServerError(retry_after=pause):
+            return Failure(
+                ModelBusy(
+                    f"{name} cannot answer right now: {words}", suggestion=f"Send it again later. {_ANOTHER}"
+                ),
+                again=True,
+                pause=pause,
+            )
+        case ModelNotFoundError():
+            near = getattr(error, "suggested_model_id", None)
+            return Failure(
+                InvalidInput(
+                    f"{name} has no model {model!r}: {words}",
+                    suggestion=f"Did you mean {near}?"
+                    if near
+                    else f"See what there is with: portico models list {name}",
+                ),
+                again=False,
+            )
+        case ModelTimeoutError() | ModelRequestTimeout() | TimeoutError():
+            return Failure(
+                ModelTimedOut(f"{name} fell silent.", suggestion=f"Send it again. {_ANOTHER}"), again=True
+            )
+        case ModelConnectionError(phase="pool" | "connect"):
+            where = f" at {provider.address}" if provider.address else ""
+            return Failure(
+                ModelTimedOut(
+                    f"{name}{where} cannot be reached: {words}",
+                    suggestion="Check the network and the address, or work offline with: "
+                    "portico models use offline:smollm2",
+                ),
+                again=True,
+            )
+        case ModelConnectionError() | OSError():
+            return Failure(broke_off(name), again=True)
+        case ContentFilterError():
+            return Failure(refused(f"{name}:{model}", words), again=False)
+        case ModelAPIError():
+            return Failure(
+                ModelReported(f"{name} reports: {words}", suggestion=f"Send it again. {_ANOTHER}"),
+                again=False,
+            )
+        case _:
+            log.warning("%s:%s sent what its client could not take", name, model, exc_info=error)
+            return Failure(
+                ModelReported(
+                    f"{name}:{model} answered in a way that makes no sense: {words}",
+                    suggestion=f"Send it again. {_ANOTHER}",
+                ),
+                again=False,
+            )
+
+
+def broke_off(name: str) -> ModelTimedOut:
+    return ModelTimedOut(
+        f"The answer of {name} broke off in the middle.", suggestion="Send the prompt again, or: go on"
+    )
+
+
+def refused(name: str, words: str = "") -> ModelRefused:
+    return ModelRefused(
+        f"{name} would not answer that{': ' + words if words else '.'}",
+        suggestion=f"Say it in other words. {_ANOTHER}",
+    )
+
+
+def _is_about_window(error: Exception, words: str) -> bool:
+    """Servers that speak OpenAI's language have no common code for this, only words."""
+    return isinstance(error, ModelRequestRejectedError) and bool(_WINDOW_WORDS.search(words))
+
+
+def _said(error: Exception, hidden: str | None) -> str:
+    """The sentence in what the provider sent, without the JSON around it."""
+    body = getattr(error, "body", None)
+    found = next(_messages(body), None) or (body if isinstance(body, str) and body.strip() else None)
+    words = found or getattr(error, "message", None) or str(error) or type(error).__name__
+    flat = " ".join(str(words).split())
+    flat = flat.replace(hidden, "…") if hidden else flat
+    return flat if len(flat) <= _MAX_WORDS else flat[: _MAX_WORDS - 1] + "…"
+
+
+def _messages(body: Any) -> Iterator[str]:
+    if isinstance(body, dict):
+        for name in ("message", "error", "detail"):
+            value = body.get(name)
+            if isinstance(value, str) and value.strip():
+                yield value
+            else:
+                yield from _messages(value)

@@ -1,0 +1,50 @@
+"""Where the key of a provider comes from: the environment first, then the keyring of the system."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import msgspec
+
+from portico.config.paths import state_folder
+from portico.config.secrets import Secrets, system_keyring
+from portico.domain.errors import AuthRequired
+from portico.porter.models.providers import Provider
+
+KeySource = Literal["environment", "keyring"]
+
+
+class Key(msgspec.Struct, frozen=True):
+    """A key and where it was found. Its text is never part of what is printed of it."""
+
+    variable: str
+    source: KeySource
+    value: str
+
+    def __repr__(self) -> str:
+        return f"Key({self.variable!r}, {self.source!r})"
+
+
+def find_key(provider: Provider, environ: Mapping[str, str]) -> Key | None:
+    """The keyring is opened only for a key that is known to be in it: that takes a while."""
+    for variable in provider.key_variables:
+        if value := environ.get(variable, "").strip():
+            return Key(variable, "environment", value)
+    names_file = state_folder(environ) / "secrets.json"
+    kept = [name for name in provider.key_variables if name in Secrets(names_file, None).names()]
+    if kept:
+        secrets = Secrets(names_file, system_keyring())
+        for variable in kept:
+            if secret := secrets.value(variable):
+                return Key(variable, "keyring", secret)
+    return None
+
+
+def need_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
+    """The key to send; None for a provider that works without. AuthRequired when it is missing."""
+    found = find_key(provider, environ)
+    if found is None and provider.needs_key:
+        raise AuthRequired(
+            f"There is no key for {provider.name}.",
+            suggestion=f"Set {provider.key_variables[0]}, or sign in with: portico auth login {provider.name}",
+        )
+    return found.value if found else None

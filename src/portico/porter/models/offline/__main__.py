@@ -1,0 +1,85 @@
+"""The endpoint of an offline model: OpenAI's language on loopback, until standard input ends.
+
+    python -m portico.porter.models.offline MODEL_FILE RECORD_FILE
+
+One runs for each record file: it holds a lock beside it for as long as it lives. The record has the address
+and a random key, and is readable by its owner alone.
+"""
+
+import os
+import secrets
+import signal
+import sys
+from pathlib import Path
+from types import FrameType
+
+import msgspec
+import xllamacpp
+
+from portico.config.locking import lock
+from portico.porter.models.offline.record import Record, lock_file, write_record
+
+_MAX_THREADS = 4
+_SLOTS = 2
+_WINDOW = 8192
+_LONGEST_ANSWER = 1024
+_PROMPT_CACHE_MIB = 64
+_IDLE_SECONDS = 600
+_TEMPERATURE = 0.2
+_REPEAT_PENALTY = 1.1
+
+
+def main() -> int:
+    model, record = Path(sys.argv[1]), Path(sys.argv[2])
+    descriptor = os.open(lock_file(record), os.O_RDWR | os.O_CREAT, 0o600)
+    if not lock(descriptor, wait=False):
+        print("another endpoint serves this record", file=sys.stderr)  # noqa: T201 - read by whoever started it
+        return 1
+    signal.signal(signal.SIGTERM, _end)
+    key = secrets.token_urlsafe(32)
+    # It serves for as long as it is held here.
+    server = _start(model, key)
+    started = Record(address=f"{server.listening_address}/v1", key=key)
+    write_record(record, started)
+    try:
+        sys.stdout.buffer.write(msgspec.json.encode(started) + b"\n")
+        sys.stdout.flush()
+        # Nobody reads what it says from now on, and a full pipe would stop it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        sys.stdin.buffer.read()
+    finally:
+        record.unlink(missing_ok=True)
+        # The server's threads do not end by themselves.
+        os._exit(0)
+
+
+def _start(model: Path, key: str) -> xllamacpp.Server:
+    wanted = xllamacpp.CommonParams()
+    wanted.model.path = str(model)
+    wanted.model_alias = {model.stem}
+    wanted.hostnames = ["127.0.0.1"]
+    wanted.port = 0
+    wanted.api_keys = [key]
+    wanted.n_ctx = _WINDOW
+    # A model this small does not always find an end.
+    wanted.n_predict = _LONGEST_ANSWER
+    wanted.n_parallel = _SLOTS
+    wanted.kv_unified = True
+    # Threads that wait for one which gets no processor are worse than fewer threads.
+    wanted.cpuparams.n_threads = max(1, min(_MAX_THREADS, (os.cpu_count() or 1) // 2))
+    wanted.cache_ram_mib = _PROMPT_CACHE_MIB
+    wanted.sleep_idle_seconds = _IDLE_SECONDS
+    wanted.sampling.temp = _TEMPERATURE
+    wanted.sampling.penalty_repeat = _REPEAT_PENALTY
+    wanted.ui = False
+    wanted.endpoint_slots = False
+    wanted.verbosity = -1
+    return xllamacpp.Server(wanted)
+
+
+def _end(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,116 @@
+"""Finds the endpoint of an offline model, or starts it: one for all Porters of a user.
+
+Whoever starts it is its parent, and it ends with its parent at the latest. Others who use it then start
+one of their own with the next request.
+"""
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from portico.config.locking import lock, unlock
+from portico.config.paths import state_folder
+from portico.domain.errors import InvalidInput, ModelTimedOut
+from portico.porter.models.offline.files import OfflineFile, is_ready, location
+from portico.porter.models.offline.record import Record, living_record, record_file
+from portico.rpc.processes import ProcessGroup, spawn
+
+_START_SECONDS = 60.0
+_LOOK_SECONDS = 0.1
+_GRACE_SECONDS = 2.0
+_LAST_LINES = 3
+
+
+class Endpoint:
+    """The endpoint as one process sees it. Models that need it hold it, and the last to let go ends it."""
+
+    def __init__(self, file: OfflineFile, environ: Mapping[str, str]) -> None:
+        self._file = file
+        self._environ = environ
+        self._record = record_file(file, environ)
+        self._child: ProcessGroup | None = None
+        self._holders = 0
+        self._turn = asyncio.Lock()
+
+    def hold(self) -> None:
+        self._holders += 1
+
+    async def let_go(self) -> None:
+        self._holders -= 1
+        if self._holders == 0:
+            _ENDPOINTS.pop(self._record, None)
+            await self._stop()
+
+    async def find(self) -> Record:
+        """Where it is. It is started unless it runs, be it as the child of somebody else."""
+        async with self._turn:
+            if record := living_record(self._record):
+                return record
+            await self._stop()
+            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            try:
+                async with asyncio.timeout(_START_SECONDS), _alone(self._record.with_suffix(".starting")):
+                    return living_record(self._record) or await self._start()
+            except TimeoutError as error:
+                await self._stop()
+                raise ModelTimedOut(
+                    f"The offline model {self._file.name} did not start within {_START_SECONDS:.0f} s.",
+                    suggestion="Is the machine very busy? Try again.",
+                ) from error
+
+    async def _start(self) -> Record:
+        if not is_ready(self._file, self._environ):
+            raise InvalidInput(
+                f"The offline model {self._file.name} has not been fetched yet.",
+                suggestion=f"Fetch it with: portico models pull {self._file.name}",
+            )
+        command = [sys.executable, "-m", "portico.porter.models.offline"]
+        command += [str(location(self._file, self._environ)), str(self._record)]
+        self._child = await spawn(command, cwd=state_folder(self._environ), environ=self._environ)
+        line = await self._child.stdout.readline()
+        if not line:
+            raise ModelTimedOut(
+                f"The offline model {self._file.name} did not start: {await self._last_words()}",
+                suggestion="Is it installed? pip install 'portico[offline]'",
+            )
+        return msgspec.json.decode(line, type=Record)
+
+    async def _last_words(self) -> str:
+        assert self._child is not None
+        assert self._child.stderr is not None
+        said = (await self._child.stderr.read()).decode(errors="replace").strip().splitlines()
+        return " ".join(line.strip() for line in said[-_LAST_LINES:]) or "it said nothing"
+
+    async def _stop(self) -> None:
+        if self._child is not None:
+            child, self._child = self._child, None
+            await child.stop(_GRACE_SECONDS)
+
+
+_ENDPOINTS: dict[Path, Endpoint] = {}
+"""By record file: the models of one process share one endpoint."""
+
+
+def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> Endpoint:
+    path = record_file(file, environ)
+    return _ENDPOINTS.setdefault(path, Endpoint(file, environ))
+
+
+@asynccontextmanager
+async def _alone(path: Path) -> AsyncIterator[None]:
+    """While one process starts the endpoint, others wait here and then find it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        while not lock(descriptor, wait=False):  # noqa: ASYNC110 - the holder is another process
+            await asyncio.sleep(_LOOK_SECONDS)
+        try:
+            yield
+        finally:
+            unlock(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,55 @@
+"""The offline model as Porter sees it: any other model, but tiny, and on this machine."""
+
+from collections.abc import AsyncGenerator, Mapping
+
+from portico.config.model_settings import ModelSetting, PriceSetting
+from portico.porter.models.clients import Place
+from portico.porter.models.offline.endpoint import Endpoint, shared_endpoint
+from portico.porter.models.offline.files import find_file
+from portico.porter.models.port import ModelEvent, ModelFacts, ModelRequest
+from portico.porter.models.providers import BUILT_IN, OFFLINE, ModelName
+from portico.porter.models.remote import RemoteModel
+
+_FREE = PriceSetting(input=0.0, output=0.0)
+
+
+class OfflineModel:
+    """Implements `port.Model`. The endpoint starts with the first request, and ends when this is closed."""
+
+    def __init__(self, name: ModelName, setting: ModelSetting, environ: Mapping[str, str]) -> None:
+        self._file = find_file(name.model)
+        self._environ = environ
+        self._setting = setting
+        self._endpoint: Endpoint | None = None
+        self._model = RemoteModel(str(name), self._locate, ModelSetting(price=_FREE))
+
+    @property
+    def name(self) -> str:
+        return self._model.name
+
+    async def facts(self) -> ModelFacts:
+        return ModelFacts(
+            window=self._setting.window or self._file.window, tools=False, images=False, tiny=True
+        )
+
+    def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        return self._model.stream(request)
+
+    async def close(self) -> None:
+        await self._model.close()
+        if self._endpoint is not None:
+            endpoint, self._endpoint = self._endpoint, None
+            await endpoint.let_go()
+
+    async def _locate(self) -> Place:
+        if self._endpoint is None:
+            self._endpoint = shared_endpoint(self._file, self._environ)
+            self._endpoint.hold()
+        record = await self._endpoint.find()
+        return Place(
+            provider=BUILT_IN[OFFLINE],
+            model=self._file.name,
+            address=record.address,
+            key=record.key,
+            environ=self._environ,
+        )

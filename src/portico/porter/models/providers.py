@@ -1,0 +1,169 @@
+"""Who has models: the providers that are built in, those of the settings, and names like `provider:model`.
+
+Facts only; nothing of a provider's own package is imported here.
+"""
+
+from collections.abc import Mapping
+from difflib import get_close_matches
+from importlib.util import find_spec
+
+import msgspec
+
+from portico.config.model_settings import ProviderSetting
+from portico.domain.errors import InvalidInput
+
+OFFLINE = "offline"
+
+
+class Provider(msgspec.Struct, frozen=True, kw_only=True):
+    """`kind` is the built-in provider whose language is spoken. The first of `key_variables` is the usual one."""
+
+    name: str
+    kind: str
+    title: str
+    key_variables: tuple[str, ...] = ()
+    needs_key: bool = True
+    address: str | None = None
+    address_variable: str | None = None
+    package: str = ""
+    example: str = ""
+
+    @property
+    def installed(self) -> bool:
+        try:
+            return find_spec("pydantic_ai") is not None and find_spec(self.package) is not None
+        except ModuleNotFoundError:  # the package that its package would be in
+            return False
+
+    def address_in(self, environ: Mapping[str, str]) -> str | None:
+        named = environ.get(self.address_variable) if self.address_variable else None
+        return named or self.address
+
+
+def _provider(name: str, title: str, package: str, key: str, example: str) -> Provider:
+    return Provider(name=name, kind=name, title=title, package=package, key_variables=(key,), example=example)
+
+
+_BUILT_IN = (
+    msgspec.structs.replace(
+        _provider("anthropic", "Anthropic", "anthropic", "ANTHROPIC_API_KEY", "claude-sonnet-5-5"),
+        address_variable="ANTHROPIC_BASE_URL",
+    ),
+    msgspec.structs.replace(
+        _provider("openai", "OpenAI, responses", "openai", "OPENAI_API_KEY", "gpt-6.1-terra"),
+        address_variable="OPENAI_BASE_URL",
+    ),
+    msgspec.structs.replace(
+        _provider("openai-chat", "OpenAI, chat completions", "openai", "OPENAI_API_KEY", "gpt-6.1-terra"),
+        address_variable="OPENAI_BASE_URL",
+    ),
+    msgspec.structs.replace(
+        _provider("google", "Google Gemini", "google.genai", "GOOGLE_API_KEY", "gemini-3.8-flash"),
+        key_variables=("GOOGLE_API_KEY", "GEMINI_API_KEY"),
+    ),
+    _provider("mistral", "Mistral", "mistralai", "MISTRAL_API_KEY", "mistral-large-4"),
+    msgspec.structs.replace(
+        _provider("groq", "Groq", "groq", "GROQ_API_KEY", "openai/gpt-oss-120b"),
+        address_variable="GROQ_BASE_URL",
+    ),
+    _provider("openrouter", "OpenRouter", "openai", "OPENROUTER_API_KEY", "anthropic/claude-sonnet-5.5"),
+    msgspec.structs.replace(
+        _provider("azure", "Azure OpenAI", "openai", "AZURE_OPENAI_API_KEY", "my-deployment"),
+        address_variable="AZURE_OPENAI_ENDPOINT",
+    ),
+    msgspec.structs.replace(
+        _provider("bedrock", "Amazon Bedrock", "boto3", "AWS_BEARER_TOKEN_BEDROCK", "amazon.nova-pro-v1:0"),
+        # Without a key it uses the credentials of the AWS tools.
+        needs_key=False,
+    ),
+    msgspec.structs.replace(
+        _provider("ollama", "Ollama on this machine", "openai", "OLLAMA_API_KEY", "qwen3"),
+        address="http://127.0.0.1:11434/v1",
+        address_variable="OLLAMA_BASE_URL",
+        needs_key=False,
+    ),
+    Provider(
+        name=OFFLINE,
+        kind=OFFLINE,
+        title="a tiny model on this machine",
+        package="xllamacpp",
+        needs_key=False,
+        example="smollm2",
+    ),
+)
+BUILT_IN = {provider.name: provider for provider in _BUILT_IN}
+
+
+class ModelName(msgspec.Struct, frozen=True):
+    """What a person writes as `provider:model`."""
+
+    provider: str
+    model: str
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def parse_model_name(text: str) -> ModelName:
+    """InvalidInput when it is no `provider:model`."""
+    provider, colon, model = text.strip().partition(":")
+    if not colon or not provider or not model or any(letter.isspace() for letter in text.strip()):
+        raise InvalidInput(
+            f"{text!r} names no model.",
+            suggestion="Write it as provider:model, as in anthropic:claude-sonnet-5-5. "
+            "See the providers with: portico models list",
+        )
+    return ModelName(provider, model)
+
+
+def providers(settings: Mapping[str, ProviderSetting]) -> dict[str, Provider]:
+    """All of them by name, with what the settings change or add."""
+    changed = {name: _with_setting(name, setting) for name, setting in settings.items()}
+    return {**BUILT_IN, **changed}
+
+
+def find_provider(name: str, settings: Mapping[str, ProviderSetting]) -> Provider:
+    """InvalidInput, with a near one, when there is none of this name."""
+    if name in settings:
+        return _with_setting(name, settings[name])
+    if name in BUILT_IN:
+        return BUILT_IN[name]
+    near = get_close_matches(name, [*BUILT_IN, *settings], n=1)
+    raise InvalidInput(
+        f"There is no provider of models called {name!r}.",
+        suggestion=f"Did you mean {near[0]}?" if near else "See them with: portico models list",
+    )
+
+
+def _with_setting(name: str, setting: ProviderSetting) -> Provider:
+    kind = setting.kind or (name if name in BUILT_IN else "openai-chat")
+    if kind not in BUILT_IN:
+        raise InvalidInput(
+            f"The provider {name} in the settings is of the kind {kind!r}, which does not exist.",
+            suggestion=f"Kinds: {', '.join(BUILT_IN)}.",
+        )
+    base = BUILT_IN[kind]
+    own_keys = (setting.key_variable,) if setting.key_variable else ()
+    if name == kind:
+        return msgspec.structs.replace(
+            base,
+            address=setting.address or base.address,
+            address_variable=None if setting.address else base.address_variable,
+            key_variables=own_keys or base.key_variables,
+        )
+    if not setting.address:
+        raise InvalidInput(
+            f"The provider {name} in the settings has no address.",
+            suggestion=f"Add one, as in: portico models use {name}:MODEL --address http://127.0.0.1:8000/v1",
+        )
+    # A key that was meant for one company never goes to the address of another.
+    return msgspec.structs.replace(
+        base,
+        name=name,
+        title=setting.address,
+        address=setting.address,
+        address_variable=None,
+        key_variables=own_keys,
+        needs_key=bool(own_keys),
+        example="",
+    )

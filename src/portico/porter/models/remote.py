@@ -1,0 +1,102 @@
+"""A model behind a provider: requests that fail before a word was shown are sent again, and each time it is told."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from portico.config.model_settings import ModelSetting
+from portico.porter.models.clients import Client, Place, build
+from portico.porter.models.port import ModelEvent, ModelFacts, ModelRequest, Retrying, TextChunk
+from portico.porter.models.retrying import RetryPolicy
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model as WireModel
+
+Sleep = Callable[[float], Awaitable[None]]
+
+_POLICY = RetryPolicy()
+
+
+class RemoteModel:
+    """Implements `port.Model`. `locate` is asked before each attempt: keys change and endpoints move."""
+
+    def __init__(
+        self,
+        name: str,
+        locate: Callable[[], Awaitable[Place]],
+        setting: ModelSetting,
+        *,
+        policy: RetryPolicy = _POLICY,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._name = name
+        self._locate = locate
+        self._setting = setting
+        self._policy = policy
+        self._sleep = sleep
+        self._built: tuple[Place, WireModel] | None = None
+        self._open = AsyncExitStack()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def facts(self) -> ModelFacts:
+        profile = (await self._model(await self._locate())).profile
+        setting = self._setting
+        return ModelFacts(
+            window=setting.window or profile.get("context_window"),
+            tools=profile.get("supports_tools", True) if setting.tools is None else setting.tools,
+            images=profile.get("supports_image_input", True) if setting.images is None else setting.images,
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        shown = False
+        number = 0
+        while True:
+            number += 1
+            place = await self._locate()
+            model = await self._model(place)
+            # Only now, and quick: `_build` has imported what takes a second.
+            from portico.porter.models.failures import explain
+            from portico.porter.models.streaming import attempt
+
+            try:
+                async with aclosing(attempt(model, self._name, request, self._setting.price)) as events:
+                    async for event in events:
+                        shown = shown or isinstance(event, TextChunk)
+                        yield event
+                return
+            except Exception as error:
+                failure = explain(error, place.provider, place.model, hidden=place.key)
+                pause = self._policy.pause(number, failure.pause) if failure.again and not shown else None
+                if pause is None:
+                    raise failure.error from error
+                reason = failure.error.message
+            yield Retrying(number + 1, self._policy.attempts, pause, reason)
+            await self._sleep(pause)
+
+    async def close(self) -> None:
+        self._built = None
+        await self._open.aclose()
+
+    async def _model(self, place: Place) -> "WireModel":
+        """The client for this place."""
+        if self._built is None or self._built[0] != place:
+            await self.close()
+            client = await asyncio.to_thread(_build, place)
+            if client.connections is not None:
+                self._open.push_async_callback(client.connections.aclose)
+            await self._open.enter_async_context(client.model)
+            self._built = (place, client.model)
+        return self._built[1]
+
+
+def _build(place: Place) -> Client:
+    """In a thread, since pydantic-ai and the provider's package take a while to import."""
+    client = build(place)
+    import_module("portico.porter.models.streaming")
+    import_module("portico.porter.models.failures")
+    return client

@@ -1,0 +1,69 @@
+"""What was spent on models: a sum, and the sum of the day that all Porters of a user add to."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from datetime import date, datetime
+from pathlib import Path
+
+import msgspec
+
+from portico.config.locking import locked
+from portico.config.paths import state_folder
+from portico.porter.models.port import Usage
+
+log = logging.getLogger(__name__)
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """Tokens sent and received together, and dollars as far as prices are known."""
+
+    tokens: int = 0
+    dollars: float = 0.0
+
+    def plus(self, usage: Usage) -> "Spent":
+        return Spent(self.tokens + usage.input + usage.output, self.dollars + (usage.cost_usd or 0.0))
+
+
+class _Day(msgspec.Struct, frozen=True):
+    day: str
+    spent: Spent
+
+
+def local_day() -> date:
+    """The person's own day, not that of Greenwich."""
+    return datetime.now().astimezone().date()
+
+
+class DayLedger:
+    """The sum of today, in one small file. Safe for several processes, and for one that dies while it adds."""
+
+    def __init__(self, path: Path, today: Callable[[], date] = local_day) -> None:
+        self._path = path
+        self._today = today
+
+    def add(self, usage: Usage) -> Spent:
+        """Add to today's sum, and get it with what others added."""
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(self._path.with_suffix(".lock")):
+            spent = self.spent().plus(usage)
+            fresh = self._path.with_suffix(".new")
+            descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(msgspec.json.encode(_Day(self._today().isoformat(), spent)))
+            fresh.replace(self._path)
+        return spent
+
+    def spent(self) -> Spent:
+        try:
+            kept = msgspec.json.decode(self._path.read_bytes(), type=_Day)
+        except FileNotFoundError:
+            return Spent()
+        except (OSError, msgspec.DecodeError) as error:
+            log.warning("what was spent today cannot be read, and is counted anew: %s", error)
+            return Spent()
+        return kept.spent if kept.day == self._today().isoformat() else Spent()
+
+
+def day_ledger(environ: Mapping[str, str]) -> DayLedger:
+    return DayLedger(state_folder(environ) / "spending.json")

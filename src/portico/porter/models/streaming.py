@@ -1,0 +1,161 @@
+"""One request to a provider, as events. Sending it again is the business of whoever asked."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import AsyncExitStack
+
+import msgspec
+from pydantic_ai.direct import model_request_stream
+from pydantic_ai.exceptions import AgentRunError, ContentFilterError
+from pydantic_ai.messages import (
+    ModelResponse,
+    ModelResponseStreamEvent,
+    PartDeltaEvent,
+    PartStartEvent,
+    TextPart,
+    TextPartDelta,
+    ThinkingPart,
+    ThinkingPartDelta,
+    ToolCallPart,
+    ToolCallPartDelta,
+)
+from pydantic_ai.models import Model as WireModel
+from pydantic_ai.models import StreamedResponse
+from pydantic_ai.settings import ModelSettings
+from pydantic_ai.usage import RequestUsage
+
+from portico.config.model_settings import PriceSetting
+from portico.porter.models.port import (
+    AssistantMessage,
+    Finished,
+    FinishReason,
+    ModelEvent,
+    ModelRequest,
+    RequestLimits,
+    TextChunk,
+    ThinkingChunk,
+    ToolCallChunk,
+    ToolCallReady,
+    Usage,
+)
+from portico.porter.models.prices import listed_cost, own_cost
+from portico.porter.models.wire import from_wire, parameters, raw_arguments, to_wire
+
+
+async def attempt(
+    model: WireModel, name: str, request: ModelRequest, price: PriceSetting | None
+) -> AsyncGenerator[ModelEvent]:
+    """Send it once. What the provider counted is told also when its answer breaks off."""
+    async with AsyncExitStack() as stack:
+        silence = request.limits.silence
+        async with asyncio.timeout(silence):
+            stream = await stack.enter_async_context(
+                model_request_stream(
+                    model,
+                    to_wire(request),
+                    model_settings=_settings(request.limits),
+                    model_request_parameters=parameters(request.tools),
+                    instrument=False,
+                )
+            )
+        try:
+            async for event in _pieces(stream, silence):
+                yield event
+        except Exception:
+            if stream.usage.input_tokens or stream.usage.output_tokens:
+                yield _usage(stream.get(), price)
+            raise
+        response = stream.get()
+    answer = from_wire(response, name)
+    yield _usage(response, price)
+    reason = _reason(response, answer)
+    for call in answer.calls:
+        yield ToolCallReady(call)
+    yield Finished(reason, answer)
+
+
+async def _pieces(stream: StreamedResponse, silence: float) -> AsyncIterator[ModelEvent]:
+    calls: dict[int, tuple[str, str]] = {}
+    events = aiter(stream)
+    while True:
+        try:
+            async with asyncio.timeout(silence):
+                event = await anext(events)
+        except StopAsyncIteration:
+            return
+        if piece := _piece(event, calls):
+            yield piece
+
+
+def _piece(event: ModelResponseStreamEvent, calls: dict[int, tuple[str, str]]) -> ModelEvent | None:
+    match event:
+        case PartStartEvent(part=TextPart(content=text)) if text:
+            return TextChunk(text)
+        case PartDeltaEvent(delta=TextPartDelta(content_delta=text)) if text:
+            return TextChunk(text)
+        case PartStartEvent(part=ThinkingPart(content=text)) if text:
+            return ThinkingChunk(text)
+        case PartDeltaEvent(delta=ThinkingPartDelta(content_delta=thought)) if thought:
+            return ThinkingChunk(thought)
+        case PartStartEvent(index=index, part=ToolCallPart() as part):
+            calls[index] = (part.tool_call_id, part.tool_name)
+            return ToolCallChunk(
+                part.tool_call_id, part.tool_name, raw_arguments(part.args) if part.args else ""
+            )
+        case PartDeltaEvent(index=index, delta=ToolCallPartDelta(args_delta=arguments)) if arguments:
+            return ToolCallChunk(*calls[index], raw_arguments(arguments))
+        case _:
+            return None
+
+
+def _settings(limits: RequestLimits) -> ModelSettings:
+    # Retries are ours, so that the person sees them. Caching is used wherever the provider has it.
+    settings = ModelSettings(max_retries=0, cache=True, timeout=limits.silence)
+    if limits.output_tokens is not None:
+        settings["max_tokens"] = limits.output_tokens
+    if limits.temperature is not None:
+        settings["temperature"] = limits.temperature
+    if limits.thinking is not None:
+        settings["thinking"] = False if limits.thinking == "off" else limits.thinking
+    return settings
+
+
+def _usage(response: ModelResponse, price: PriceSetting | None) -> Usage:
+    counted: RequestUsage = response.usage
+    usage = Usage(
+        input=counted.input_tokens,
+        output=counted.output_tokens,
+        cache_read=counted.cache_read_tokens,
+        cache_write=counted.cache_write_tokens,
+    )
+    cost = own_cost(usage, price) if price else listed_cost(response)
+    return msgspec.structs.replace(usage, cost_usd=cost)
+
+
+def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
+    """Why it ended. ContentFilterError, or OSError for an answer that has no end."""
+    if not answer.parts and not response.usage.total_tokens and response.finish_reason != "content_filter":
+        raise ConnectionResetError("nothing came that could be an answer")
+    match response.finish_reason:
+        case "content_filter":
+            details = response.provider_details or {}
+            raise ContentFilterError(str(details.get("refusal") or "it was filtered"))
+        case "length":
+            return "length"
+        case "error":
+            raise AgentRunError("the model failed while it answered")
+        case "stop" | "tool_call":
+            return "tool_calls" if answer.calls else "stop"
+        case None:
+            # Some servers never say why. What they sent is taken if it can be the whole of it.
+            whole = all(_is_object(call.arguments) for call in answer.calls)
+            if response.state != "complete" or not whole:
+                raise ConnectionResetError("the stream ended without saying why")
+            return "tool_calls" if answer.calls else "stop"
+
+
+def _is_object(arguments: str) -> bool:
+    try:
+        return isinstance(msgspec.json.decode(arguments), dict)
+    except msgspec.DecodeError:
+        return False

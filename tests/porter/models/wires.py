@@ -1,0 +1,82 @@
+"""A scripted endpoint with a model of Porter's in front of it, in each of the three languages."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from portico.config.model_settings import ModelSetting, ProviderSetting
+from portico.porter.models.clients import Place
+from portico.porter.models.port import (
+    Message,
+    Model,
+    ModelEvent,
+    ModelRequest,
+    RequestLimits,
+    Text,
+    ToolSpec,
+    UserMessage,
+)
+from portico.porter.models.providers import find_provider
+from portico.porter.models.remote import RemoteModel
+from portico.porter.models.retrying import RetryPolicy
+from tests.support.model_endpoint import ModelEndpoint, Reply
+
+KINDS = ("openai-chat", "openai", "anthropic")
+HELLO: Message = UserMessage((Text("Hello"),))
+READ = ToolSpec(
+    name="read",
+    description="Read a file.",
+    schema=b'{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}',
+)
+
+
+class Pauses:
+    """Sleeping that takes no time, and remembers how long it would have been."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+class Scripted:
+    def __init__(self, endpoint: ModelEndpoint, model: Model, pauses: Pauses) -> None:
+        self.endpoint = endpoint
+        self.model = model
+        self.pauses = pauses
+
+    async def ask(self, *messages: Message, tools: tuple[ToolSpec, ...] = (READ,)) -> list[ModelEvent]:
+        request = ModelRequest(
+            system="Be brief.",
+            messages=messages or (HELLO,),
+            tools=tools,
+            limits=RequestLimits(silence=20.0, output_tokens=500),
+        )
+        return [event async for event in self.model.stream(request)]
+
+
+@asynccontextmanager
+async def scripted(
+    kind: str,
+    *script: Reply,
+    model: str = "scripted",
+    setting: ModelSetting | None = None,
+    policy: RetryPolicy | None = None,
+) -> AsyncIterator[Scripted]:
+    async with ModelEndpoint(*script) as endpoint:
+        address = endpoint.address if kind == "anthropic" else f"{endpoint.address}/v1"
+        provider = find_provider(
+            "mine", {"mine": ProviderSetting(kind=kind, address=address, key_variable="K")}
+        )
+
+        async def locate() -> Place:
+            return Place(provider=provider, model=model, address=address, key="the-key", environ={})
+
+        pauses = Pauses()
+        remote = RemoteModel(
+            f"mine:{model}", locate, setting or ModelSetting(), policy=policy or RetryPolicy(), sleep=pauses
+        )
+        try:
+            yield Scripted(endpoint, remote, pauses)
+        finally:
+            await remote.close()
