@@ -22,7 +22,7 @@ async def alone(path: Path) -> AsyncIterator[None]:
         while not lock(descriptor, wait=False):
             if loop.time() > deadline:
                 raise SessionBusy(
-                    "Another Portico is at work on the checkpoints of this workspace.",
+                    "Another Portico is at work on what is kept of this workspace.",
                     suggestion="Wait for it to end, and try again.",
                 )
             await asyncio.sleep(0.02)

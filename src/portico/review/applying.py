@@ -6,6 +6,7 @@ the folder is brought back to what it was. Writing the intent off as done is the
 """
 
 import os
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,7 +18,14 @@ from portico.review.changes import ChangeSet, FileChange, MadeFolder, Operation
 from portico.review.disk import Disk, stamp_of
 from portico.review.intents import Intents
 from portico.review.planning import Limits, Plan, Planner, Write, unapplied
-from portico.review.recovering import Recovered, back_out, clear_away, recover_all
+from portico.review.recovering import (
+    Recovered,
+    back_out,
+    clear_away,
+    draft_of,
+    hand_over,
+    recover_all,
+)
 
 _TRIES = 3
 _STAGED_AT_ONCE = 16
@@ -36,6 +44,16 @@ class Conflicted(msgspec.Struct, frozen=True):
     changes: tuple[FileChange, ...]
 
 
+class Receipt(msgspec.Struct, frozen=True):
+    """A file of the caller's that says what was done: it has what is `written` if that has happened, else not.
+
+    Whoever died in between finds it so after `recover`.
+    """
+
+    place: Path
+    written: Callable[[Applied], bytes]
+
+
 class _ChangedMeanwhile(Exception):
     """A file was written between the plan and its turn."""
 
@@ -49,13 +67,18 @@ class Applier:
         self._limits = limits or Limits()
         self._intents = Intents(state, self._disk)
 
+    @property
+    def unfinished(self) -> bool:
+        """Whether an apply was cut short, or is under way in another process."""
+        return self._intents.any_left
+
     def recover(self) -> Recovered:
         """Bring every folder that an apply was interrupted in back to what it was. Call it at each start."""
         self._state.mkdir(parents=True, exist_ok=True)
         with locked(self._state / "apply.lock"):
             return recover_all(self._intents, self._disk)
 
-    def apply(self, root: Path, changes: ChangeSet) -> Applied | Conflicted:
+    def apply(self, root: Path, changes: ChangeSet, receipt: Receipt | None = None) -> Applied | Conflicted:
         """Apply all, or nothing with an error or the conflicts."""
         self._state.mkdir(parents=True, exist_ok=True)
         with locked(self._state / "apply.lock"):
@@ -67,7 +90,7 @@ class Applier:
                 if plan.conflicted:
                     return Conflicted(plan.conflicted)
                 try:
-                    return self._carry_out(plan)
+                    return self._carry_out(plan, receipt)
                 except _ChangedMeanwhile:
                     continue
         raise SessionBusy(
@@ -75,15 +98,22 @@ class Applier:
             suggestion="Stop what writes them, then apply again.",
         )
 
-    def _carry_out(self, plan: Plan) -> Applied:
-        if not (plan.writes or plan.intent.made or plan.intent.emptied):
+    def _carry_out(self, plan: Plan, receipt: Receipt | None) -> Applied:
+        if receipt is None and not (plan.writes or plan.intent.made or plan.intent.emptied):
             return Applied(ChangeSet(), plan.merged)
+        if receipt is not None:
+            intent = msgspec.structs.replace(plan.intent, receipt=str(receipt.place))
+            plan = msgspec.structs.replace(plan, intent=intent)
         try:
             begun = self._intents.begin(plan.intent)
         except OSError as error:
             raise unapplied("The intent log", error) from error
         try:
             gone = _Exchange(plan, self._disk).run()
+            applied = Applied(_undo(plan, gone), plan.merged)
+            if receipt is not None:
+                self._disk.write_new(draft_of(str(receipt.place)), receipt.written(applied), 0o600)
+                self._disk.sync_folder(receipt.place.parent)
             done = self._intents.finish(begun)
         except BaseException as error:
             # Also when somebody interrupts: what is half done must not wait for the next start.
@@ -93,12 +123,13 @@ class Applier:
             raise
         try:
             self._intents.settle()
+            hand_over(plan.intent, self._disk)
             clear_away(plan.intent, self._disk)
             self._intents.forget(done)
         except OSError:
             # It has happened. What is left over goes at the next start.
             pass
-        return Applied(_undo(plan, gone), plan.merged)
+        return applied
 
     def _take_back(self, begun: Path, plan: Plan, cause: BaseException) -> None:
         try:

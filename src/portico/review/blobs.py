@@ -3,7 +3,7 @@
 import asyncio
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
@@ -13,6 +13,7 @@ from portico.review.shadows import Difference
 from portico.review.swapping import set_mode
 
 _CHUNK_BYTES = 1024 * 1024
+_BATCH_BYTES = 8 * 1024 * 1024
 
 
 async def read_blob(git: Git, tree: str, path: str) -> bytes | None:
@@ -22,6 +23,31 @@ async def read_blob(git: Git, tree: str, path: str) -> bytes | None:
         return None
     blob = listed[0].partition("\t")[0].split(" ")[2]
     return (await git.run("cat-file", "blob", blob)).output
+
+
+async def read_blobs(git: Git, tree: str, paths: Collection[str]) -> dict[str, tuple[str, bytes]]:
+    """The mode and content of each of these files that is in a tree, with few runs of git."""
+    wanted: list[tuple[str, str, str, int]] = []
+    for line in (await git.run("ls-tree", "-r", "-l", "-z", "--full-tree", tree)).names:
+        facts, _, path = line.partition("\t")
+        mode, kind, blob, length = facts.split()
+        if kind == "blob" and path in paths:
+            wanted.append((path, mode, blob, int(length)))
+    found: dict[str, tuple[str, bytes]] = {}
+    while wanted:
+        taken, total = 1, wanted[0][3]
+        while taken < len(wanted) and total + wanted[taken][3] <= _BATCH_BYTES:
+            total += wanted[taken][3]
+            taken += 1
+        batch, wanted = wanted[:taken], wanted[taken:]
+        given = "".join(f"{blob}\n" for _, _, blob, _ in batch).encode()
+        output = (await git.run("cat-file", "--batch", given=given)).output
+        at = 0
+        for path, mode, _, size in batch:
+            at = output.index(b"\n", at) + 1
+            found[path] = (mode, output[at : at + size])
+            at += size + 1
+    return found
 
 
 async def write_blobs(git: Git, scratch: Path, wanted: Sequence[tuple[Path, Difference]]) -> None:

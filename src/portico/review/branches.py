@@ -99,6 +99,13 @@ class Branches:
         """A session that has begun and not ended, whoever began it."""
         return await self._find(await need_repository(workspace, self._environ), slug)
 
+    async def taken(self, workspace: Path, slug: str) -> bool:
+        """Whether a new session would need another name."""
+        repository = await need_repository(workspace, self._environ)
+        if await self._find(repository, slug) is not None:
+            return True
+        return await repository.branch_commit(PREFIX + slug) is not None
+
     async def finish(self, workspace: Path, slug: str, ending: Ending, message: str | None = None) -> Ended:
         """End a session. Whatever the ending, the person's own uncommitted work is uncommitted again."""
         repository = await need_repository(workspace, self._environ)

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import os
 import secrets
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -19,7 +19,7 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.alone import alone
-from portico.review.blobs import read_blob, write_blobs
+from portico.review.blobs import read_blob, read_blobs, write_blobs
 from portico.review.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow
 from portico.review.swapping import Step, Swap, Wanted
 from portico.review.tree_changes import TreeChange, tree_changes
@@ -31,13 +31,14 @@ _ATTEMPTS = 3
 
 
 class Moment(StrEnum):
-    """When a checkpoint was taken. What changes from `before` to `after` a turn is the agent's work.
+    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
 
     One from before a branch is kept, however old, until it is released.
     """
 
     BEFORE_TURN = "before_turn"
     AFTER_TURN = "after_turn"
+    BEFORE_APPLY = "before_apply"
     BEFORE_RESTORE = "before_restore"
     BEFORE_BRANCH = "before_branch"
 
@@ -126,14 +127,29 @@ class Checkpoints:
             checkpoint = await self._find(shadow, checkpoint_id)
             return await read_blob(shadow.git, checkpoint.tree, path)
 
-    async def restore(self, workspace: Path, checkpoint_id: str) -> Restored:
-        """Make the workspace exactly what it was at a checkpoint, or leave it and say why."""
+    async def contents(
+        self, workspace: Path, checkpoint_id: str, paths: Collection[str]
+    ) -> dict[str, tuple[str, bytes]]:
+        """The git mode and content of each of these files that was there at a checkpoint."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._find(shadow, checkpoint_id)
+            return await read_blobs(shadow.git, checkpoint.tree, paths)
+
+    async def restore(
+        self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
+    ) -> Restored:
+        """Make the workspace exactly what it was at a checkpoint, or leave it and say why.
+
+        `keeping` hears which checkpoint holds the tree from before, before any file is touched.
+        """
         async with self._opened(workspace) as shadow:
             target = await self._find(shadow, checkpoint_id)
             for _ in range(_ATTEMPTS):
                 kept = await self._create(
                     shadow, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
                 )
+                if keeping is not None:
+                    keeping(kept)
                 if await self._swapped(shadow, kept, target):
                     break
             else:
@@ -141,8 +157,17 @@ class Checkpoints:
                     "Files keep changing while they are restored; everything is as it was.",
                     suggestion="Stop the agent or program that writes here, and restore again.",
                 )
-            mine, theirs, base = await self._attributed(shadow, target, kept)
-            return Restored(checkpoint=target, kept=kept, changes=mine, undone=theirs, base=base)
+            return await self._attributed(shadow, target, kept)
+
+    async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> Restored | None:
+        """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
+        async with self._opened(workspace) as shadow:
+            target, kept = await self._find(shadow, checkpoint_id), await self._find(shadow, kept_id)
+            now = (await shadow.snapshot(self._bounds)).tree
+            moved = {each.path for each in await shadow.differences(kept.tree, target.tree)}
+            differing = {each.path for each in await shadow.differences(target.tree, now)}
+            # Files are put in place all at once. Those that the person has changed since say nothing.
+            return await self._attributed(shadow, target, kept) if moved - differing else None
 
     async def release(self, workspace: Path, checkpoint_id: str) -> None:
         """Let a checkpoint grow old like any other."""
@@ -175,23 +200,24 @@ class Checkpoints:
         finally:
             staging.remove()
 
-    async def _attributed(
-        self, shadow: Shadow, target: Checkpoint, kept: Checkpoint
-    ) -> tuple[tuple[TreeChange, ...], tuple[TreeChange, ...], str | None]:
+    async def _attributed(self, shadow: Shadow, target: Checkpoint, kept: Checkpoint) -> Restored:
         """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
         changes = await tree_changes(shadow.git, target.tree, kept.tree)
         since = [each for each in reversed(await self._list(shadow)) if target.id <= each.id <= kept.id]
         theirs: set[str] = set()
         base = None
         for earlier, later in itertools.pairwise(since):
-            if (earlier.moment, later.moment) == (Moment.BEFORE_TURN, Moment.AFTER_TURN):
+            begun = earlier.moment in {Moment.BEFORE_TURN, Moment.BEFORE_APPLY}
+            if begun and later.moment is Moment.AFTER_TURN:
                 base = later.id
             else:
                 theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
-        return (
-            tuple(each for each in changes if each.path in theirs),
-            tuple(each for each in changes if each.path not in theirs),
-            base,
+        return Restored(
+            checkpoint=target,
+            kept=kept,
+            changes=tuple(each for each in changes if each.path in theirs),
+            undone=tuple(each for each in changes if each.path not in theirs),
+            base=base,
         )
 
     async def _create(self, shadow: Shadow, label: str, moment: Moment) -> Checkpoint:

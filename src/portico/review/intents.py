@@ -12,6 +12,8 @@ import msgspec
 
 from portico.review.disk import Disk
 
+_SUFFIXES = {".draft", ".begun", ".done"}
+
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
     """One file: its place, where the new content waits, where the old one is kept. None is no file."""
@@ -36,12 +38,16 @@ class Folder(msgspec.Struct, frozen=True):
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
-    """All that an apply is going to touch. Made folders go from outer to inner, emptied ones the other way."""
+    """All that an apply is going to touch. Made folders go from outer to inner, emptied ones the other way.
+
+    The `receipt` is a file that gets its new content if the apply has happened, and only then.
+    """
 
     root: str
     steps: tuple[Step, ...]
     made: tuple[Folder, ...]
     emptied: tuple[Folder, ...]
+    receipt: str | None = None
 
 
 class Intents:
@@ -77,6 +83,11 @@ class Intents:
 
     def forget(self, record: Path) -> None:
         self._disk.remove(record)
+
+    @property
+    def any_left(self) -> bool:
+        """Whether somebody is at work here, or left something behind."""
+        return any(one.suffix in _SUFFIXES for one in self._folder.glob("*.*"))
 
     def left(self) -> Iterator[tuple[Path, Intent | None]]:
         """What earlier processes left, and None for an intent that cannot be read. Drafts touched nothing."""

@@ -30,6 +30,8 @@ def recover_all(intents: Intents, disk: Disk) -> Recovered:
             unfinished.append(str(record))
             continue
         try:
+            if record.suffix == ".done":
+                hand_over(intent, disk)
             if not Path(intent.root).is_dir():
                 # It may be on a disk that is not mounted now.
                 unfinished.append(intent.root)
@@ -58,7 +60,21 @@ def back_out(intent: Intent, disk: Disk) -> list[str]:
     left_alone += [step.target for step in intent.steps if step.deletes and not _bring_back(step, disk)]
     for place in sorted({Path(step.target).parent for step in intent.steps}):
         disk.sync_folder(place)
+    if intent.receipt is not None:
+        disk.remove(draft_of(intent.receipt))
     return left_alone
+
+
+def draft_of(receipt: str) -> Path:
+    """Where a receipt waits for the moment at which the apply has happened."""
+    return Path(f"{receipt}.draft")
+
+
+def hand_over(intent: Intent, disk: Disk) -> None:
+    """Put the receipt of an apply that has happened in its place, unless it is there."""
+    if intent.receipt is not None and draft_of(intent.receipt).exists():
+        disk.rename(draft_of(intent.receipt), Path(intent.receipt))
+        disk.sync_folder(Path(intent.receipt).parent)
 
 
 def clear_away(intent: Intent, disk: Disk) -> None:

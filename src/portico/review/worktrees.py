@@ -84,6 +84,10 @@ class Worktrees:
         worktree.folder.mkdir(parents=True, exist_ok=True)
         return worktree
 
+    async def find(self, workspace: Path, session: str) -> Worktree | None:
+        """The session's worktree, on disk or deleted by hand; None if it never had one or it is closed."""
+        return await self._named(await need_repository(workspace, self._environ), workspace, session)
+
     async def changes(self, worktree: Worktree) -> Changes:
         """What differs from the start, commits of the agent and new files included."""
         if not await self._alive(worktree):

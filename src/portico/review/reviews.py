@@ -1,0 +1,317 @@
+"""Reviews, the one object that sessions and doors ask about changes: proposals, checkpoints, branches, worktrees.
+
+Glue alone: each part is a module beside this one. Every answer comes with the payloads that the log should get;
+nothing here writes a log. A step that a killed process left undone is finished by whoever comes next.
+"""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, PorticoError
+from portico.domain.events import AnyPayload, ProposalUpdated
+from portico.domain.reviews import ProposedFile, ReviewMode
+from portico.review.applying import Applier
+from portico.review.arrangements import Arrangement, Arrangements
+from portico.review.branches import Branches, Ending
+from portico.review.changes import ChangeSet
+from portico.review.checkpoints import Checkpoint, Checkpoints
+from portico.review.deciding import Decided
+from portico.review.endings import Endings, FinishOutcome
+from portico.review.gathering import Gathering
+from portico.review.going_back import Compared, GoingBack, RestoreOutcome
+from portico.review.proposal_store import Proposal
+from portico.review.proposals import Proposals
+from portico.review.protection import Protection
+from portico.review.repositories import find_repository, need_repository
+from portico.review.resolving import Side, Sides
+from portico.review.revising import revision_prompt
+from portico.review.selecting import Selection
+from portico.review.session_review import Parts, SessionReview
+from portico.review.standing import ReviewStatus, look_at
+from portico.review.workplaces import Workplaces
+from portico.review.writing import Writing
+from portico.sessions.ports import Clock
+
+Protect = Callable[[Path], Protection]
+
+
+class Outcome(msgspec.Struct, frozen=True, kw_only=True):
+    """What a decision came to, how the proposal stands then, and what the log should say."""
+
+    decided: Decided
+    proposal: ProposalUpdated
+    payloads: tuple[AnyPayload, ...]
+
+
+class Reviews:
+    """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals) -> None:
+        self._environ = environ
+        self._parts = parts
+        self._proposals = proposals
+        self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
+        self._writing = Writing(parts.checkpoints)
+        self._endings = Endings(folder / "finishing", environ, parts, proposals, self._writing)
+        self._untold: dict[str, list[AnyPayload]] = {}
+
+    @classmethod
+    def at(
+        cls,
+        folder: Path,
+        environ: Mapping[str, str],
+        clock: Clock,
+        *,
+        protect: Protect = lambda _: Protection(),
+        linked: tuple[str, ...] = (),
+    ) -> "Reviews":
+        """Reviews with all they keep in one folder of the state folder."""
+        checkpoints = Checkpoints(folder / "checkpoints", environ, clock)
+        proposals = Proposals(folder / "proposals", Applier(folder / "applies"), clock, protect)
+        workplaces = Workplaces(folder / "workplaces", environ, linked=linked)
+        parts = Parts(
+            arrangements=Arrangements(folder / "sessions"),
+            workplaces=workplaces,
+            gathering=Gathering(workplaces, proposals),
+            checkpoints=checkpoints,
+            branches=Branches(folder / "branches", environ, checkpoints),
+        )
+        return cls(folder, environ, parts, proposals)
+
+    # For the host of a session.
+
+    async def check(self, workspace: Path, mode: ReviewMode) -> None:
+        """InvalidInput, with another way, if a session cannot work in a folder so."""
+        if mode in ("branch", "worktree"):
+            await (await need_repository(workspace, self._environ)).settled_head()
+
+    async def open(
+        self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
+    ) -> SessionReview:
+        """A session's review, the one it has had before included. `branch` is for a person who names it."""
+        async with self._parts.arrangements.held(session):
+            known = await self._settled(session)
+            workplace = None
+            if mode in ("proposal", "worktree"):
+                workplace = await self._parts.gathering.open(workspace, session, mode)
+            arrangement = Arrangement(
+                session=session,
+                workspace=str(workspace),
+                mode=mode,
+                folder=str(workspace if workplace is None else workplace.folder),
+                slug=branch or (None if known is None else known.slug),
+            )
+            if arrangement != known:
+                self._parts.arrangements.keep(arrangement)
+            return SessionReview(arrangement, self._parts, workplace, self._told(session))
+
+    async def forget(self, session: str, workspace: Path) -> None:
+        """The session is deleted: what was kept for it goes too. Branches and checkpoints stay."""
+        async with self._parts.arrangements.held(session):
+            workplace = await self._parts.workplaces.find(workspace, session)
+            if workplace is not None:
+                await self._parts.workplaces.close(workplace)
+            await asyncio.to_thread(self._proposals.forget, session)
+            self._parts.arrangements.forget(session)
+        self._untold.pop(session, None)
+
+    # For doors: proposals.
+
+    async def proposals(self, session: str) -> tuple[Proposal, ...]:
+        """All of a session, oldest first, those included that are decided."""
+        async with self._ready(session):
+            return await asyncio.to_thread(self._proposals.list, session)
+
+    async def payload(self, session: str, proposal_id: str) -> ProposalUpdated:
+        """How a proposal stands, for those who look."""
+        async with self._ready(session):
+            await self._owned(session, proposal_id)
+            return await asyncio.to_thread(self._proposals.payload, proposal_id)
+
+    async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, Sides]:
+        """One file of a proposal in full, with its three sides."""
+        await self._owned(session, proposal_id)
+        return await asyncio.to_thread(self._proposals.file, proposal_id, path)
+
+    async def changes(
+        self, session: str, proposal_id: str, revision: int, selection: Selection = ()
+    ) -> ChangeSet:
+        """The chosen part of a proposal, with its contents."""
+        await self._owned(session, proposal_id)
+        return await asyncio.to_thread(self._proposals.chosen, proposal_id, revision, selection)
+
+    async def propose(
+        self, session: str, workspace: Path, changes: ChangeSet
+    ) -> tuple[ProposalUpdated | None, tuple[AnyPayload, ...]]:
+        """Keep what a tool proposes for the person. No file is touched."""
+        async with self._parts.arrangements.held(session):
+            if self._parts.arrangements.find(session) is None:
+                self._parts.arrangements.keep(_plain(session, workspace))
+            ignored = await self._ignored(workspace, changes)
+            told, payloads = await self._parts.gathering.put(
+                session, workspace, changes, "tool", ignored=ignored
+            )
+            return told, tuple(payloads)
+
+    async def apply(
+        self,
+        session: str,
+        proposal_id: str,
+        revision: int,
+        selection: Selection = (),
+        resolve: Mapping[str, Side] | None = None,
+    ) -> Outcome:
+        """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
+        return await self._decide(
+            session,
+            proposal_id,
+            lambda: self._proposals.apply(proposal_id, revision, selection, resolve),
+            revision=revision,
+            writing="applying a proposal",
+        )
+
+    async def undo(
+        self,
+        session: str,
+        proposal_id: str,
+        revision: int | None = None,
+        resolve: Mapping[str, Side] | None = None,
+    ) -> Outcome:
+        """Take the last apply back, with a checkpoint from before, all of it or nothing."""
+        return await self._decide(
+            session,
+            proposal_id,
+            lambda: self._proposals.undo(proposal_id, revision, resolve),
+            revision=revision,
+            writing="taking an apply back",
+        )
+
+    async def discard(
+        self, session: str, proposal_id: str, revision: int, selection: Selection = ()
+    ) -> Outcome:
+        """Give the chosen part up. It goes from the agent's own tree as well."""
+        return await self._decide(
+            session, proposal_id, lambda: self._proposals.discard(proposal_id, revision, selection)
+        )
+
+    async def revision_prompt(
+        self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
+    ) -> str:
+        """What to send to the agent, so that it changes what the person did not take."""
+        return revision_prompt(await self.changes(session, proposal_id, revision, selection), comment)
+
+    # For doors: checkpoints, and how a session stands and ends.
+
+    async def checkpoints(self, session: str) -> tuple[Checkpoint, ...]:
+        """Those of the session's workspace, newest first."""
+        async with self._ready(session) as arrangement:
+            return await self._parts.checkpoints.list(Path(arrangement.workspace))
+
+    async def compare(self, session: str, checkpoint_id: str, until: str | None = None) -> Compared:
+        """What changed from a checkpoint to another one, or to the files as they are now."""
+        async with self._ready(session) as arrangement:
+            return await self._going_back.compare(Path(arrangement.workspace), checkpoint_id, until)
+
+    async def restore(self, session: str, checkpoint_id: str) -> RestoreOutcome:
+        """Make the workspace what it was. What the person changed since comes back as a proposal."""
+        async with self._ready(session) as arrangement:
+            outcome = await self._going_back.restore(arrangement, checkpoint_id)
+            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+
+    async def status(self, session: str) -> ReviewStatus:
+        async with self._ready(session) as arrangement:
+            proposals = await asyncio.to_thread(self._proposals.list, session)
+            parts = self._parts
+            return await look_at(arrangement, parts.branches, parts.workplaces, proposals, self._environ)
+
+    async def finish(self, session: str, ending: Ending, message: str | None = None) -> FinishOutcome:
+        """Bring the work of a branch or a worktree home, keep it beside, or put it away."""
+        async with self._ready(session) as arrangement:
+            if arrangement.mode == "branch":
+                outcome = await self._endings.finish_branch(arrangement, ending, message)
+            elif arrangement.mode == "worktree":
+                outcome = await self._endings.finish_worktree(arrangement, ending, message)
+            else:
+                raise InvalidInput(
+                    f"A session in {arrangement.mode} mode has no branch of its own to finish.",
+                    suggestion="Apply or discard what it proposes, or go back to a checkpoint.",
+                )
+            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+
+    async def _decide(
+        self,
+        session: str,
+        proposal_id: str,
+        decide: Callable[[], Decided],
+        *,
+        revision: int | None = None,
+        writing: str | None = None,
+    ) -> Outcome:
+        async with self._ready(session) as arrangement:
+            await self._owned(session, proposal_id, revision)
+            workspace = Path(arrangement.workspace)
+            told: list[AnyPayload] = []
+            if writing is None:
+                decided = await asyncio.to_thread(decide)
+            else:
+                decided, told = await self._writing.write(workspace, writing, decide)
+            told += await self._parts.gathering.settle(workspace, session)
+            proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
+            return Outcome(decided=decided, proposal=proposal, payloads=self._told(session, *told, proposal))
+
+    async def _owned(self, session: str, proposal_id: str, revision: int | None = None) -> None:
+        proposal = await asyncio.to_thread(self._proposals.get, proposal_id, revision)
+        if proposal.session != session:
+            raise InvalidInput(f"The session {session} has no proposal {proposal_id}.")
+
+    async def _ignored(self, workspace: Path, changes: ChangeSet) -> frozenset[str]:
+        """Which of the files the repository ignores; none where that cannot be asked."""
+        try:
+            repository = await find_repository(workspace, self._environ)
+            if repository is None:
+                return frozenset()
+            inner = _inside(workspace, repository.root)
+            names = {(inner / one.path).as_posix(): one.path for one in changes.changes}
+            return frozenset(names[name] for name in await repository.ignored(tuple(names)))
+        except (PorticoError, ValueError):
+            return frozenset()
+
+    def _told(self, session: str, *payloads: AnyPayload) -> tuple[AnyPayload, ...]:
+        """What to tell, after what could not be told before."""
+        return (*self._untold.pop(session, ()), *payloads)
+
+    @asynccontextmanager
+    async def _ready(self, session: str) -> AsyncIterator[Arrangement]:
+        """One thing at a time in a session, and what was cut short before is finished first."""
+        async with self._parts.arrangements.held(session):
+            arrangement = await self._settled(session)
+            if arrangement is None:
+                raise InvalidInput(
+                    f"Nothing is under review in the session {session}.",
+                    suggestion="Send it a prompt first.",
+                )
+            yield arrangement
+
+    async def _settled(self, session: str) -> Arrangement | None:
+        """What a session has arranged, with a restore that was cut short told of."""
+        arrangement = self._parts.arrangements.find(session)
+        if arrangement is None or arrangement.restoring is None:
+            return arrangement
+        late = await self._going_back.finish(arrangement)
+        if late is not None:
+            self._untold.setdefault(session, []).extend(late.payloads)
+        return msgspec.structs.replace(arrangement, restoring=None)
+
+
+def _plain(session: str, workspace: Path) -> Arrangement:
+    """What holds for a session that changes nothing by itself."""
+    return Arrangement(session=session, workspace=str(workspace), mode="direct", folder=str(workspace))
+
+
+def _inside(workspace: Path, root: Path) -> Path:
+    return Path(os.path.realpath(workspace)).relative_to(os.path.realpath(root))

@@ -1,0 +1,87 @@
+"""How a session's changes reach the files just now, and which other ways its folder allows."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import PorticoError
+from portico.domain.reviews import ReviewMode
+from portico.review.arrangements import Arrangement
+from portico.review.branches import PREFIX, Branches
+from portico.review.proposal_store import Proposal
+from portico.review.repositories import find_repository
+from portico.review.workplaces import Workplaces
+
+
+class ReviewStatus(msgspec.Struct, frozen=True, kw_only=True):
+    """`folder` is where the agent works. A branch or worktree is `unfinished` until its work is brought home.
+
+    Counts are of what waits for a decision. `hint` says why a mode is not possible, and what to do.
+    """
+
+    mode: ReviewMode
+    folder: str
+    branch: str | None = None
+    home_branch: str | None = None
+    unfinished: bool = False
+    possible: tuple[ReviewMode, ...] = ()
+    hint: str | None = None
+    proposals: int = 0
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+    conflicts: int = 0
+
+
+async def look_at(
+    arrangement: Arrangement,
+    branches: Branches,
+    workplaces: Workplaces,
+    proposals: Sequence[Proposal],
+    environ: Mapping[str, str],
+) -> ReviewStatus:
+    workspace = Path(arrangement.workspace)
+    possible, hint = await possible_modes(workspace, environ)
+    branch = home = None
+    if arrangement.slug is not None and arrangement.mode == "branch":
+        begun = await branches.find(workspace, arrangement.slug)
+        branch = PREFIX + arrangement.slug if begun is not None else None
+        home = None if begun is None else begun.home_branch
+    unfinished = branch is not None
+    if arrangement.mode == "worktree":
+        unfinished = await workplaces.find(workspace, arrangement.session) is not None
+    waiting = [one for one in proposals if one.status == "open"]
+    marks = [mark for one in waiting for mark in one.marks.values()]
+    return ReviewStatus(
+        mode=arrangement.mode,
+        folder=arrangement.folder,
+        branch=branch,
+        home_branch=home,
+        unfinished=unfinished,
+        possible=possible,
+        hint=hint,
+        proposals=len(waiting),
+        files=len(marks),
+        added=sum(mark.added for mark in marks),
+        removed=sum(mark.removed for mark in marks),
+        conflicts=sum(mark.conflict for mark in marks),
+    )
+
+
+async def possible_modes(
+    workspace: Path, environ: Mapping[str, str]
+) -> tuple[tuple[ReviewMode, ...], str | None]:
+    """The modes that a folder allows, and why not the others."""
+    anywhere: tuple[ReviewMode, ...] = ("direct", "proposal")
+    try:
+        repository = await find_repository(workspace, environ)
+        if repository is None:
+            return anywhere, (
+                f"{workspace} is not in a git repository. Run git init and make a first commit to work on a branch "
+                "or in a worktree, or use the proposal mode, which needs neither."
+            )
+        await repository.settled_head()
+    except PorticoError as error:
+        return anywhere, " ".join(one for one in (error.message, error.suggestion) if one)
+    return (*anywhere, "branch", "worktree"), None

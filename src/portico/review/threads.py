@@ -1,0 +1,23 @@
+"""Runs work that touches the disk in a thread, to its end also when cancelled: a lock must not be freed before."""
+
+import asyncio
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+_T = TypeVar("_T")
+
+Work = Callable[[threading.Event], _T]
+"""Work that may look at an event, which is set once nobody wants its outcome any more."""
+
+
+async def ended(work: Work[_T]) -> _T:
+    """The outcome. Cancelling tells the work to stop, and waits until it has."""
+    stop = threading.Event()
+    task = asyncio.ensure_future(asyncio.to_thread(work, stop))
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        stop.set()
+        await asyncio.wait([task])
+        raise
