@@ -59,7 +59,7 @@ def test_a_signal_before_the_agent_is_ready_stops_the_turn(portico: Portico, mom
 def test_an_agent_that_goes_on_for_a_while_may_say_its_last_words(portico: Portico) -> None:
     agent = agent_command({"on_prompt": [[{"hang": {}}]], "on_cancel": [{"say": "tidied up"}]})
     running = portico.start_exec("hello", "--agent-command", agent)
-    running.until("running")
+    running.until("checkpoint_created")
     running.signal(signal.SIGINT)
     ran = running.end()
     stopped(ran)

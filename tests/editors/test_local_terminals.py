@@ -10,7 +10,7 @@ import psutil
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.domain.events import TerminalOutput
+from portico.domain.values import TerminalOutput
 from portico.editors.local import LocalEditors
 from portico.sessions.ports import Editors, TerminalRequest, Terminals
 from tests.rpc.process_tree import marked, members, new_mark, script, survivors

@@ -2,6 +2,8 @@
 
 everything   text, thoughts, a plan, files, a diff with a permission, a terminal
 wait         says a word and waits to be cancelled
+write F T    writes the text T to the file F through the client
+save F T     writes it by itself
 anything     is said back
 
 Usage: python sdk_agent.py FOLDER        what was said is kept in FOLDER, one file a session
@@ -95,6 +97,13 @@ class PythonPeer:
             await self._say(session_id, "waiting")
             await self._cancelled.wait()
             return PromptResponse(stop_reason="cancelled")
+        elif text.startswith(("write ", "save ")):
+            how, name, content = text.split(" ", 2)
+            path = self._workspaces[session_id] / name
+            if how == "save":
+                path.write_text(content, encoding="utf-8")
+            else:
+                await self.client.write_text_file(session_id=session_id, path=str(path), content=content)
         else:
             await self._say(session_id, text)
         return PromptResponse(stop_reason="end_turn")

@@ -44,7 +44,7 @@ class Place:
 
     async def open(self, *, session: str = SESSION, cwd: Path | None = None) -> list[Json]:
         """The servers that the agent is given for a session."""
-        placed = {"portico": {"session": session, "workspace": str(self.workspace)}}
+        placed = {"portico": {"session": session, "workspace": str(self.workspace), "mode": "proposal"}}
         params = {"cwd": str(cwd or self.workspace), "mcpServers": [], "_meta": placed}
         self.ends.client.send(frame(id=1, method="session/new", params=params))
         asked = await self.ends.agent.receive()

@@ -26,6 +26,13 @@ def edit(path: str) -> Deed:
     return deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER)
 
 
+def question(kind: str, *paths: str) -> Json:
+    """A question of the agent about files, or about one in its own folder."""
+    locations = [{"path": path} for path in paths or (f"{FOLDER}/src/a.py",)]
+    call = {"toolCallId": "e1", "kind": kind, "title": "Do it", "locations": locations}
+    return {"sessionId": "s1", "toolCall": call, "options": [ONCE, NO]}
+
+
 @pytest.mark.parametrize("rule", ["edit:src/**", f"edit:{WORKSPACE}/src/**", "edit"])
 def test_rules_for_the_workspace_hold_in_the_folder_that_stands_for_it(rule: str) -> None:
     deed = edit(f"{FOLDER}/src/a.py")
@@ -58,14 +65,7 @@ async def test_an_approval_for_good_is_remembered_for_the_workspace(tmp_path: Pa
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
-        call = {
-            "toolCallId": "e1",
-            "kind": "edit",
-            "title": "Edit",
-            "locations": [{"path": f"{FOLDER}/src/a.py"}],
-        }
-        params = {"sessionId": "s1", "toolCall": call, "options": [ONCE, NO]}
-        scene.to_client(id=7, method="session/request_permission", params=params)
+        scene.to_client(id=7, method="session/request_permission", params=question("read"))
         asked = await ends.client.receive()
         assert asked["params"]["toolCall"]["locations"] == [{"path": f"{WORKSPACE}/src/a.py"}]
         chosen = {
@@ -75,7 +75,68 @@ async def test_an_approval_for_good_is_remembered_for_the_workspace(tmp_path: Pa
         scene.to_agent(id=asked["id"], result=chosen)
         assert (await ends.agent.receive())["result"]["outcome"]["optionId"] == "yes"
         (kept,) = approvals.list()
-        assert (kept.workspace, kept.rule) == (WORKSPACE, "edit:src/a.py")
+        assert (kept.workspace, kept.rule) == (WORKSPACE, "read:src/a.py")
+
+
+@pytest.mark.parametrize("kind", ["edit", "delete", "move"])
+async def test_nobody_is_asked_about_changes_that_will_be_reviewed(tmp_path: Path, kind: str) -> None:
+    broker = PermissionBroker(agent="fake", policy=policy(), approvals=approvals_in(tmp_path))
+    async with chain(Translation(), broker) as ends:
+        scene = Scene(ends)
+        await scene.initialize(knows_portico=True)
+        await open_session(ends, FOLDER, WORKSPACE)
+        scene.to_client(id=7, method="session/request_permission", params=question(kind))
+        told = (await ends.client.receive())["params"]
+        assert (told["outcome"], told["source"]) == ("allowed", "review")
+        assert (await ends.agent.receive())["result"]["outcome"]["optionId"] == "yes"
+
+
+@pytest.mark.parametrize(
+    ("kind", "paths"),
+    [
+        ("execute", [f"{FOLDER}/run.sh"]),
+        ("edit", [f"{WORKSPACE}/src/a.py"]),
+        ("edit", [f"{FOLDER}/src/a.py", "/etc/hosts"]),
+        ("edit", [f"{FOLDER}/../other/src/a.py"]),
+        ("other", [f"{FOLDER}/src/a.py"]),
+    ],
+)
+async def test_whatever_else_it_may_be_is_asked(tmp_path: Path, kind: str, paths: list[str]) -> None:
+    broker = PermissionBroker(agent="fake", policy=policy(), approvals=approvals_in(tmp_path))
+    async with chain(Translation(), broker) as ends:
+        scene = Scene(ends)
+        await scene.initialize(knows_portico=True)
+        await open_session(ends, FOLDER, WORKSPACE)
+        scene.to_client(id=7, method="session/request_permission", params=question(kind, *paths))
+        assert (await ends.client.receive())["method"] == "session/request_permission"
+
+
+async def test_what_is_denied_is_not_made_for_review_either(tmp_path: Path) -> None:
+    broker = PermissionBroker(
+        agent="fake", policy=policy(deny=["edit:src/**"]), approvals=approvals_in(tmp_path)
+    )
+    async with chain(Translation(), broker) as ends:
+        scene = Scene(ends)
+        await scene.initialize(knows_portico=True)
+        await open_session(ends, FOLDER, WORKSPACE)
+        scene.to_client(id=7, method="session/request_permission", params=question("edit"))
+        assert (await ends.client.receive())["params"]["source"] == "deny_rule"
+
+
+def test_a_change_of_nobody_knows_what_is_not_in_the_folder() -> None:
+    call = acp.ToolCallUpdate(tool_call_id="c", kind="edit")
+    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
+
+
+async def test_a_link_that_leads_out_of_the_folder_is_asked_about(tmp_path: Path) -> None:
+    folder, outside = tmp_path / "folder", tmp_path / "outside"
+    folder.mkdir()
+    outside.mkdir()
+    (folder / "link").symlink_to(outside)
+    call = acp.ToolCallUpdate(
+        tool_call_id="c", kind="edit", locations=[acp.ToolCallLocation(path=str(folder / "link" / "a.py"))]
+    )
+    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=str(folder)).in_own_folder
 
 
 async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ PROPOSED = "_portico/proposal_updated"
 """Its parameters are the event of that name, and `sessionId`."""
 
 Scope = Literal["once", "session", "always"]
-Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
+Source = Literal["deny_rule", "approval", "allow_rule", "review", "bypass"]
 
 
 class PorticoCapabilities(msgspec.Struct, frozen=True):
@@ -72,6 +72,14 @@ class Placed(msgspec.Struct, frozen=True):
     mode: str = "direct"
 
 
+class Failed(msgspec.Struct, frozen=True, omit_defaults=True):
+    """`portico` in the data of an error answer of Porter's: which failure it is, for a client that is Portico."""
+
+    code: str = ""
+    suggestion: str | None = None
+    by_model: bool = False
+
+
 class FaultNotification(schema.Wire, frozen=True, kw_only=True):
     """Something malformed that the agent sent and the conductor passed over."""
 
@@ -90,7 +98,7 @@ def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
 
 
-Mark = TypeVar("Mark", Offered, Chosen, Placed, PorticoCapabilities)
+Mark = TypeVar("Mark", Offered, Chosen, Placed, Failed, PorticoCapabilities)
 
 
 def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
@@ -106,5 +114,5 @@ def placed_by(meta: Any) -> Placed:
     return from_meta(meta if isinstance(meta, dict) else None, Placed)
 
 
-def to_meta(value: Offered | Chosen | Placed | PorticoCapabilities) -> dict[str, Any]:
+def to_meta(value: Offered | Chosen | Placed | Failed | PorticoCapabilities) -> dict[str, Any]:
     return {"portico": msgspec.to_builtins(value)}

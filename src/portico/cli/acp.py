@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from msgspec import Raw
 
@@ -19,6 +19,7 @@ from portico.cli.taps import opened_trace, tapped
 from portico.conductor.chain import Assembly, Chain, StartLimit
 from portico.conductor.station import Station
 from portico.domain.errors import PorticoError
+from portico.domain.reviews import ReviewMode
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
 from portico.rpc.streams import ByteStream
@@ -34,6 +35,7 @@ _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any e
   portico acp                          Porter
   portico acp --agent claude
   portico acp --agent-command "my-agent --acp" --proxy my-proxy
+  portico acp --mode proposal          what it changes is yours to apply
 
 Your editor starts this; see docs/editors.md for how to set up Zed, Neovim, Emacs, JetBrains and Toad.
 Another conductor may start it as one of its proxies; then it runs its proxies, and no agent.
@@ -50,7 +52,13 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument(
         "--proxy", metavar="NAME", action="append", default=[], help="add a proxy from the settings, in order"
     )
-    parser.add_argument("--no-proxies", action="store_true", help="the bare agent, with nothing in between")
+    bare = parser.add_mutually_exclusive_group()
+    bare.add_argument("--no-proxies", action="store_true", help="the bare agent, with nothing in between")
+    bare.add_argument(
+        "--mode",
+        choices=get_args(ReviewMode),
+        help="how changes reach your files (default: the setting review.mode, else direct)",
+    )
     parser.add_argument(
         "--mcp-bridge",
         choices=["stdio", "http"],
@@ -160,10 +168,20 @@ class _Door:
     def _plan(self) -> "ChainPlan":
         from portico.agents.processes import LocalAgents
         from portico.cli.chains import ChainPlan, Wishes
+        from portico.config.paths import config_folder
+        from portico.config.settings import load_settings
 
-        wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge)
+        settings = load_settings(config_folder(self._environ), Path.cwd())
+        mode: ReviewMode = self._flags.mode or settings.mode
+        wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
         agents = LocalAgents(self._environ)
-        return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch)
+        reviews = None
+        if mode != "direct":
+            from portico.cli.clock import SystemClock
+            from portico.cli.keeping_reviews import open_reviews
+
+            reviews = open_reviews(self._environ, SystemClock())
+        return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch, reviews)
 
     async def _stations(self, plan: "ChainPlan", spec: AgentSpec) -> Sequence[Station]:
         return () if self._flags.no_proxies else await plan.stations(spec, Path.cwd())

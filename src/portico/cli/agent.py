@@ -13,6 +13,7 @@ from pathlib import Path
 from portico.cli.taps import file_tap
 from portico.config.paths import state_folder
 from portico.porter.agent import Porter
+from portico.porter.setup import Setup
 from portico.rpc.stdio import standard_streams
 
 
@@ -46,7 +47,11 @@ def _state(arguments: Sequence[str]) -> Path | None:
 async def _serve(state: Path) -> None:
     stream = await standard_streams()
     porter = Porter(
-        stream, state=state, environ=dict(os.environ), tap=file_tap(os.environ, "porter", "agent")
+        stream,
+        state=state,
+        environ=dict(os.environ),
+        tap=file_tap(os.environ, "porter", "agent"),
+        setup_of=_setup,
     )
     serving = asyncio.ensure_future(porter.run())
     if sys.platform != "win32":
@@ -56,3 +61,9 @@ async def _serve(state: Path) -> None:
         await serving
     except asyncio.CancelledError:
         return
+
+
+def _setup(workspace: Path) -> Setup:
+    from portico.cli.porter_setup import read_setup
+
+    return read_setup(workspace, os.environ)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
+from portico.cli.reviewing import LocalReviews
 from portico.cli.serving import OpenedService, ServiceContext
 from portico.cli.surroundings import LocalSurroundings
 from portico.doors.connect.service import MAX_REQUEST_BYTES, Service, application
@@ -18,7 +19,9 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
         context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
     )
     surroundings.agent("", options.workspace)
-    service = Service(context.host.service, context.host.ports, surroundings, context.closing)
+    host = context.host
+    reviews = LocalReviews(host.service, host.ports, host.reviews)
+    service = Service(host.service, host.ports, reviews, surroundings, context.closing)
     await service.housekeeping.begin()
     keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
     try:

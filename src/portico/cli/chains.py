@@ -1,7 +1,8 @@
 """Which proxies stand between a client and an agent, from the settings, the flags and the environment.
 
-From the client's side: editor context (where an editor writes its state), permissions, the user's
-own proxies in the order given, and next to the agent the bridge for MCP tools.
+From the client's side: editor context (where an editor writes its state), review for ACP editors that want it,
+the translation of paths for sessions that work in a folder of their own, the tool to propose changes with,
+permissions, the user's own proxies in the order given, and next to the agent the bridge for MCP tools.
 """
 
 import time
@@ -23,10 +24,12 @@ from portico.conductor.station import ProxyStation, Station
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import Settings, load_settings
 from portico.domain.errors import AgentNotFound, InvalidInput
+from portico.domain.reviews import ReviewMode
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.recording import ChainTrace, Trace
+    from portico.review.reviews import Reviews
 
 EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 
@@ -38,6 +41,7 @@ class Wishes(msgspec.Struct, frozen=True, kw_only=True):
     deny: tuple[str, ...] = ()
     proxies: tuple[str, ...] = ()
     mcp_bridge: BridgeKind = "stdio"
+    mode: ReviewMode = "direct"
     trace: "Trace | None" = None
 
 
@@ -57,6 +61,7 @@ class ChainPlan:
         agents: Agents,
         on_start: Callable[[AgentProcess], None],
         watch: "ChainTrace | None" = None,
+        reviews: "Reviews | None" = None,
     ) -> None:
         self._environ = environ
         self._wishes = wishes
@@ -64,12 +69,14 @@ class ChainPlan:
         self._on_start = on_start
         self.programs: list[tuple[ProgramStation, AgentProcess]] = []
         self._watch = watch
+        self._reviews = reviews
 
     async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
         settings = load_settings(config_folder(self._environ), workspace)
         stations: list[Station] = []
         if state_file := self._environ.get(EDITOR_STATE_VARIABLE):
             stations.append(ProxyStation(EditorContext(Path(state_file), time.time)))
+        stations += self._review_stations(spec)
         approvals = FileApprovals(
             state_folder(self._environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
@@ -78,6 +85,24 @@ class ChainPlan:
         stations += [await self._program(name, settings, workspace) for name in self._wishes.proxies]
         stations.append(ProxyStation(McpBridge(self._wishes.mcp_bridge)))
         return stations
+
+    def _review_stations(self, spec: AgentSpec) -> list[Station]:
+        if self._reviews is None:
+            return []
+        # Late: most chains of an editor are direct, and have to start quickly.
+        from portico.cli.editor_reviews import proposing_proxy, review_proxy
+        from portico.review.translation import Translation
+
+        after: list[Station] = [
+            ProxyStation(Translation()),
+            ProxyStation(proposing_proxy(self._reviews)),
+        ]
+        if self._wishes.mode == "direct":
+            return after
+        return [
+            ProxyStation(review_proxy(self._environ, spec.name, self._wishes.mode, self._reviews)),
+            *after,
+        ]
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
         setting = settings.agents.get(spec.name)

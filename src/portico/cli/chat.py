@@ -25,7 +25,7 @@ from portico.cli.signing import offer_sign_in
 from portico.cli.taps import opened_trace
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
-from portico.domain.events import Event, PromptSubmitted
+from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
 from portico.doors.outcome import Outcome
 from portico.doors.terminal.banner import Welcome, print_welcome
 from portico.doors.terminal.chat_status import ChatStatus
@@ -41,8 +41,10 @@ _DESCRIPTION = """Talk to an agent in the terminal.
   portico chat --agent claude --cwd ~/project
 
 /options shows what the agent can be set to, /options mode plan sets it.
+/proposal shows what is proposed; /proposal diff, apply, discard, undo, revise decide on it.
 /exit leaves; the conversation is kept. Ctrl-C stops a turn, twice ends the agent.
 """
+PROPOSAL = "/proposal"
 _LEAVING = ("/exit", "/quit")
 _STATUS_EVENTS = 200
 
@@ -200,11 +202,28 @@ class Chat:
             for line in await run_options(rest, conversation, self._host.store, session_id):
                 print(f"  {line}")
             return
+        if command == PROPOSAL:
+            # Only now: most chats propose nothing, and it takes a while to load.
+            from portico.cli.proposal_command import run_proposal
+
+            prompt = await run_proposal(rest, self._host, session_id, self._environ)
+            await self._pass_over_decisions()
+            if prompt is None:
+                return
+            words = prompt
         if not _wants_sign_in(await self._turn(words)) or not person_is_there():
             return
         signing = await conversation.signing()
         if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
             await self._turn(words)
+
+    async def _pass_over_decisions(self) -> None:
+        """What the person has just decided was shown when they did."""
+        store, session_id = self._host.store, self._chosen.session_id
+        for event in await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS):
+            if not isinstance(event.payload, ProposalUpdated | CheckpointCreated):
+                return
+            self._status, self._seen = self._status.after(event), event.seq
 
     async def _turn(self, words: str) -> Outcome:
         self.empty = False

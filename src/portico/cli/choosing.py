@@ -4,6 +4,7 @@ import argparse
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
@@ -17,6 +18,7 @@ from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import AgentSpec
 from portico.sessions.service import SessionService
@@ -67,6 +69,12 @@ def add_session_flags(parser: Arguments) -> None:
         "--deny", metavar="RULE", action="append", default=[], help="deny without asking; wins over --allow"
     )
     parser.add_argument(
+        "--mode",
+        choices=get_args(ReviewMode),
+        help="how changes reach your files: at once, as a proposal that you look at first, on a branch, "
+        "or in a worktree (default: the session's, else the setting review.mode)",
+    )
+    parser.add_argument(
         "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
     )
     parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
@@ -106,13 +114,16 @@ async def choose_session(
     for rule in (*settings.permissions.allow, *settings.permissions.deny):
         parse_rule(rule)
     spec = _agent(flags, settings, earlier, environ)
+    mode = _mode(flags, settings, earlier)
     adopted = flags.agent_session is not None
     if adopted:
         wanted = proper_text(flags.agent_session, "The name of the agent's session")
+        await host.ports.reviews.check(workspace, mode)
         session_id, begun = await service.adopt(workspace, spec, wanted, reads_only=flags.read_only)
         after_seq = begun - 1
     elif earlier is None:
-        session_id, after_seq = await service.start(workspace, spec, reads_only=flags.read_only), 0
+        session_id = await service.start(workspace, spec, mode=mode, reads_only=flags.read_only)
+        after_seq = 0
     else:
         session_id = earlier.session_id
         try:
@@ -123,6 +134,8 @@ async def choose_session(
 
             conversation = await join(host, earlier, environ, only_own_turns=only_own_turns)
             _check_joining(flags, spec, earlier)
+            if mode != earlier.mode:
+                await conversation.calls.set_mode(session_id, mode)
             return Chosen(
                 session_id=session_id,
                 conversation=conversation,
@@ -131,6 +144,8 @@ async def choose_session(
                 workspace=workspace,
                 agent=earlier.agent,
             )
+    if mode != _begun_in(mode, earlier, adopted=adopted):
+        await service.set_mode(session_id, mode)
     return Chosen(
         session_id=session_id,
         conversation=OwnConversation(service, session_id),
@@ -147,6 +162,26 @@ async def _earlier(
     if flags.session is not None:
         return await service.find(flags.session)
     return await service.latest(workspace) if flags.go_on else None
+
+
+def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
+    """The flag decides, else the session itself, else the settings. What only reads has nothing to review."""
+    if flags.mode is not None and (flags.read_only or (earlier is not None and earlier.reads_only)):
+        raise InvalidInput(
+            "A session that only reads changes nothing, so --mode does not go with it.",
+            suggestion="Leave out one of them, or start another session.",
+        )
+    chosen: ReviewMode | None = flags.mode
+    if earlier is not None:
+        return chosen or earlier.mode
+    return chosen or ("direct" if flags.read_only else settings.mode)
+
+
+def _begun_in(mode: ReviewMode, earlier: SessionSummary | None, *, adopted: bool) -> ReviewMode:
+    """How the changes of a session reach the files when it was just opened."""
+    if earlier is not None:
+        return earlier.mode
+    return "direct" if adopted else mode
 
 
 def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:

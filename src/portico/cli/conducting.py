@@ -18,21 +18,26 @@ from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.recording import ChainTrace
+    from portico.review.reviews import Reviews
 
 
 class ConductedAgents:
     """Launches each agent with a chain of its own in front of it."""
 
-    def __init__(self, environ: Mapping[str, str], wishes: Wishes, agents: Agents) -> None:
+    def __init__(
+        self, environ: Mapping[str, str], wishes: Wishes, agents: Agents, reviews: "Reviews | None" = None
+    ) -> None:
+        """With `reviews`, agents are given a tool to propose changes with."""
         self._environ = environ
         self._wishes = wishes
         self._agents = agents
+        self._reviews = reviews
 
     async def launch(self, spec: AgentSpec, workspace: Path) -> "ConductedAgent":
         process = await self._agents.launch(spec, workspace)
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
-        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append, watch)
+        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append, watch, self._reviews)
         try:
             stations = await plan.stations(spec, workspace)
         except BaseException:

@@ -10,20 +10,22 @@ from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
 from portico.cli.failures import configure_log
+from portico.cli.keeping_reviews import open_reviews
 from portico.config.paths import state_folder
 from portico.editors.local import LocalEditors
+from portico.review.reviews import Reviews
 from portico.sessions.ports import Clock, Ports, Store
 from portico.sessions.service import SessionService
 from portico.store.sqlite import SqliteStore
-from portico.testing.reviews import OpenReviews
 
 
 class Host:
     """A session service with the ports it stands on."""
 
-    def __init__(self, service: SessionService, ports: Ports) -> None:
+    def __init__(self, service: SessionService, ports: Ports, reviews: Reviews) -> None:
         self.service = service
         self.ports = ports
+        self.reviews = reviews
 
     @property
     def store(self) -> Store:
@@ -42,18 +44,19 @@ async def open_host(environ: Mapping[str, str], wishes: Wishes = NO_WISHES) -> A
     clock = SystemClock()
     await store.open()
     try:
+        reviews = open_reviews(environ, clock)
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, LocalAgents(environ)),
+            agents=ConductedAgents(environ, wishes, LocalAgents(environ), reviews),
             editors=LocalEditors(environ),
-            reviews=OpenReviews(),
+            reviews=reviews,
             clock=clock,
             version=__version__,
         )
         service = SessionService(ports)
         await service.recover()
         try:
-            yield Host(service, ports)
+            yield Host(service, ports, reviews)
         finally:
             await service.close()
     finally:

@@ -16,6 +16,7 @@ from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Keeper, Secrets, system_keyring
 from portico.config.settings import Settings, change_user_settings, describe_settings, load_settings
 from portico.domain.privacy import is_private
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.doors.connect.surroundings import (
     AgentInfo,
@@ -83,6 +84,9 @@ class LocalSurroundings:
             )
             for one in listed
         ]
+
+    def mode(self, workspace: Path) -> ReviewMode:
+        return self._settings(workspace).mode
 
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
         found = best_matches(await self._paths(workspace), query, limit)

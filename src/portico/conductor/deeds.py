@@ -25,7 +25,7 @@ _COMMAND_KEYS = ("command", "cmd")
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """`paths` has every name of every file: as it was given, and where it leads once links are followed.
 
-    A name inside the workspace is relative to it, and any other is absolute.
+    A name inside the workspace, or the folder that stands for it, is relative to it, and any other is absolute.
     """
 
     agent: str
@@ -34,6 +34,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     title: str
     command: str | None = None
     paths: tuple[str, ...] = ()
+    in_own_folder: bool = False
+    """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
 
     @property
     def on_windows(self) -> bool:
@@ -50,8 +52,18 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         return f"{root.rstrip('/')}/{name}"
 
 
-def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str) -> Deed:
-    """What a permission request is about, once its tool call is completed by what was told before."""
+def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str | None = None) -> Deed:
+    """What a permission request is about, once its tool call is completed by what was told before.
+
+    An agent may work in a `folder` that stands for the workspace. Then a file of the workspace itself has both
+    its names: what is denied stays denied there, and what is allowed in the folder is not allowed there.
+    """
+    paths = _names(call, folder or workspace)
+    in_own_folder = False
+    if folder is not None:
+        in_own_folder = bool(paths) and not any(_is_rooted(name, workspace) for name in paths)
+        own = (name for name in _names(call, workspace) if not _is_rooted(name, workspace))
+        paths = tuple(dict.fromkeys((*paths, *own)))
     kind, title = call.kind or "other", call.title or call.name or ""
     return Deed(
         agent=agent,
@@ -59,7 +71,8 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str) -> Deed:
         kind=kind,
         title=title,
         command=_command_line(call.raw_input, title) if kind == "execute" else None,
-        paths=_names(call, workspace),
+        paths=paths,
+        in_own_folder=in_own_folder,
     )
 
 

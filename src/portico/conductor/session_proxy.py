@@ -3,10 +3,12 @@
 import os
 import re
 from contextlib import suppress
+from typing import Any
 
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.acp.extensions import placed_by
 from portico.conductor.message import Message, outcome
 from portico.conductor.proxy import Proxy
 
@@ -17,15 +19,24 @@ _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
 class Folders(msgspec.Struct, frozen=True):
-    """Where a session works: its own folder, and those it was given besides."""
+    """Where a session works: its own folder, and those it was given besides.
+
+    If its folder stands for a workspace, as one does that a person has yet to review, that is `stands_for`.
+    """
 
     cwd: str
     additional: tuple[str, ...] = ()
+    stands_for: str | None = None
+
+    @property
+    def workspace(self) -> str:
+        return self.stands_for or self.cwd
 
 
 class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     cwd: str
     additional_directories: tuple[str, ...] | None = None
+    meta: Any = msgspec.field(default=None, name="_meta")
 
 
 class _Session(msgspec.Struct, frozen=True, rename="camel"):
@@ -58,7 +69,7 @@ class SessionProxy(Proxy):
                 opening = msgspec.json.decode(asked.params, type=_Opening)
                 naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
                 session_id = msgspec.json.decode(naming, type=_Session).session_id
-                folders = Folders(_absolute(opening.cwd), opening.additional_directories or ())
+                folders = _folders(opening)
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
                 self.folders[session_id] = folders
@@ -76,6 +87,12 @@ class SessionProxy(Proxy):
 def succeeded(answer: Message) -> bool:
     """Whether a response has a result and nothing that contradicts it."""
     return isinstance(answer.result, Raw) and isinstance(answer.error, UnsetType)
+
+
+def _folders(opening: _Opening) -> Folders:
+    cwd, workspace = _absolute(opening.cwd), placed_by(opening.meta).workspace
+    stands_for = _absolute(workspace) if workspace else cwd
+    return Folders(cwd, opening.additional_directories or (), None if stands_for == cwd else stands_for)
 
 
 def _absolute(folder: str) -> str:

@@ -119,8 +119,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 class ReviewDesk(Protocol):
     """InvalidInput for what does not fit any more, SessionBusy while somebody works on the same files."""
 
-    async def proposals(self, session_id: SessionId) -> Sequence[ProposalUpdated]:
-        """Those that are open, oldest first."""
+    async def proposals(self, session_id: SessionId, *, decided: bool = False) -> Sequence[ProposalUpdated]:
+        """Those that are open, oldest first; or those on which everything is decided."""
         ...
 
     async def proposal(self, session_id: SessionId, proposal_id: str) -> ProposalUpdated: ...

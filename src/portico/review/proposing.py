@@ -1,4 +1,4 @@
-"""Gives an agent a tool to propose changes with, instead of making them: in every mode, also where it only reads.
+"""Gives an agent a tool to propose changes with, instead of making them: in every mode but the direct one.
 
 The tool is an MCP server of the chain. What is proposed waits for the person like the changes of a turn, and
 no file is touched. A client that knows Portico hears of it at once.
@@ -72,7 +72,8 @@ class Proposing(McpProxy):
         super().from_client(message)
 
     def servers(self, session: OpenSession) -> Sequence[McpServer]:
-        if not session.placed.session:
+        # An agent may have to start a program for each server: only where changes are reviewed anyway.
+        if not session.placed.session or session.placed.mode == "direct":
             return ()
         tool = Tool(
             "propose_changes",

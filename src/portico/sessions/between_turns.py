@@ -1,7 +1,7 @@
 """Has a session to itself between two turns, to change the files it works on and write that down.
 
 Whoever decides on changes is a writer like an agent: no turn of the session is under way meanwhile, here or in
-another process, and nobody else writes the same tree.
+another process, and nobody else writes the tree that is written.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -21,9 +21,9 @@ Record = Callable[..., Awaitable[None]]
 
 @asynccontextmanager
 async def between_turns(
-    service: SessionService, ports: Ports, session_id: SessionId
-) -> AsyncIterator[tuple[SessionSummary, Record]]:
-    """The session at rest. SessionBusy, with a way on, while it or its folder is in use."""
+    service: SessionService, ports: Ports, session_id: SessionId, *, writes_tree: bool
+) -> AsyncIterator[Record]:
+    """The session at rest. SessionBusy, with a way on, while it is in use, or its folder if that is written."""
     summary = await service.show(session_id)
     if service.is_busy(session_id):
         raise SessionBusy(
@@ -34,8 +34,9 @@ async def between_turns(
         if not service.is_open(session_id):
             held.callback(_session(ports, session_id).release)
             record = _Closed(ports, session_id)
-        held.callback(_tree(ports, summary).release)
-        yield summary, record
+        if writes_tree:
+            held.callback(_tree(ports, summary).release)
+        yield record
 
 
 class _Open:
@@ -72,6 +73,7 @@ def _tree(ports: Ports, summary: SessionSummary) -> Lease:
     if lease is None:
         holder = ports.store.lease_holder(name) or "another session"
         raise SessionBusy(
-            f"Session {holder} is working in {summary.workspace}.", suggestion="Wait for it, or stop it first."
+            f"Session {holder} is working in {summary.workspace}.",
+            suggestion="Wait for it, or stop it first.",
         )
     return lease

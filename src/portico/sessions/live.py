@@ -112,8 +112,9 @@ class LiveSession:
 
     async def change_mode(self, mode: ReviewMode) -> None:
         """From now on changes reach the files another way; the agent is started again where that leads."""
-        await self.disconnect()
-        self.reviewing.change(mode)
+        async with self.reaching:
+            await self.disconnect()
+            self.reviewing.change(mode)
 
     async def attach(self) -> None:
         """Find or make the agent's side of this session."""

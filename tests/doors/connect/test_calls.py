@@ -1,6 +1,7 @@
 """Calls of the contract on a host in memory: what they ask for, what they refuse, what they tell."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -9,7 +10,10 @@ from typing import Any
 import pytest
 
 from portico.acp import _schema as acp
+from portico.cli.keeping_reviews import open_reviews
+from portico.cli.reviewing import LocalReviews
 from portico.domain.errors import InvalidInput, SessionNotFound
+from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.doors.connect.events import one_of
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
@@ -46,6 +50,9 @@ class Here:
 
     def agent_of(self, summary: SessionSummary) -> AgentSpec:
         return SPEC
+
+    def mode(self, workspace: Path) -> ReviewMode:
+        return "direct"
 
 
 class Calls:
@@ -89,7 +96,8 @@ class Calls:
 async def calls(answer: Answer, folder: Path) -> AsyncIterator[Calls]:
     async with world(answer, folder) as host:
         here: Any = Here(folder)
-        service = Service(host.service, host.ports, here, asyncio.Event())
+        desk = LocalReviews(host.service, host.ports, open_reviews(dict(os.environ), host.clock))
+        service = Service(host.service, host.ports, desk, here, asyncio.Event())
         try:
             yield Calls(host, service)
         finally:

@@ -133,11 +133,11 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
     assert completions(status, "/s") == [("/search ", "/search", "Find text  TEXT")]
     assert completions(status, "/sear") == completions(status, "/s")
     assert completions(status, "/esea") == [("/research ", "/research", "Look further")]
-    assert len(completions(status, "/")) == 3 + 2
+    assert len(completions(status, "/")) == 3 + 3
 
 
 def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
-    assert [name for _, name, _ in completions(status, "/")][-2:] == ["/options", "/exit"]
+    assert [name for _, name, _ in completions(status, "/")][-3:] == ["/options", "/proposal", "/exit"]
     assert completions(status, "/op") == [
         ("/options ", "/options", "see and set the agent's options  NAME VALUE")
     ]
@@ -145,7 +145,7 @@ def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -
 
 def test_commands_that_the_agent_changes_are_offered_at_once(status: ChatStatus) -> None:
     changed = CommandsUpdated(commands=(Command(name="new", description="New"),))
-    assert completions(status.after(make_event(changed)), "/")[:-2] == [("/new ", "/new", "New")]
+    assert completions(status.after(make_event(changed)), "/")[:-3] == [("/new ", "/new", "New")]
 
 
 def test_an_at_sign_offers_files_by_a_few_of_their_letters(status: ChatStatus) -> None:

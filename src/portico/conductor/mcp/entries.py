@@ -4,11 +4,12 @@ Whatever is not changed stays the bytes it came as, so nothing that a client ask
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.acp.extensions import Placed, placed_by
 from portico.conductor.mcp.protocol import fields_of, present, raw
 
 _EARLY_ADDRESS = "acp:"
@@ -21,6 +22,7 @@ class Opening(msgspec.Struct, frozen=True):
     cwd: str
     session_id: str | None
     servers: tuple[Raw, ...]
+    placed: Placed
 
     def with_servers(self, servers: Sequence[Raw]) -> dict[str, Raw]:
         return {**self.fields, "mcpServers": raw(servers)}
@@ -43,6 +45,7 @@ class _WireOpening(msgspec.Struct, frozen=True):
     cwd: str = ""
     session_id: str | None = msgspec.field(default=None, name="sessionId")
     servers: tuple[Raw, ...] | None = msgspec.field(default=None, name="mcpServers")
+    meta: Any = msgspec.field(default=None, name="_meta")
 
 
 class _WireEntry(msgspec.Struct, frozen=True):
@@ -64,7 +67,7 @@ def read_opening(params: Raw) -> Opening | None:
         wire = msgspec.json.decode(params, type=_WireOpening)
     except msgspec.DecodeError:
         return None
-    return Opening(fields_of(params), wire.cwd, wire.session_id, wire.servers or ())
+    return Opening(fields_of(params), wire.cwd, wire.session_id, wire.servers or (), placed_by(wire.meta))
 
 
 def read_session_id(value: Raw) -> str | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from msgspec import Raw
 
+from portico.acp.extensions import Placed
 from portico.conductor.mcp.entries import Opening, read_opening, read_session_id, takes_mcp_over
 from portico.conductor.message import Message, response
 from portico.conductor.proxy import Proxy
@@ -17,9 +18,10 @@ _MAKING = frozenset({"session/new", "session/fork"})
 class OpenSession:
     """One opening of a session. One that the agent makes has no id until the agent has answered."""
 
-    def __init__(self, cwd: str, session_id: str | None) -> None:
+    def __init__(self, cwd: str, session_id: str | None, placed: Placed) -> None:
         self.cwd = cwd
         self.session_id = session_id
+        self.placed = placed
 
 
 class SessionServersProxy(Proxy, ABC):
@@ -67,7 +69,8 @@ class SessionServersProxy(Proxy, ABC):
         if opening is None:
             self.forward_right(message)
             return
-        session = OpenSession(opening.cwd, None if message.method in _MAKING else opening.session_id)
+        session_id = None if message.method in _MAKING else opening.session_id
+        session = OpenSession(opening.cwd, session_id, opening.placed)
         self._sessions.append(session)
 
         def answered(answer: Message) -> None:

@@ -93,7 +93,7 @@ class _View:
     """Which files a session may be told of, and by which name."""
 
     def __init__(self, folders: Folders) -> None:
-        self._folders = [os.path.realpath(folder) for folder in (folders.cwd, *folders.additional)]
+        self._folders = [os.path.realpath(folder) for folder in (folders.workspace, *folders.additional)]
 
     def name(self, path: str) -> str | None:
         """As seen from the session's folder; None outside of all its folders, links followed."""

@@ -1,8 +1,9 @@
 """The permission broker: decides what was decided beforehand, asks about the rest, remembers scopes.
 
-The order is: denials, what a person approved for the session or for good, allowances, the agent's
-bypass, a person. It fails closed. Whatever goes wrong on the way to a clear yes is a denial, and a
-denial is one of the agent's own options that reject, or an error where it offers none.
+The order is: denials, what a person approved for the session or for good, allowances, the review that
+changes in a tree of the session's own are yet to meet, the agent's bypass, a person. It fails closed. Whatever
+goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
+an error where it offers none.
 """
 
 import asyncio
@@ -12,7 +13,17 @@ from typing import Literal
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import DECIDED, FAULT, LEFT, Decided, Left, Scope, Source, fault_notification
+from portico.acp.extensions import (
+    DECIDED,
+    FAULT,
+    LEFT,
+    PROPOSED,
+    Decided,
+    Left,
+    Scope,
+    Source,
+    fault_notification,
+)
 from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
@@ -39,7 +50,9 @@ from portico.rpc.messages import (
 log = logging.getLogger(__name__)
 
 _ASK = "session/request_permission"
-_OURS = frozenset({DECIDED, FAULT})
+_OURS = frozenset({DECIDED, FAULT, PROPOSED})
+# Where the person looks at changes before they reach a file, nobody needs to be asked about making them.
+_REVIEWED = frozenset({"edit", "delete", "move"})
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -130,7 +143,9 @@ class PermissionBroker(SessionProxy):
             self._reject(message, choices)
             return
         call = self._told.complete(asked.session_id, asked.tool_call)
-        deed = deed_of(call, agent=self._agent, workspace=self.folders[root].cwd)
+        folders = self.folders[root]
+        folder = None if folders.stands_for is None else folders.cwd
+        deed = deed_of(call, agent=self._agent, workspace=folders.workspace, folder=folder)
         suggestion = None if choices.allow_once is None else suggested_rule(deed)
         question = _Question(message, asked.session_id, root, choices, deed, suggestion)
         decision = self._decide(question)
@@ -150,6 +165,8 @@ class PermissionBroker(SessionProxy):
             return _Decision("allowed", once, "approval", approved)
         if (allowance := self._policy.allowing(deed)) is not None:
             return _Decision("allowed", once, "allow_rule", allowance.text)
+        if deed.in_own_folder and deed.kind in _REVIEWED:
+            return _Decision("allowed", once, "review")
         return _Decision("allowed", once, "bypass") if self._policy.bypass else None
 
     def _carry_out(self, question: _Question, decision: _Decision) -> None:

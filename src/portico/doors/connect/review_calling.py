@@ -35,8 +35,8 @@ class ServerReviews:
         self._calls = calls
         self._here = here
 
-    async def proposals(self, session_id: SessionId) -> Sequence[ProposalUpdated]:
-        return await self._here.proposals(session_id)
+    async def proposals(self, session_id: SessionId, *, decided: bool = False) -> Sequence[ProposalUpdated]:
+        return await self._here.proposals(session_id, decided=decided)
 
     async def proposal(self, session_id: SessionId, proposal_id: str) -> ProposalUpdated:
         return await self._here.proposal(session_id, proposal_id)

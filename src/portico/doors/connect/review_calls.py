@@ -85,9 +85,7 @@ class ReviewCalls(SessionCalls):
         changed = await self._reviews.checkpoint_diff(
             name, checkpoint_name(request.checkpoint_id), request.other_checkpoint_id or None
         )
-        return pb.GetCheckpointDiffResponse(
-            files=to_proposed_files(changed.files), unlisted=changed.unlisted
-        )
+        return pb.GetCheckpointDiffResponse(files=to_proposed_files(changed.files), unlisted=changed.unlisted)
 
     async def restore_checkpoint(
         self, request: pb.RestoreCheckpointRequest, _: Context, /

@@ -54,11 +54,12 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
         """The facts that fit into a width, the most useful ones first."""
         settled = self.state in (TurnState.IDLE, TurnState.COMPLETED, TurnState.CANCELED)
         state = "" if settled else self.state.value
+        files = sum(self.proposed.values())
         facts = [
             phrasing.title_text(self.agent),
+            f"{phrasing.counted(files, 'file')} proposed, see /proposal" if files else "",
             phrasing.short_path(self.workspace, home=self.home),
             state,
-            f"{phrasing.counted(files, 'file')} proposed" if (files := sum(self.proposed.values())) else "",
             *phrasing.usage_facts(self.usage),
             self.session_id,
         ]

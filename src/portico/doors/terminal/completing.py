@@ -14,6 +14,9 @@ from portico.doors.terminal.workspace_files import WorkspaceFiles
 _COMMAND = re.compile(r"/([^\s/]*)\Z")
 _OWN_COMMANDS = (
     Command(name="options", description="see and set the agent's options", hint="NAME VALUE"),
+    Command(
+        name="proposal", description="see what is proposed and decide on it", hint="diff, apply, discard"
+    ),
     Command(name="exit", description="leave; the conversation is kept"),
 )
 _FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")

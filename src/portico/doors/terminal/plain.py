@@ -70,7 +70,7 @@ class PlainRenderer:
         self._usage: UsageUpdated | None = None
         self._progress = ""
 
-    def render(self, event: Event) -> None:
+    def render(self, event: Event) -> None:  # noqa: PLR0912 - one case for each kind of event
         match event.payload:
             case TextDelta() as delta:
                 self._answer(delta)

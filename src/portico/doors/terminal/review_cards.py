@@ -18,15 +18,17 @@ _FILES = 20
 _KINDS: dict[FileOperation, ToolKind] = {"update": "edit", "delete": "delete", "rename": "move"}
 
 
-def proposal(updated: ProposalUpdated, session_id: str, signs: Signs) -> RenderableType:
+def proposal(
+    updated: ProposalUpdated, session_id: str, signs: Signs, *, among_others: bool = False
+) -> RenderableType:
     """What there is to look at, file by file, and the commands that decide on it."""
     title = review_words.proposal_title(updated, signs.minus)
-    ways = list(_ways(review_words.proposal_ways(updated, session_id)))
+    ways = list(_ways(review_words.proposal_ways(updated, session_id, among_others=among_others)))
     if updated.status != "open":
         sign, style = (signs.done, GOOD) if updated.status == "applied" else (signs.stopped, CAUTION)
         return Prefixed(Group(Text(title), *ways), f"{sign} ", style)
     rows = [row for file in updated.files[:_FILES] for row in _file(file, signs)]
-    more = len(updated.files) - _FILES + updated.unlisted
+    more = max(0, len(updated.files) - _FILES) + updated.unlisted
     rows += [Text(f"{signs.ellipsis} {counted(more, 'more file')}", DIM)] if more > 0 else []
     return barred(Group(Text(title, STRONG), *rows, *ways), signs.bar, ACCENT)
 

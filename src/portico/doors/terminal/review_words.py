@@ -65,27 +65,35 @@ def file_lines(files: Iterable[ProposedFile], unlisted: int, minus: str = "-") -
     return [*lines, f"and {counted(unlisted, 'more file')}"] if unlisted else lines
 
 
-def proposal_ways(proposal: ProposalUpdated, session_id: str) -> list[tuple[str, str]]:
-    """What can be done with a proposal: a few words, and the command."""
+def proposal_ways(
+    proposal: ProposalUpdated, session_id: str, *, among_others: bool = False
+) -> list[tuple[str, str]]:
+    """What can be done with a proposal: a few words, and the command. One `among_others` is named in it."""
+    which = session_id
+    if among_others or proposal.origin != "turn":
+        which = f"{session_id} --proposal {clean_line(proposal.proposal_id)}"
     ways: list[tuple[str, str]] = []
     if proposal.status == "open":
-        ways += [("look", f"portico review show {session_id} --diff")]
-        ways += [("apply", f"portico review apply --session {session_id}")]
-        ways += [("discard", f"portico review discard --session {session_id}")]
+        ways += [("look", f"portico review show {which} --diff")]
+        ways += [("apply", f"portico review apply --session {which}")]
+        ways += [("discard", f"portico review discard --session {which}")]
     if proposal.can_undo:
-        ways += [("take back", f"portico review undo --session {session_id}")]
+        ways += [("take back", f"portico review undo --session {which}")]
     return ways
 
 
 def restored_words(restored: CheckpointRestored) -> str:
-    return f"Back at checkpoint {clean_line(restored.checkpoint_id)}: {counted(restored.files, 'file')} changed"
+    return (
+        f"Back at checkpoint {clean_line(restored.checkpoint_id)}: {counted(restored.files, 'file')} changed"
+    )
 
 
 def restored_ways(restored: CheckpointRestored, session_id: str) -> list[tuple[str, str]]:
     checkpoint = clean_line(restored.kept_checkpoint_id)
     ways = [("as it was before that", f"portico checkpoints restore {checkpoint} --session {session_id}")]
     if restored.proposal_id is not None:
-        ways.insert(0, ("your own changes since", f"portico review show {session_id} --diff"))
+        which = f"{session_id} --proposal {clean_line(restored.proposal_id)}"
+        ways.insert(0, ("your own changes since", f"portico review show {which} --diff"))
     return ways
 
 

@@ -96,7 +96,7 @@ class Transcript:
     def active(self) -> bool:
         return self._state.active
 
-    def take(self, event: Event) -> Iterator[Finished]:
+    def take(self, event: Event) -> Iterator[Finished]:  # noqa: PLR0912 - one case for each kind of event
         """What an event has finished."""
         match event.payload:
             case TextDelta() as delta:

@@ -33,6 +33,10 @@ def claim(path: str) -> bool:
     return True
 
 
+def make_folder_of(path: str) -> None:
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+
+
 def replace(path: str, content: str) -> None:
     """Write a file so that whoever waits for it never sees it half written."""
     unfinished = f"{path}.{os.getpid()}"

@@ -44,6 +44,20 @@ def touch(turn: Turn, path: str) -> None:
     files.replace(turn.path(path), "")
 
 
+@VERBS.takes({"path": str, "content": str})
+def save(turn: Turn, fields: Json) -> None:
+    """A file written by the agent itself, without asking its client; folders are made."""
+    path = turn.path(fields["path"])
+    files.make_folder_of(path)
+    files.replace(path, fields["content"])
+
+
+@VERBS.takes(str)
+def remove(turn: Turn, path: str) -> None:
+    """A file taken away by the agent itself."""
+    files.remove(turn.path(path))
+
+
 @VERBS.takes(NUMBER)
 def pause_ms(turn: Turn, milliseconds: float) -> None:
     turn.rest(milliseconds / 1000)

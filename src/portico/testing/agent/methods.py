@@ -185,6 +185,7 @@ class Methods:
 
     def _reopened(self, turn: Turn) -> Session:
         session = self._found(turn)
+        session.cwd = _text(turn, "cwd")
         self._sessions.reopen(session)
         turn.session = session
         return session

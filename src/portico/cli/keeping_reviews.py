@@ -1,0 +1,30 @@
+"""Builds the reviews of a user: in the state folder, with what the settings protect."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from portico.config.paths import config_folder, state_folder
+from portico.config.settings import linked_folders, load_settings
+from portico.domain.errors import InvalidInput
+from portico.review.protection import Protection
+from portico.review.reviews import Reviews
+from portico.sessions.ports import Clock
+
+
+def open_reviews(environ: Mapping[str, str], clock: Clock) -> Reviews:
+    """All that is proposed, kept and worked on apart, wherever it was begun."""
+
+    def protect(workspace: Path) -> Protection:
+        review = load_settings(config_folder(environ), workspace).review
+        return Protection(allow=review.allow, deny=review.deny)
+
+    return Reviews.at(
+        state_folder(environ) / "review", environ, clock, protect=protect, linked=_linked(environ)
+    )
+
+
+def _linked(environ: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        return linked_folders(config_folder(environ))
+    except InvalidInput:
+        return ()  # whoever needs the settings will say what is wrong with them

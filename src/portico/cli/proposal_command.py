@@ -1,0 +1,36 @@
+"""The chat's own command for what is proposed: `/proposal`, `/proposal apply PATH …`, `/proposal revise …`."""
+
+import shlex
+from collections.abc import Mapping
+
+from portico.cli.host import Host
+from portico.cli.review import act, parse, revision_prompt
+from portico.cli.review_sessions import Reviewed, desk_of
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.doors.terminal.review_view import ReviewView
+
+
+async def run_proposal(
+    words: str, host: Host, session_id: SessionId, environ: Mapping[str, str]
+) -> str | None:
+    """Do what the words after the command say. A prompt, if that is for the agent to do."""
+    said = _split(words)
+    if said[:1] == ["diff"]:
+        said = ["show", "--diff", *said[1:]]
+    if said[:1] == ["revise"] and not any(word.startswith("--") for word in said):
+        said = ["revise", "--comment", " ".join(said[1:])]
+    flags = parse([*(said or ["show"]), "--session", session_id, "--yes"])
+    session = await host.service.show(session_id)
+    reviewed = Reviewed(session=session, desk=await desk_of(host, session, environ))
+    if flags.action == "revise":
+        return await revision_prompt(flags, reviewed)
+    await act(flags, reviewed, ReviewView(environ.get("TERM", "")))
+    return None
+
+
+def _split(words: str) -> list[str]:
+    try:
+        return shlex.split(words)
+    except ValueError as error:
+        raise InvalidInput(f"/proposal {words}: a quote is not closed.") from error

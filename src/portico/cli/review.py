@@ -1,0 +1,269 @@
+"""`portico review`: looks at what agents propose, and decides on it, by file and by hunk."""
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any, get_args
+
+import msgspec
+
+from portico.cli.arguments import Arguments
+from portico.cli.review_choosing import choice_of, file_of
+from portico.cli.review_sessions import (
+    Reviewed,
+    add_which_flags,
+    can_undo,
+    is_unfinished,
+    proposes,
+    reviewed_session,
+)
+from portico.domain.errors import InvalidInput
+from portico.domain.events import ProposalUpdated
+from portico.domain.summaries import SessionSummary
+from portico.doors.reviews import Applied, ReviewEnding, Undone
+from portico.doors.terminal import review_words
+from portico.doors.terminal.review_view import ReviewView
+
+_DESCRIPTION = """What agents propose to change, and what becomes of it.
+
+  portico review show [SESSION] [--diff | --stat | --file PATH]
+  portico review apply [PATH …] [--hunk ID] [--mine PATH] [--theirs PATH]
+  portico review discard [PATH …] [--hunk ID]
+  portico review undo                       takes the last apply back
+  portico review revise [PATH …] --comment "shorter, please"
+  portico review finish merge|squash|keep|discard
+
+Without --session it is the latest session of this folder in which something is proposed.
+"""
+_ACTIONS = ("show", "apply", "discard", "undo", "revise", "finish")
+
+
+def run(arguments: Sequence[str]) -> int:
+    flags = parse(arguments)
+    environ = dict(os.environ)
+    if flags.action == "revise":
+        from portico.cli.exec import run as run_exec
+
+        session, text = asyncio.run(_revision(flags, environ))
+        if session.last_seq == 0:  # It is open in an editor, which alone can send it.
+            print(msgspec.json.encode({"status": "ok", "prompt": text}).decode() if flags.api else text)
+            return 0
+        return run_exec([*(["--api"] if flags.api else []), "--session", session.session_id, "--", text])
+    asyncio.run(_act(flags, environ))
+    return 0
+
+
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """The command's words, for the shell and for the chat."""
+    parser = Arguments("review", _DESCRIPTION)
+    parser.add_argument("action", choices=_ACTIONS)
+    parser.add_argument("words", nargs="*", metavar="PATH", help="files or folders; all of them if none")
+    add_which_flags(parser)
+    parser.add_argument("--proposal", metavar="ID", help="which one, if several are open")
+    shown = parser.add_mutually_exclusive_group()
+    shown.add_argument("--diff", action="store_true", help="show the patch; in a pipe git can read it")
+    shown.add_argument("--stat", action="store_true", help="show the list of files alone")
+    shown.add_argument("--file", metavar="PATH", help="show one file in full, with hunks and conflicts")
+    parser.add_argument(
+        "--hunk", metavar="ID", action="append", default=[], help="only this hunk; may be repeated"
+    )
+    parser.add_argument(
+        "--mine", metavar="PATH", action="append", default=[], help="where both changed it, your lines stay"
+    )
+    parser.add_argument(
+        "--theirs",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="where both changed it, the agent's lines",
+    )
+    parser.add_argument("--comment", metavar="TEXT", default="", help="what the agent should do otherwise")
+    parser.add_argument("--message", metavar="TEXT", help="of the commit that finish makes")
+    parser.add_argument("--yes", action="store_true", help="discard without asking")
+    flags = parser.parse_intermixed_args(arguments)
+    if flags.action == "show" and flags.words:
+        flags.session = flags.session or flags.words.pop(0)
+    takes_none = flags.action in ("show", "undo") or (flags.action == "finish" and len(flags.words) != 1)
+    if flags.words and takes_none:
+        raise InvalidInput(
+            f"portico review {flags.action} does not take {' '.join(flags.words)}.",
+            suggestion="See portico review --help",
+        )
+    return flags
+
+
+async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
+    suits = {"undo": can_undo, "finish": is_unfinished}.get(flags.action, proposes)
+    async with reviewed_session(flags, environ, suits) as (_, reviewed):
+        await act(flags, reviewed, ReviewView(environ.get("TERM", "")))
+
+
+async def act(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    """Do what the words say, and show what came of it."""
+    match flags.action:
+        case "show":
+            await _show(flags, reviewed, view)
+        case "apply":
+            await _apply(flags, reviewed, view)
+        case "discard":
+            await _discard(flags, reviewed, view)
+        case "undo":
+            await _undo(flags, reviewed, view)
+        case "finish":
+            await _finish(flags, reviewed, view)
+        case other:
+            raise InvalidInput(f"{other} is not to be had here.")
+
+
+async def _show(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    session_id, desk = reviewed.session.session_id, reviewed.desk
+    proposals = await reviewed.open_proposals()
+    if flags.proposal is not None:
+        proposals = [await reviewed.open_proposal(flags.proposal)]
+    if flags.file is not None:
+        proposal, path = file_of(proposals, flags.file, reviewed.workspace)
+        contents = list(await desk.contents(session_id, proposal.proposal_id, [path]))
+        if flags.api:
+            _print_json(reviewed, proposals=proposals, contents=contents)
+            return
+        for one in contents:
+            view.contents(one)
+        return
+    status = await desk.status(session_id)
+    if flags.api:
+        _print_json(reviewed, review=status, proposals=proposals)
+        return
+    if not proposals:
+        view.line(f"Nothing is proposed in session {session_id}, which works in {status.mode} mode.")
+    for proposal in proposals:
+        if flags.diff:
+            view.diffs(await _whole(reviewed, proposal))
+        elif flags.stat:
+            view.files(proposal.files, proposal.unlisted)
+        else:
+            view.proposal(proposal, session_id, among_others=len(proposals) > 1)
+    if status.unfinished and not (flags.diff or flags.stat):
+        where = f"on the branch {status.branch}" if status.branch else "in a worktree of its own"
+        view.line(f"Session {session_id} works {where}.")
+        view.line(f"  end that: portico review finish merge --session {session_id}")
+
+
+async def _whole(reviewed: Reviewed, proposal: ProposalUpdated) -> list[Any]:
+    """The files of a proposal, also those whose diffs are too long to be told at once."""
+    short = [file.path for file in proposal.files if file.shortened]
+    if not short:
+        return list(proposal.files)
+    session_id = reviewed.session.session_id
+    found = await reviewed.desk.contents(session_id, proposal.proposal_id, short)
+    full = {one.path: one for one in found}
+    return [
+        msgspec.structs.replace(file, diff=full[file.path].diff, hunks=full[file.path].hunks)
+        if file.path in full
+        else file
+        for file in proposal.files
+    ]
+
+
+async def _apply(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    proposal = await reviewed.open_proposal(flags.proposal)
+    choice = choice_of(proposal, flags, reviewed.workspace)
+    applied = await reviewed.desk.apply(reviewed.session.session_id, choice)
+    if applied.conflicted:
+        raise _conflict(applied, reviewed.session.session_id)
+    if flags.api:
+        _print_json(
+            reviewed, proposal=applied.proposal, merged=list(applied.merged), refused=list(applied.refused)
+        )
+        return
+    for path in applied.merged:
+        view.line(f"{path} keeps what you changed in it meanwhile.")
+    for path in applied.refused:
+        view.line(f"{path} was left out: it can never be applied.")
+    view.proposal(applied.proposal, reviewed.session.session_id)
+
+
+async def _discard(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    proposal = await reviewed.open_proposal(flags.proposal)
+    choice = choice_of(proposal, flags, reviewed.workspace)
+    if not flags.yes and not flags.api and sys.stdin.isatty() and not await _sure(proposal, choice.files):
+        view.line("Kept.")
+        return
+    after = await reviewed.desk.discard(reviewed.session.session_id, choice)
+    if flags.api:
+        _print_json(reviewed, proposal=after)
+        return
+    view.proposal(after, reviewed.session.session_id)
+
+
+async def _undo(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    session_id = reviewed.session.session_id
+    known = [*await reviewed.desk.proposals(session_id, decided=True), *await reviewed.open_proposals()]
+    applied = [one for one in known if one.can_undo and one.proposal_id.startswith(flags.proposal or "")]
+    if not applied:
+        raise InvalidInput(
+            f"Nothing that was applied in session {session_id} can be taken back.",
+            suggestion="Go back further with: portico checkpoints list",
+        )
+    done = await reviewed.desk.undo(session_id, applied[-1].proposal_id)
+    if not done.undone:
+        raise _changed_since(done)
+    if flags.api:
+        _print_json(reviewed, proposal=done.proposal)
+        return
+    view.line("Taken back.")
+    view.proposal(done.proposal, session_id)
+
+
+async def _finish(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+    endings = get_args(ReviewEnding)
+    if not flags.words or flags.words[0] not in endings:
+        raise InvalidInput(
+            "portico review finish needs to know how.", suggestion=f"Choose one of: {', '.join(endings)}"
+        )
+    done = await reviewed.desk.finish(reviewed.session.session_id, flags.words[0], flags.message)
+    if flags.api:
+        _print_json(reviewed, commit=done.commit, reference=done.reference)
+        return
+    view.line(f"Finished: {done.commit[:12]} is at {done.reference}.")
+
+
+async def _revision(flags: argparse.Namespace, environ: Mapping[str, str]) -> tuple[SessionSummary, str]:
+    async with reviewed_session(flags, environ, proposes) as (_, reviewed):
+        return reviewed.session, await revision_prompt(flags, reviewed)
+
+
+async def revision_prompt(flags: argparse.Namespace, reviewed: Reviewed) -> str:
+    """What asks the agent of a session to revise what was chosen."""
+    proposal = await reviewed.open_proposal(flags.proposal)
+    choice = choice_of(proposal, flags, reviewed.workspace)
+    return await reviewed.desk.revision_prompt(reviewed.session.session_id, choice, flags.comment)
+
+
+async def _sure(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
+    what = f"{len(chosen)} of its files" if chosen else review_words.proposal_size(proposal)
+    answer = await asyncio.to_thread(input, f"Discard {what} for good? [y/N] ")
+    return answer.strip().lower() in ("y", "yes")
+
+
+def _conflict(applied: Applied, session_id: str) -> InvalidInput:
+    paths = applied.conflicted
+    return InvalidInput(
+        f"You changed the same lines of {', '.join(paths)} meanwhile, so nothing was written.",
+        suggestion=f"Look with: portico review show {session_id} --file {paths[0]}. "
+        f"Then apply with --mine {paths[0]} or --theirs {paths[0]}.",
+    )
+
+
+def _changed_since(done: Undone) -> InvalidInput:
+    where = f" of {', '.join(done.conflicted)}" if done.conflicted else ""
+    return InvalidInput(
+        f"The same lines{where} have changed since, so nothing was taken back.",
+        suggestion="Go back to the checkpoint before the apply instead: portico checkpoints list",
+    )
+
+
+def _print_json(reviewed: Reviewed, **values: object) -> None:
+    told = {"status": "ok", "sessionId": reviewed.session.session_id, **values}
+    print(msgspec.json.encode(told).decode())
