@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,6 +15,7 @@ from portico.acp import _schema as schema
 from portico.acp.client import ClientEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
 from portico.porter.agent import Porter
+from portico.porter.setup import SetupOf, nothing_set_up
 from portico.rpc.messages import Fault, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
 
@@ -62,8 +63,12 @@ class Terminal:
 class Client:
     """Talks to Porter and keeps what it hears. `answer` is what the person says to a question."""
 
-    def __init__(self, stream: ByteStream, *, files: bool, terminals: bool) -> None:
+    def __init__(
+        self, stream: ByteStream, *, files: bool, terminals: bool, elicitation: bool = False
+    ) -> None:
         self.answer: Answer = allow
+        self.elicited: list[schema.CreateElicitationRequest] = []
+        self.reply: dict[str, schema.ElicitationContentValue] | None = None
         self.questions: list[schema.RequestPermissionRequest] = []
         self.opened: list[str] = []
         self.heard: list[tuple[str, schema.SessionUpdate]] = []
@@ -78,6 +83,8 @@ class Client:
         self.hold_terminals.set()
         self._changed = asyncio.Event()
         serve: dict[str, Serve] = {"session/request_permission": self._asked}
+        if elicitation:
+            serve["elicitation/create"] = self._elicit
         if files:
             serve |= {"fs/read_text_file": self._read, "fs/write_text_file": self._write}
         if terminals:
@@ -89,15 +96,28 @@ class Client:
                 "terminal/release": self._release,
             }
         self.capabilities = schema.ClientCapabilities(
-            fs=schema.FileSystemCapabilities(read_text_file=files, write_text_file=files), terminal=terminals
+            fs=schema.FileSystemCapabilities(read_text_file=files, write_text_file=files),
+            terminal=terminals,
+            elicitation=schema.ElicitationCapabilities(form=schema.ElicitationFormCapabilities())
+            if elicitation
+            else None,
         )
         self.end = ClientEnd(stream, self, name="porter", serve=serve)
 
     # What a person does.
 
-    async def open(self, folder: Path, *directories: Path) -> str:
+    async def open(
+        self,
+        folder: Path,
+        *directories: Path,
+        servers: Sequence[schema.McpServer] = (),
+        meta: dict[str, Any] | None = None,
+    ) -> str:
         request = schema.NewSessionRequest(
-            cwd=str(folder), mcp_servers=[], additional_directories=[str(one) for one in directories]
+            cwd=str(folder),
+            mcp_servers=list(servers),
+            additional_directories=[str(one) for one in directories],
+            meta=meta,
         )
         return (await self.end.new_session(request, self.opened.append)).session_id
 
@@ -200,6 +220,12 @@ class Client:
             return schema.RequestPermissionResponse(outcome=schema.CancelledPermissionOutcome())
         return schema.RequestPermissionResponse(outcome=schema.SelectedPermissionOutcome(option_id=choice))
 
+    async def _elicit(self, request: schema.CreateElicitationRequest) -> schema.CreateElicitationResponse:
+        self.elicited.append(request)
+        if self.reply is None:
+            return schema.CreateElicitationResponse(action="decline")
+        return schema.CreateElicitationResponse(action="accept", content=self.reply)
+
     async def _read(self, request: schema.ReadTextFileRequest) -> schema.ReadTextFileResponse:
         self.read.append(request)
         try:
@@ -277,11 +303,14 @@ async def connected(
     files: bool = True,
     terminals: bool = True,
     environ: Mapping[str, str] | None = None,
+    setup_of: SetupOf = nothing_set_up,
+    elicitation: bool = False,
 ) -> AsyncIterator[Client]:
     """A client that has initialized a Porter of its own, which ends with it."""
     near, far = memory_pair()
-    porter = Porter(far, state=state, environ=dict(os.environ if environ is None else environ))
-    client = Client(near, files=files, terminals=terminals)
+    given = dict(os.environ if environ is None else environ)
+    porter = Porter(far, state=state, environ=given, setup_of=setup_of)
+    client = Client(near, files=files, terminals=terminals, elicitation=elicitation)
     serving = asyncio.create_task(porter.run())
     try:
         async with introduced(client):

@@ -48,7 +48,9 @@ async def test_an_unknown_command_gets_the_nearest_ones(
 async def test_free_text_gets_an_honest_answer(client: Client, folder: Path, text: str) -> None:
     session = await client.open(folder)
     assert await client.prompt(session, text) == "end_turn"
-    assert "this version of me works without a model" in client.text
+    assert "no model is connected to me yet" in client.text
+    assert "`portico models use PROVIDER:MODEL`" in client.text
+    assert "`portico models pull smollm2`" in client.text
     assert 'portico exec --agent claude "…"' in client.text
     assert "--agent-command" in client.text
     assert "`/help` shows every command." in client.text

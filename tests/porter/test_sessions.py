@@ -38,7 +38,7 @@ async def test_porter_answers_initialize_with_the_one_version_it_knows(client: C
     assert answer.agent_info.name == "porter"
     capabilities = answer.agent_capabilities
     assert capabilities.load_session
-    assert capabilities.prompt_capabilities == schema.PromptCapabilities(embedded_context=True)
+    assert capabilities.prompt_capabilities == schema.PromptCapabilities(image=True, embedded_context=True)
     sessions = capabilities.session_capabilities
     assert None not in (sessions.list, sessions.resume, sessions.close, sessions.delete)
 

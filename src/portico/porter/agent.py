@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 from portico import __version__
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
-from portico.acp.ends import PROTOCOL_VERSION, Serve
-from portico.domain.errors import PorticoError
+from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
+from portico.acp.extensions import Failed, to_meta
+from portico.domain.errors import AuthRequired, ModelFailed, PorticoError
+from portico.porter.setup import SetupOf, nothing_set_up
 from portico.rpc.connection import Tap
 from portico.rpc.messages import INTERNAL_ERROR, ConnectionLost, RpcError
 from portico.rpc.streams import ByteStream
@@ -22,7 +24,8 @@ if TYPE_CHECKING:
 
 _CAPABILITIES = schema.AgentCapabilities(
     load_session=True,
-    prompt_capabilities=schema.PromptCapabilities(embedded_context=True),
+    prompt_capabilities=schema.PromptCapabilities(image=True, embedded_context=True),
+    mcp_capabilities=schema.McpCapabilities(http=True),
     session_capabilities=schema.SessionCapabilities(
         list=schema.SessionListCapabilities(),
         delete=schema.SessionDeleteCapabilities(),
@@ -37,7 +40,13 @@ class Porter:
     """One connection with a client. `state` is the folder that conversations are kept in."""
 
     def __init__(
-        self, stream: ByteStream, *, state: Path, environ: Mapping[str, str], tap: Tap | None = None
+        self,
+        stream: ByteStream,
+        *,
+        state: Path,
+        environ: Mapping[str, str],
+        tap: Tap | None = None,
+        setup_of: SetupOf = nothing_set_up,
     ) -> None:
         serve: dict[str, Serve] = {
             "initialize": self._initialize,
@@ -48,10 +57,12 @@ class Porter:
             "session/close": self._by_sessions(lambda sessions: sessions.close),
             "session/delete": self._by_sessions(lambda sessions: sessions.delete),
             "session/prompt": self._by_sessions(lambda sessions: sessions.prompt),
+            "session/set_mode": self._by_sessions(lambda sessions: sessions.set_mode),
         }
         self._end = AgentEnd(stream, name="client", serve=serve, on_cancel=self._cancel, tap=tap)
         self._state = state
         self._environ = environ
+        self._setup_of = setup_of
         self._client = schema.ClientCapabilities()
 
     async def run(self) -> None:
@@ -59,13 +70,15 @@ class Porter:
         try:
             await self._end.run()
         finally:
+            if "_sessions" in vars(self):
+                await self._sessions.close_all()
             await self._end.close()
 
     @cached_property
     def _sessions(self) -> "Sessions":
         from portico.porter.sessions import Sessions
 
-        return Sessions(self._end, self._state, self._environ, self._client)
+        return Sessions(self._end, self._state, self._environ, self._client, self._setup_of)
 
     async def _initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
         self._client = request.client_capabilities
@@ -84,7 +97,10 @@ class Porter:
                 return await choose(self._sessions)(request)
             except PorticoError as error:
                 words = f"{error.message} {error.suggestion}" if error.suggestion else error.message
-                raise RpcError(INTERNAL_ERROR, words) from error
+                code = AUTH_REQUIRED if isinstance(error, AuthRequired) else INTERNAL_ERROR
+                by_model = isinstance(error, ModelFailed)
+                told = Failed(code=error.code, suggestion=error.suggestion, by_model=by_model)
+                raise RpcError(code, words, to_meta(told)) from error
             except ConnectionLost as error:
                 raise RpcError(INTERNAL_ERROR, "the client is gone") from error
 

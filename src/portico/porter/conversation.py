@@ -2,13 +2,32 @@
 
 import asyncio
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from portico.acp import _schema as schema
+from portico.porter.background import Background
 from portico.porter.files import Files
+from portico.porter.loop.history import History
+from portico.porter.scenarios.scenario import DEFAULT, Scenario, Scenarios
 from portico.porter.terminals import Terminals
-from portico.porter.transcripts import AnyEntry, Item, Listed, Titled, Transcript
+from portico.porter.transcripts import AnyEntry, Chose, Item, Listed, Paid, Titled, Transcript
 from portico.porter.workspace import Workspace
+
+
+class Circumstances(msgspec.Struct, frozen=True, kw_only=True):
+    """How the client opened a session.
+
+    In a `scratch` folder what is written is reviewed before it reaches the person's files. `home` is the folder
+    whose settings hold; it differs from the session's where that is a scratch folder.
+    """
+
+    home: Path
+    scratch: bool = False
+    can_ask: bool = False
+    mcp_servers: tuple[schema.McpServer, ...] = ()
 
 
 class Conversation:
@@ -19,18 +38,26 @@ class Conversation:
         transcript: Transcript,
         files: Files,
         terminals: Terminals,
+        circumstances: Circumstances,
     ) -> None:
         self.id = session_id
         self.workspace = workspace
         self.transcript = transcript
         self.files = files
         self.terminals = terminals
+        self.circumstances = circumstances
+        self.background = Background(terminals)
+        self.history = History(transcript.append)
+        self.scenarios = Scenarios({})
+        self.scenario_name = DEFAULT
+        self.spent_tokens = 0
+        self.spent_dollars: float | None = None
         self.title: str | None = None
         self.plan: tuple[Item, ...] = ()
         self.todos: tuple[Item, ...] = ()
         # What the person allowed for the whole session. Not kept on disk: after a restart Porter asks again.
         self.granted: set[tuple[str, str]] = set()
-        self._running: asyncio.Task[None] | None = None
+        self._running: asyncio.Task[schema.StopReason] | None = None
         self._calls = 0
 
     @property
@@ -39,14 +66,43 @@ class Conversation:
 
     def recall(self, entries: list[AnyEntry]) -> None:
         """Take up what an earlier process left."""
+        self.history.recall(entries)
         for entry in entries:
             match entry:
                 case Titled(title=title):
                     self.title = title
                 case Listed(plan=plan, todos=todos):
                     self.plan, self.todos = plan, todos
+                case Chose(scenario=name):
+                    self.scenario_name = name
+                case Paid(tokens=tokens, dollars=dollars):
+                    self._add(tokens, dollars)
                 case _:
                     self._calls += 1
+
+    @property
+    def can_ask(self) -> bool:
+        """Whether the client can put a question of the model to the person."""
+        return self.circumstances.can_ask
+
+    @property
+    def scenario(self) -> Scenario:
+        """The one that was chosen; the default if its file is gone."""
+        return self.scenarios.get(self.scenario_name) or self.scenarios.default
+
+    def choose(self, scenario: str) -> None:
+        self.scenario_name = scenario
+        self.transcript.append(Chose(scenario=scenario))
+
+    def pay(self, tokens: int, dollars: float | None) -> None:
+        """Count what a request to a model took."""
+        self.transcript.append(Paid(tokens=tokens, dollars=dollars))
+        self._add(tokens, dollars)
+
+    def _add(self, tokens: int, dollars: float | None) -> None:
+        self.spent_tokens += tokens
+        if dollars is not None:
+            self.spent_dollars = (self.spent_dollars or 0.0) + dollars
 
     def entitle(self, title: str) -> schema.SessionInfoUpdate:
         """Name the conversation, once."""
@@ -74,13 +130,17 @@ class Conversation:
                 schema.PlanEntry(
                     content=item.text,
                     priority="medium",
-                    status="completed" if item.done else "in_progress" if item is current else "pending",
+                    status="completed"
+                    if item.done
+                    else "in_progress"
+                    if item is current or item.active
+                    else "pending",
                 )
                 for item in (*self.plan, *self.todos)
             ]
         )
 
-    async def take_turn(self, work: Coroutine[Any, Any, None]) -> schema.StopReason:
+    async def take_turn(self, work: Coroutine[Any, Any, schema.StopReason]) -> schema.StopReason:
         """Do the work of one turn; how it ended. Whoever cancels this call cancels the work and waits for it."""
         task = self._running = asyncio.create_task(work, name=f"turn in {self.id}")
         try:
@@ -91,7 +151,7 @@ class Conversation:
             failure = None if task.cancelled() else task.exception()
         if failure is not None:
             raise failure
-        return "cancelled" if task.cancelled() else "end_turn"
+        return "cancelled" if task.cancelled() else task.result()
 
     def cancel(self) -> None:
         """Stop the turn that runs, if one does; what it started is ended by it."""

@@ -16,8 +16,8 @@ _NAME_LIKE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]*_\w+|[A-Z][a-z0-9]+[A-
 async def answer_free_text(turn: Turn, text: str) -> None:
     if text:
         await turn.say(
-            "I cannot answer that in my own words: I am Porter, and this version of me works without a model. "
-            "What I can do is work in this folder with commands."
+            "I cannot answer that in my own words: I am Porter, and no model is connected to me yet. "
+            "What I can do without one is work in this folder with commands."
         )
     else:
         await turn.say("That prompt holds no text. I am Porter, and I work in this folder with commands.")
@@ -29,7 +29,9 @@ async def answer_free_text(turn: Turn, text: str) -> None:
             f"You attached {', '.join(code(one.name) for one in turn.attached)}; `/read` alone shows that."
         )
     await turn.say(
-        "Models are not part of this version yet. To talk to an agent that has one, start it through Portico: "
+        "To connect a model: `portico models list` shows what there is, `portico auth login PROVIDER` keeps a key, and "
+        "`portico models use PROVIDER:MODEL` chooses one. `portico models pull smollm2` fetches a tiny one that "
+        "needs neither key nor network. Or talk to another agent through Portico: "
         '`portico exec --agent claude "…"`, or any program that speaks ACP with '
         '`portico exec --agent-command "program" "…"`.'
     )

@@ -1,7 +1,7 @@
 """What a person sent: the words, the command in them if there is one, and what they attached."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import assert_never
 from urllib.parse import unquote, urlsplit
@@ -23,11 +23,16 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class Prompt(msgspec.Struct, frozen=True):
-    """`command` is None for free text; `argument` is then all of it."""
+    """`command` is None for free text; `argument` is then all of it. `blocks` is all that was sent."""
 
     command: str | None
     argument: str
     attached: tuple[Attachment, ...] = ()
+    blocks: tuple[schema.ContentBlock, ...] = ()
+
+    @property
+    def has_content(self) -> bool:
+        return bool(self.argument.strip() or self.attached)
 
     def summary(self) -> str:
         """A line to find the conversation by."""
@@ -35,7 +40,7 @@ class Prompt(msgspec.Struct, frozen=True):
         return shortened(words, 60) or "Conversation"
 
 
-def read_prompt(blocks: Iterable[schema.ContentBlock]) -> Prompt:
+def read_prompt(blocks: Sequence[schema.ContentBlock]) -> Prompt:
     texts: list[str] = []
     attached: list[Attachment] = []
     for block in blocks:
@@ -43,10 +48,10 @@ def read_prompt(blocks: Iterable[schema.ContentBlock]) -> Prompt:
             case schema.TextContent(text=text):
                 texts.append(text)
             case schema.ResourceLink(name=name, uri=uri):
-                attached.append(Attachment(name, _path_of(uri)))
+                attached.append(Attachment(name, path_of(uri)))
             case schema.EmbeddedResource(resource=resource):
                 name = resource.uri.rstrip("/").rpartition("/")[2] or resource.uri
-                attached.append(Attachment(name, _path_of(resource.uri), resource.text))
+                attached.append(Attachment(name, path_of(resource.uri), resource.text))
             case schema.ImageContent():
                 attached.append(Attachment("an image", None))
             case schema.AudioContent():
@@ -56,11 +61,11 @@ def read_prompt(blocks: Iterable[schema.ContentBlock]) -> Prompt:
     text = "".join(texts).strip("\n").lstrip()
     found = _COMMAND.match(text)
     if found is None:
-        return Prompt(None, text.rstrip(), tuple(attached))
-    return Prompt(found[1].lower(), text[found.end() :], tuple(attached))
+        return Prompt(None, text.rstrip(), tuple(attached), tuple(blocks))
+    return Prompt(found[1].lower(), text[found.end() :], tuple(attached), tuple(blocks))
 
 
-def _path_of(uri: str) -> Path | None:
+def path_of(uri: str) -> Path | None:
     """The file that a file address names on this machine."""
     try:
         parts = urlsplit(uri)

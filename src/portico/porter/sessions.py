@@ -5,16 +5,22 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND
+from portico.acp.extensions import placed_by
+from portico.domain.errors import InvalidInput
 from portico.domain.ids import make_session_id
 from portico.porter.commands.table import available_commands, perform
-from portico.porter.conversation import Conversation
+from portico.porter.conversation import Circumstances, Conversation
 from portico.porter.files import ClientFiles, DiskFiles, Files
-from portico.porter.prompt import read_prompt
+from portico.porter.markdown import sendable
+from portico.porter.prompt import Prompt, read_prompt
 from portico.porter.replay import replay
+from portico.porter.scenarios.scenario import Scenarios
+from portico.porter.setup import SetupOf, nothing_set_up
 from portico.porter.terminals import ClientTerminals, LocalTerminals
 from portico.porter.transcripts import (
     Answered,
@@ -30,6 +36,9 @@ from portico.porter.turn import Turn
 from portico.porter.workspace import Workspace, is_folder
 from portico.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RpcError
 
+if TYPE_CHECKING:
+    from portico.porter.loop.mind import Mind
+
 PAGE = 50
 
 
@@ -42,12 +51,15 @@ class Sessions:
         state: Path,
         environ: Mapping[str, str],
         client: schema.ClientCapabilities,
+        setup_of: SetupOf,
     ) -> None:
         self._end = end
         self._transcripts = Transcripts(state)
         self._environ = environ
         self._client = client
+        self._setup_of = setup_of
         self._open: dict[str, Conversation] = {}
+        self._minds: dict[str, Mind] = {}
 
     async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         workspace = _workspace(request.cwd, request.additional_directories)
@@ -60,24 +72,35 @@ class Sessions:
             additional_directories=tuple(request.additional_directories),
             created=iso_time(now),
         )
-        conversation = self._begin(opened.session_id, workspace, self._transcripts.create(opened))
+        circumstances = self._circumstances(request)
+        scenarios = await self._scenarios(circumstances, workspace)
+        transcript = self._transcripts.create(opened)
+        conversation = self._begin(opened.session_id, workspace, transcript, circumstances)
+        conversation.scenarios = scenarios
         self._announce(conversation)
-        return schema.NewSessionResponse(session_id=conversation.id)
+        return schema.NewSessionResponse(session_id=conversation.id, modes=modes_of(conversation))
 
     async def load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
-        conversation, entries = await self._reopen(
-            request.session_id, request.cwd, request.additional_directories
-        )
+        conversation, entries = await self._reopen(request)
         for update in replay(entries):
             self._end.update(conversation.id, update)
             await self._end.drain()
         self._announce(conversation)
-        return schema.LoadSessionResponse()
+        return schema.LoadSessionResponse(modes=modes_of(conversation))
 
     async def resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
-        conversation, _ = await self._reopen(request.session_id, request.cwd, request.additional_directories)
+        conversation, _ = await self._reopen(request)
         self._announce(conversation)
-        return schema.ResumeSessionResponse()
+        return schema.ResumeSessionResponse(modes=modes_of(conversation))
+
+    async def set_mode(self, request: schema.SetSessionModeRequest) -> schema.SetSessionModeResponse:
+        """A mode is a scenario. It holds from the next turn on."""
+        conversation = self._opened(request.session_id)
+        if conversation.scenarios.get(request.mode_id) is None:
+            known = ", ".join(conversation.scenarios.by_name)
+            raise RpcError(INVALID_PARAMS, f"there is no scenario {request.mode_id!r}; there are: {known}")
+        conversation.choose(request.mode_id)
+        return schema.SetSessionModeResponse()
 
     async def list_all(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
         found = await asyncio.to_thread(self._transcripts.newest_first)
@@ -93,13 +116,12 @@ class Sessions:
         )
 
     async def close(self, request: schema.CloseSessionRequest) -> schema.CloseSessionResponse:
-        await self._opened(request.session_id).stop()
-        self._open.pop(request.session_id, None)
+        await self._let_go(self._opened(request.session_id))
         return schema.CloseSessionResponse()
 
     async def delete(self, request: schema.DeleteSessionRequest) -> schema.DeleteSessionResponse:
-        if (conversation := self._open.pop(request.session_id, None)) is not None:
-            await conversation.stop()
+        if (conversation := self._open.get(request.session_id)) is not None:
+            await self._let_go(conversation)
         await asyncio.to_thread(self._transcripts.delete, request.session_id)
         return schema.DeleteSessionResponse()
 
@@ -110,29 +132,86 @@ class Sessions:
             self._end.update(conversation.id, conversation.entitle(prompt.summary()))
         conversation.transcript.append(Prompted(at=_now(), prompt=tuple(request.prompt)))
         turn = Turn(self._end, conversation, prompt.attached, self._environ)
-        reason = await conversation.take_turn(perform(turn, prompt))
+        reason = await conversation.take_turn(perform(turn, prompt, self._answer))
         conversation.transcript.append(Answered(at=_now(), stop_reason=reason))
-        return schema.PromptResponse(stop_reason=reason)
+        mind = self._minds.get(conversation.id) if prompt.command is None else None
+        return schema.PromptResponse(stop_reason=reason, usage=None if mind is None else mind.usage)
 
     def cancel(self, session_id: str) -> None:
         if (conversation := self._open.get(session_id)) is not None:
             conversation.cancel()
 
+    async def close_all(self) -> None:
+        """End everything that goes on: the client is gone."""
+        for conversation in list(self._open.values()):
+            await self._let_go(conversation)
+
+    async def _let_go(self, conversation: Conversation) -> None:
+        """End what goes on in a session: its turn, commands in the background, MCP servers."""
+        await conversation.stop()
+        self._open.pop(conversation.id, None)
+        await conversation.background.close()
+        if (mind := self._minds.pop(conversation.id, None)) is not None:
+            await mind.close()
+
+    async def _answer(self, turn: Turn, prompt: Prompt) -> schema.StopReason | None:
+        """Free text, answered by a model. All that a model needs is imported with the first of it."""
+        from portico.porter.loop.mind import Mind
+
+        conversation = turn.conversation
+        mind = self._minds.get(conversation.id)
+        if mind is None:
+            outputs = self._transcripts.outputs(conversation.id)
+            mind = self._minds[conversation.id] = Mind(conversation, self._setup_of, self._environ, outputs)
+        return await mind.answer(turn, prompt)
+
     async def _reopen(
-        self, session_id: str, cwd: str, directories: Sequence[str]
+        self, request: schema.LoadSessionRequest | schema.ResumeSessionRequest
     ) -> tuple[Conversation, list[AnyEntry]]:
-        workspace = _workspace(cwd, directories)
+        session_id = request.session_id
+        workspace = _workspace(request.cwd, request.additional_directories)
+        circumstances = self._circumstances(request)
+        scenarios = await self._scenarios(circumstances, workspace)
         if session_id in self._open:
-            self._idle(self._open[session_id])
+            await self._let_go(self._idle(self._open[session_id]))
         transcript = self._transcripts.find(session_id)
         entries = [] if transcript is None else await asyncio.to_thread(transcript.read)
         if transcript is None or not entries or not isinstance(entries[0], Opened):
             raise RpcError(RESOURCE_NOT_FOUND, f"Porter has no session {session_id!r}")
-        conversation = self._begin(session_id, workspace, transcript)
+        conversation = self._begin(session_id, workspace, transcript, circumstances)
+        conversation.scenarios = scenarios
         conversation.recall(entries)
         return conversation, entries
 
-    def _begin(self, session_id: str, workspace: Workspace, transcript: Transcript) -> Conversation:
+    def _circumstances(
+        self, request: schema.NewSessionRequest | schema.LoadSessionRequest | schema.ResumeSessionRequest
+    ) -> Circumstances:
+        placed = placed_by(request.meta)
+        elicitation = self._client.elicitation
+        return Circumstances(
+            home=Path(placed.workspace or request.cwd),
+            scratch=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
+            can_ask=elicitation is not None and elicitation.form is not None,
+            mcp_servers=tuple(request.mcp_servers or ()),
+        )
+
+    async def _scenarios(self, circumstances: Circumstances, workspace: Workspace) -> Scenarios:
+        """Those that hold here. Settings that cannot be read are told of by the first turn that needs them."""
+
+        def load() -> Scenarios:
+            from portico.porter.scenarios.loading import load_scenarios
+
+            try:
+                setup = self._setup_of(circumstances.home)
+            except InvalidInput:
+                setup = nothing_set_up(circumstances.home)
+            return load_scenarios(setup.scenarios, workspace.root, trusted=setup.trusted)
+
+        return await asyncio.to_thread(load)
+
+    def _begin(
+        self, session_id: str, workspace: Workspace, transcript: Transcript, circumstances: Circumstances
+    ) -> Conversation:
         disk, client = DiskFiles(workspace), ClientFiles(self._end, session_id)
         files = Files(
             client if self._client.fs.read_text_file else disk,
@@ -141,12 +220,16 @@ class Sessions:
         terminals = (
             ClientTerminals(self._end, session_id) if self._client.terminal else LocalTerminals(self._environ)
         )
-        conversation = Conversation(session_id, workspace, transcript, files, terminals)
+        conversation = Conversation(session_id, workspace, transcript, files, terminals, circumstances)
         self._open[session_id] = conversation
         return conversation
 
     def _announce(self, conversation: Conversation) -> None:
         self._end.update(conversation.id, available_commands())
+        for problem in conversation.scenarios.problems:
+            title = "A scenario is left out, because its file is broken."
+            notice = schema.Notice(severity="warning", title=title, description=sendable(str(problem)))
+            self._end.update(conversation.id, notice)
 
     def _opened(self, session_id: str) -> Conversation:
         if (conversation := self._open.get(session_id)) is not None:
@@ -159,6 +242,17 @@ class Sessions:
         if conversation.is_busy:
             raise RpcError(INVALID_REQUEST, "a turn is running in this session; wait for it or cancel it")
         return conversation
+
+
+def modes_of(conversation: Conversation) -> schema.SessionModeState:
+    """The scenarios, as the modes that the protocol knows."""
+    return schema.SessionModeState(
+        current_mode_id=conversation.scenario.name,
+        available_modes=[
+            schema.SessionMode(id=one.name, name=one.name, description=one.description)
+            for one in conversation.scenarios.by_name.values()
+        ],
+    )
 
 
 def _workspace(cwd: str, directories: Sequence[str]) -> Workspace:

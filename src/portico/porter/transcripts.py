@@ -6,6 +6,7 @@ unfinished is passed over. Knows nothing of turns and commands.
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import cache
@@ -85,13 +86,20 @@ class Condensed(Entry, frozen=True, kw_only=True, tag="condensed"):
     messages: tuple[Message, ...]
 
 
+class Paid(Entry, frozen=True, kw_only=True, tag="paid"):
+    """What one request to a model took. Without dollars its price is not known."""
+
+    tokens: int
+    dollars: float | None = None
+
+
 class Chose(Entry, frozen=True, kw_only=True, tag="chose"):
     """How the person wants Porter to work from here on."""
 
     scenario: str
 
 
-AnyEntry = Opened | Titled | Prompted | Told | Listed | Remembered | Condensed | Chose | Answered
+AnyEntry = Opened | Titled | Prompted | Told | Listed | Remembered | Condensed | Paid | Chose | Answered
 
 
 class Listing(msgspec.Struct, frozen=True):
@@ -175,6 +183,11 @@ class Transcripts:
     def delete(self, session_id: str) -> None:
         if _SESSION_ID.fullmatch(session_id) is not None:
             self._path(session_id).unlink(missing_ok=True)
+            shutil.rmtree(self.outputs(session_id), ignore_errors=True)
+
+    def outputs(self, session_id: str) -> Path:
+        """The folder for what is too large for a conversation. It need not be there."""
+        return self._folder / f"{session_id}.outputs"
 
     def newest_first(self) -> list[Listing]:
         """All sessions by the time of their last entry, read from the heads of their files."""

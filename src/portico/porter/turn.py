@@ -6,19 +6,23 @@ Everything shown is kept in the transcript first, so that a conversation that is
 import asyncio
 from collections.abc import Mapping, Sequence
 
+import msgspec
+
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.domain.errors import PermissionDenied
 from portico.porter.conversation import Conversation
 from portico.porter.files import Files
 from portico.porter.markdown import chunks, code, sendable
+from portico.porter.models.port import Text, UserMessage
 from portico.porter.prompt import Attachment
-from portico.porter.terminals import Ended, run_to_end
+from portico.porter.terminals import Ended, Running, run_to_end
 from portico.porter.toolcalls import ToolCall, Work
 from portico.porter.transcripts import Item, Told
 from portico.porter.workspace import Workspace
 from portico.rpc.messages import RpcError
 
+_REMEMBERED = 3000
 _ALLOW_ONCE, _ALLOW_ALWAYS, _REJECT_ONCE = "allow-once", "allow-always", "reject-once"
 
 
@@ -33,8 +37,13 @@ class Turn:
         self._end = end
         self._conversation = conversation
         self._spoke = False
+        self._said: list[str] = []
         self.attached = attached
         self.environ = environ
+
+    @property
+    def conversation(self) -> Conversation:
+        return self._conversation
 
     @property
     def workspace(self) -> Workspace:
@@ -56,6 +65,7 @@ class Turn:
         """Say a paragraph or another block of Markdown, in pieces, no faster than the client reads."""
         text = sendable(("\n\n" if self._spoke else "") + block.rstrip("\n"))
         self._spoke = True
+        self._said.append(text)
         self._keep(schema.AgentMessageChunk(content=schema.TextContent(text=text)))
         for piece in chunks(text):
             self._tell(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
@@ -118,11 +128,51 @@ class Turn:
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
             await self.permit(call, line, covers=code(line), otherwise=otherwise)
-            ended = await run_to_end(
-                self._conversation.terminals, command, self.workspace.root, call.show
-            )
+            ended = await run_to_end(self._conversation.terminals, command, self.workspace.root, call.show)
             call.ran(ended)
         return ended
+
+    async def start(self, command: Sequence[str], call: ToolCall) -> Running:
+        """Start a command that was permitted, shown under its call. Whoever has it must stop it."""
+        return await self._conversation.terminals.start(command, self.workspace.root, call.show)
+
+    async def ask_person(
+        self, call: ToolCall, question: str, choices: Sequence[tuple[str, str]]
+    ) -> str | None:
+        """What the person answers; None if they do not, or if the client cannot ask."""
+        if not self._conversation.can_ask:
+            return None
+        field = schema.ElicitationPropertySchema(type="string", title="Answer")
+        if choices:
+            options = [
+                schema.EnumOption(const=label, title=label, description=about or None)
+                for label, about in choices
+            ]
+            field = msgspec.structs.replace(field, one_of=options)
+        request = schema.CreateElicitationRequest(
+            mode="form",
+            session_id=self._conversation.id,
+            tool_call_id=call.id,
+            message=sendable(question),
+            requested_schema=schema.ElicitationSchema(properties={"answer": field}, required=["answer"]),
+        )
+        try:
+            given = await self._end.call("elicitation/create", request, schema.CreateElicitationResponse)
+        except RpcError:
+            return None
+        answer = (given.content or {}).get("answer") if given.action == "accept" else None
+        return str(answer) if answer is not None else None
+
+    def remember(self, command: str) -> None:
+        """Let the model know later what the person did by a command, and what they were told."""
+        said = "".join(self._said)
+        told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
+        text = f"[The person used Porter's command {command[:500]!r}, and Porter said:]\n\n{told}"
+        self._conversation.history.add(UserMessage((Text(sendable(text)),)))
+
+    def new_id(self) -> str:
+        """An id that nothing else in this session has."""
+        return self._conversation.next_call_id()
 
     def set_plan(self, steps: tuple[Item, ...]) -> None:
         self._conversation.set_lists(plan=steps)

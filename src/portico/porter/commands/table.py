@@ -1,5 +1,6 @@
 """All commands in the order in which /help shows them, and the way from a prompt to one of them."""
 
+from collections.abc import Awaitable, Callable
 from functools import cache
 
 from portico.acp import _schema as schema
@@ -54,8 +55,16 @@ def available_commands() -> schema.AvailableCommandsUpdate:
     )
 
 
-async def perform(turn: Turn, prompt: Prompt) -> None:
-    """Do what a prompt asks for. What the person can put right is said to them in the conversation."""
+FreeText = Callable[[Turn, Prompt], Awaitable[schema.StopReason | None]]
+"""Answers in words of a model; None without one."""
+
+
+async def perform(turn: Turn, prompt: Prompt, free_text: FreeText) -> schema.StopReason:
+    """Do what a prompt asks for; how it ended. What the person can put right is said to them."""
+    if prompt.command is None and prompt.has_content:
+        reason = await free_text(turn, prompt)
+        if reason is not None:
+            return reason
     try:
         if prompt.command is None:
             await answer_free_text(turn, prompt.argument)
@@ -67,6 +76,9 @@ async def perform(turn: Turn, prompt: Prompt) -> None:
         await turn.say(
             error.message if error.suggestion is None else f"{error.message}\n\n{error.suggestion}"
         )
+    if prompt.command is not None:
+        turn.remember(f"/{prompt.command} {prompt.argument}".strip())
+    return "end_turn"
 
 
 def unknown(name: str) -> str:

@@ -1,0 +1,112 @@
+"""Makes the calls of one answer: those that only look at the same time, the others one after the other, in order.
+
+Whatever goes wrong in a call becomes its result, so that the model can do better. Only the end of the turn,
+of the client or of our own store goes further.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from portico.domain.errors import PorticoError, StoreFailed
+from portico.porter.loop.history import INTERRUPTED, failed
+from portico.porter.loop.repetition import Repetition
+from portico.porter.models.port import Text, ToolCall, ToolResult
+from portico.porter.tools.bench import Bench
+from portico.porter.tools.tool import Offered, Outcome, ToolFailure
+from portico.rpc.messages import ConnectionLost
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+STOPPED = "The person stopped the turn before this call was made."
+
+
+class Calls:
+    """The calls of one answer. `results` always has what is known so far."""
+
+    def __init__(
+        self, bench: Bench, tools: Mapping[str, Offered], repetition: Repetition, *, cut_off: bool
+    ) -> None:
+        self._bench = bench
+        self._tools = tools
+        self._repetition = repetition
+        self._cut_off = cut_off
+        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._known: dict[str, ToolResult] = {}
+
+    def results(self, calls: Sequence[ToolCall]) -> tuple[ToolResult, ...]:
+        """One for each call, also for those that were never made."""
+        return tuple(self._known.get(call.id) or failed(call, STOPPED) for call in calls)
+
+    async def make(self, calls: Sequence[ToolCall]) -> None:
+        for together, group in groupby(calls, key=self._goes_together):
+            if together:
+                await _all(self._one(call) for call in group)
+            else:
+                for call in group:
+                    await self._one(call)
+
+    def _goes_together(self, call: ToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.together
+
+    async def _one(self, call: ToolCall) -> None:
+        if (words := self._repetition.refuses(call)) is not None:
+            self._known[call.id] = failed(call, words)
+            return
+        tool = self._tools.get(call.name)
+        if tool is None:
+            self._known[call.id] = failed(call, self._unknown(call.name))
+            return
+        async with self._gate:
+            # Stays if the turn ends before the call does.
+            self._known[call.id] = failed(call, INTERRUPTED)
+            outcome = await self._outcome(tool, call)
+        parts = tuple(
+            Text(self._bench.shelf.cut(part.text)) if isinstance(part, Text) else part
+            for part in outcome.parts
+        )
+        result = ToolResult(call.id, call.name, parts, failed=outcome.failed)
+        self._known[call.id] = result
+        self._repetition.note(call, result, changes=tool.changes)
+
+    async def _outcome(self, tool: Offered, call: ToolCall) -> Outcome:
+        try:
+            return await tool.call(self._bench, call.arguments)
+        except ToolFailure as failure:
+            words = str(failure)
+            if self._cut_off:
+                words += (
+                    " Your answer was cut at its limit, which may have broken this call: use smaller steps."
+                )
+        except (StoreFailed, ConnectionLost):
+            raise
+        except PorticoError as error:
+            words = error.message if error.suggestion is None else f"{error.message} {error.suggestion}"
+        except Exception:
+            log.exception("the tool %s crashed", tool.name)
+            words = "The tool crashed, which is a fault of Porter's. Try another way."
+        return Outcome((Text(words),), failed=True)
+
+    def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._tools, n=2, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(self._tools)}."
+        return f"There is no tool {name!r} here. {hint}"
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do several things at once. When one fails, or the turn ends, the others are ended and waited for."""
+    tasks = [asyncio.create_task(one, name="tool call") for one in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in tasks:
+        task.result()

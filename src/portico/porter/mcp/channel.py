@@ -1,0 +1,23 @@
+"""What a conversation with an MCP server needs of a transport, and how it fails."""
+
+from typing import Any, Protocol
+
+from msgspec import Raw
+
+
+class ServerFailed(Exception):
+    """A server cannot be reached, broke off, or is silent: in words for the model and the person."""
+
+
+class Channel(Protocol):
+    async def request(self, method: str, params: dict[str, Any]) -> Raw:
+        """The result. RpcError for an error answer, ServerFailed when there is none."""
+        ...
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None: ...
+
+    async def agreed(self, version: str) -> None:
+        """Both sides have agreed on a revision of the protocol."""
+        ...
+
+    async def close(self) -> None: ...

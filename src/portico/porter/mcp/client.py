@@ -1,0 +1,126 @@
+"""One conversation with an MCP server: agree on a revision, list its tools, call them. Each with a deadline."""
+
+import asyncio
+from typing import Any, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from portico import __version__
+from portico.porter.mcp.channel import Channel, ServerFailed
+from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
+
+Kind = TypeVar("Kind")
+
+HANDSHAKE_VERSION = "2025-11-25"
+MODERN_VERSION = "2026-07-28"
+HANDSHAKE_SECONDS = 20.0
+CALL_SECONDS = 120.0
+_MOST_TOOLS = 200
+_MOST_PAGES = 20
+_ME = {"name": "porter", "version": __version__}
+# Before this revision there is a handshake; since then each request says what it is.
+_META = {
+    "io.modelcontextprotocol/protocolVersion": MODERN_VERSION,
+    "io.modelcontextprotocol/clientInfo": _ME,
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+class Described(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """A tool as its server describes it."""
+
+    name: str
+    description: str = ""
+    input_schema: dict[str, Any] = {}
+
+
+class _Initialized(msgspec.Struct, rename="camel"):
+    protocol_version: str
+
+
+class _Page(msgspec.Struct, rename="camel"):
+    tools: list[Described]
+    next_cursor: str | None = None
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """Any part of a result, merged: what only some have is optional."""
+
+    type: str
+    text: str | None = None
+    data: str | None = None
+    mime_type: str | None = None
+    uri: str | None = None
+    resource: dict[str, Any] | None = None
+
+
+class Called(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    content: list[Part] = []
+    structured_content: Any = None
+    is_error: bool = False
+
+
+class McpClient:
+    def __init__(self, name: str, channel: Channel) -> None:
+        self.name = name
+        self._channel = channel
+        self._modern = False
+
+    async def begin(self) -> None:
+        """Agree on a revision. ServerFailed when the server does not answer as one."""
+        params = {"protocolVersion": HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _ME}
+        try:
+            answer = await self._within(HANDSHAKE_SECONDS, "initialize", params)
+        except RpcError as error:
+            if error.code != METHOD_NOT_FOUND:
+                raise ServerFailed(f"The MCP server {self.name} refused: {error.message}") from error
+            self._modern = True
+            await self._channel.agreed(MODERN_VERSION)
+            return
+        await self._channel.agreed(self._decode(answer, _Initialized).protocol_version)
+        await self._channel.notify("notifications/initialized", {})
+
+    async def tools(self) -> list[Described]:
+        found: list[Described] = []
+        cursor: str | None = None
+        for _ in range(_MOST_PAGES):
+            params = {} if cursor is None else {"cursor": cursor}
+            try:
+                answer = await self._within(HANDSHAKE_SECONDS, "tools/list", params)
+            except RpcError as error:
+                if error.code == METHOD_NOT_FOUND:
+                    return []
+                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.message}") from error
+            page = self._decode(answer, _Page)
+            found += page.tools
+            cursor = page.next_cursor
+            if not cursor or len(found) >= _MOST_TOOLS:
+                break
+        return found[:_MOST_TOOLS]
+
+    async def call(self, tool: str, arguments: dict[str, Any]) -> Called:
+        """Call a tool. RpcError for what the server does not accept, ServerFailed when it fails."""
+        answer = await self._within(CALL_SECONDS, "tools/call", {"name": tool, "arguments": arguments})
+        return self._decode(answer, Called)
+
+    async def close(self) -> None:
+        await self._channel.close()
+
+    async def _within(self, seconds: float, method: str, params: dict[str, Any]) -> Raw:
+        sent = {**params, "_meta": _META} if self._modern else params
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._channel.request(method, sent)
+        except TimeoutError as error:
+            raise ServerFailed(
+                f"The MCP server {self.name} did not answer {method} within {seconds:.0f} s."
+            ) from error
+
+    def _decode(self, answer: Raw, kind: type[Kind]) -> Kind:
+        try:
+            return msgspec.json.decode(answer, type=kind)
+        except msgspec.DecodeError as error:
+            raise ServerFailed(
+                f"The MCP server {self.name} answered with what makes no sense: {error}"
+            ) from error

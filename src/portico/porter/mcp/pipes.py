@@ -1,0 +1,118 @@
+"""An MCP server that is a program of ours: lines of JSON over its standard streams. It dies with the session."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Raw
+
+from portico.acp import _schema as schema
+from portico.porter.mcp.channel import ServerFailed
+from portico.rpc.connection import Connection, Reply
+from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
+from portico.rpc.processes import ProcessGroup, spawn
+from portico.rpc.programs import CannotRun
+from portico.rpc.streams import PipeStream
+
+log = logging.getLogger(__name__)
+
+_GRACE = 2.0
+_LONGEST_LINE = 64 * 1024 * 1024
+_MOST_FAULTS = 100
+_LAST_WORDS = 2000
+
+
+class Pipes:
+    """`open_pipes` starts it; `close` ends the program with all that it started."""
+
+    def __init__(self, name: str, group: ProcessGroup) -> None:
+        assert group.stdin is not None
+        self._name = name
+        self._group = group
+        self._last_words = b""
+        self._connection = Connection(
+            PipeStream(group.stdout, group.stdin),
+            _Listener(name, self._flooded),
+            name=name,
+            max_line=_LONGEST_LINE,
+        )
+        self._tasks = [
+            asyncio.create_task(self._connection.run(), name=f"MCP server {name}"),
+            asyncio.create_task(self._listen(), name=f"errors of the MCP server {name}"),
+        ]
+
+    async def request(self, method: str, params: dict[str, Any]) -> Raw:
+        try:
+            return await self._connection.request(method, params)
+        except ConnectionLost as error:
+            raise ServerFailed(f"The MCP server {self._name} ended.{self._said()}") from error
+
+    async def notify(self, method: str, params: dict[str, Any]) -> None:
+        try:
+            self._connection.notify(method, params)
+        except ConnectionLost as error:
+            raise ServerFailed(f"The MCP server {self._name} ended.{self._said()}") from error
+
+    async def agreed(self, version: str) -> None:
+        """Lines are lines in every revision."""
+
+    async def close(self) -> None:
+        try:
+            await self._connection.close()
+            await self._group.stop(_GRACE)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def _flooded(self) -> None:
+        self._tasks[0].cancel()
+
+    async def _listen(self) -> None:
+        assert self._group.stderr is not None
+        while data := await self._group.stderr.read(_LAST_WORDS):
+            self._last_words = (self._last_words + data)[-_LAST_WORDS:]
+
+    def _said(self) -> str:
+        lines = self._last_words.decode(errors="replace").strip().splitlines()
+        return f" Its last words: {lines[-1][:300]}" if lines else ""
+
+
+class _Listener:
+    """What the connection asks of its owner. A server that floods with what makes no sense is ended."""
+
+    def __init__(self, name: str, flooded: Callable[[], None]) -> None:
+        self._name = name
+        self._flooded = flooded
+        self._faults = 0
+
+    def notification(self, method: str, params: Raw) -> None:
+        """The list of tools is read at each turn, so there is nothing to be told."""
+
+    async def request(self, method: str, params: Raw) -> Reply:
+        if method == "ping":
+            return Reply({})
+        raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")
+
+    def fault(self, fault: Fault) -> None:
+        self._faults += 1
+        if self._faults == 1:
+            log.warning("MCP server %s: %s passed over: %s", self._name, fault.kind, fault.detail)
+        if self._faults == _MOST_FAULTS:
+            self._flooded()
+
+    async def ready(self) -> None:
+        """Nothing holds a server back: what it says unasked is not kept."""
+
+
+async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, str]) -> Pipes:
+    """Start a server. ServerFailed when that is not possible."""
+    command = (server.command or "", *(server.args or ()))
+    added = {variable.name: variable.value for variable in server.env or ()}
+    try:
+        group = await spawn(command, cwd=cwd, environ={**environ, **added})
+    except CannotRun as error:
+        raise ServerFailed(f"The MCP server {server.name} cannot be started: {error.reason}.") from error
+    return Pipes(server.name, group)

@@ -1,0 +1,118 @@
+"""Reads one small YAML file as plain data, and knows the line of each part of it.
+
+Only what settings need: mappings with names, lists, text, numbers, true and false. No anchors, no tags,
+so that nothing is built but data and a short file stays short.
+"""
+
+from typing import Any
+
+import msgspec
+import yaml
+
+LARGEST = 64 * 1024
+_DEEPEST = 20
+_TAG = "tag:yaml.org,2002:"
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+Path = tuple[str | int, ...]
+
+
+class NotReadable(Exception):
+    """The text is not such a document; `line` counts from one."""
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.why = why
+        self.line = line
+
+
+class Document(msgspec.Struct, frozen=True):
+    """`lines` has the line of each value, by the way to it."""
+
+    value: Any
+    lines: dict[Path, int]
+
+    def line_of(self, way: Path) -> int:
+        """The line of a value, or of the nearest one around it that is there."""
+        while way and way not in self.lines:
+            way = way[:-1]
+        return self.lines.get(way, 1)
+
+
+def read_document(data: bytes) -> Document:
+    if len(data) > LARGEST:
+        raise NotReadable(f"The file is larger than {LARGEST // 1024} KB.", 1)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NotReadable("The file is not UTF-8 text.", data.count(b"\n", 0, error.start) + 1) from error
+    loader = _LOADER(text)
+    try:
+        _refuse_what_grows(text)
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        words = error.problem or error.context or "It is not YAML."
+        raise NotReadable(f"This is not YAML: {words}.", mark.line + 1 if mark else 1) from error
+    except (yaml.YAMLError, RecursionError) as error:
+        raise NotReadable("This is not YAML that can be read here.", 1) from error
+    finally:
+        loader.dispose()
+    if node is None:
+        raise NotReadable("The file is empty.", 1)
+    lines: dict[Path, int] = {}
+    return Document(_plain(node, (), lines), lines)
+
+
+def _refuse_what_grows(text: str) -> None:
+    """Looks before anything is built: a deep document could end the process, an alias makes a short one long."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_LOADER):
+        line = event.start_mark.line + 1
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
+            raise NotReadable("Anchors and aliases are not read here.", line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > _DEEPEST:
+            raise NotReadable(f"It is nested more than {_DEEPEST} deep.", line)
+
+
+def _plain(node: yaml.Node, way: Path, lines: dict[Path, int]) -> Any:
+    lines[way] = node.start_mark.line + 1
+    match node:
+        case yaml.MappingNode(value=pairs):
+            return _mapping(pairs, way, lines)
+        case yaml.SequenceNode(value=items):
+            return [_plain(item, (*way, number), lines) for number, item in enumerate(items)]
+        case _:
+            return _scalar(node)
+
+
+def _mapping(pairs: list[tuple[yaml.Node, yaml.Node]], way: Path, lines: dict[Path, int]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        line = key.start_mark.line + 1
+        if not isinstance(key, yaml.ScalarNode):
+            raise NotReadable("A name must be plain text.", line)
+        if key.value in found:
+            raise NotReadable(f"{key.value!r} stands here twice.", line)
+        found[key.value] = _plain(value, (*way, key.value), lines)
+        lines[(*way, key.value)] = line
+    return found
+
+
+def _scalar(node: yaml.Node) -> Any:
+    text: str = node.value
+    match node.tag.removeprefix(_TAG):
+        case "str":
+            return text
+        case "bool":
+            return text.lower() in ("true", "yes", "on")
+        case "null":
+            return None
+        case "int" if text.isascii() and text.lstrip("-").isdigit() and len(text) < 19:
+            return int(text)
+        case _:
+            raise NotReadable(f"{text[:40]!r} is neither text nor a whole number.", node.start_mark.line + 1)

@@ -1,0 +1,93 @@
+"""Finds scenarios: those that come with Porter, then the user's, then the workspace's, which replace others by name.
+
+A scenario of a workspace that is not trusted chooses no model: code would go to somebody whom the person
+did not choose.
+"""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from portico.porter.scenarios.documents import LARGEST, NotReadable, read_document
+from portico.porter.scenarios.documents import Path as Way
+from portico.porter.scenarios.scenario import Problem, Scenario, Scenarios
+
+WORKSPACE_FOLDER = Path(".portico") / "scenarios"
+_BUILT_IN = Path(__file__).parent
+_MAX_FILES = 50
+_PLACE = re.compile(r" - at `\$(?P<way>[^`]*)`$")
+_STEP = re.compile(r"\.(?P<name>[^.\[\]]+)|\[(?P<number>\d+)\]|\[\.\.\.\]")
+
+
+def load_scenarios(user: Path | None, workspace: Path, *, trusted: bool) -> Scenarios:
+    """Everything that holds in a workspace. Blocks: it reads files. `user` is the user's folder of scenarios."""
+    found = dict(_built_in())
+    problems: list[Problem] = []
+    for folder, trust in ((user, True), (workspace / WORKSPACE_FOLDER, trusted)):
+        for path in _files(folder):
+            read = _read(path)
+            if isinstance(read, Problem):
+                problems.append(read)
+            else:
+                found[read.name] = read if trust else msgspec.structs.replace(read, model=None)
+    return Scenarios(found, tuple(problems))
+
+
+def parse_scenario(data: bytes, path: str) -> Scenario | Problem:
+    """One file's content as a scenario, or what is wrong with it and where."""
+    try:
+        document = read_document(data)
+    except NotReadable as error:
+        return Problem(path=path, line=error.line, why=error.why)
+    try:
+        return msgspec.convert(document.value, Scenario)
+    except msgspec.ValidationError as error:
+        words = str(error)
+        place = _PLACE.search(words)
+        way = _way(place["way"]) if place else ()
+        why = words if place is None else f"{'.'.join(map(str, way))}: {words[: place.start()]}"
+        line = document.line_of(_unknown(words, way) or way)
+        return Problem(path=path, line=line, why=why)
+
+
+@cache
+def _built_in() -> dict[str, Scenario]:
+    found = {}
+    for path in sorted(_BUILT_IN.glob("*.yaml"), key=lambda path: (path.stem != "code", path.stem)):
+        scenario = parse_scenario(path.read_bytes(), path.name)
+        assert isinstance(scenario, Scenario), scenario
+        found[scenario.name] = scenario
+    return found
+
+
+def _files(folder: Path | None) -> Iterator[Path]:
+    if folder is not None and folder.is_dir():
+        yield from sorted(path for path in folder.glob("*.y*ml") if path.suffix in (".yaml", ".yml"))[
+            :_MAX_FILES
+        ]
+
+
+def _read(path: Path) -> Scenario | Problem:
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST + 1)
+    except OSError as error:
+        return Problem(path=str(path), line=1, why=f"It cannot be read: {error.strerror}.")
+    return parse_scenario(data, str(path))
+
+
+def _way(text: str) -> Way:
+    return tuple(
+        int(step["number"]) if step["number"] else step["name"]
+        for step in _STEP.finditer(text)
+        if step["number"] or step["name"]
+    )
+
+
+def _unknown(words: str, way: Way) -> Way | None:
+    """Where the name stands that nobody knows."""
+    named = re.search(r"unknown field `([^`]+)`", words)
+    return None if named is None else (*way, named[1])

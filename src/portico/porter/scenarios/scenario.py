@@ -1,0 +1,65 @@
+"""What a scenario is. It chooses among what Porter can do and never allows more: permissions are asked all the same."""
+
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+DEFAULT = "CODE"
+
+
+class Mode(StrEnum):
+    """What may become of files: they are written, changes are only proposed, or nothing is touched."""
+
+    WRITE = "write"
+    PROPOSE = "propose"
+    READ = "read"
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`steps` is how often the model is asked in one turn; `output_tokens` bounds each of its answers."""
+
+    steps: Annotated[int, Meta(ge=1, le=500)] = 60
+    output_tokens: Annotated[int, Meta(ge=16)] | None = None
+
+
+class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`tools` are names or patterns; those of MCP servers are called `server__tool`."""
+
+    name: Annotated[str, Meta(pattern=r"^[A-Z][A-Z0-9_]{0,39}$")]
+    description: Annotated[str, Meta(min_length=1, max_length=200)]
+    instructions: Annotated[str, Meta(min_length=1)]
+    tools: tuple[Annotated[str, Meta(min_length=1)], ...]
+    mode: Mode
+    model: str | None = None
+    limits: Limits = Limits()
+
+    def offers(self, tool: str) -> bool:
+        return any(fnmatchcase(tool, pattern) for pattern in self.tools)
+
+
+class Problem(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a file is no scenario: `line` counts from one."""
+
+    path: str
+    line: int
+    why: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.why}"
+
+
+class Scenarios(msgspec.Struct, frozen=True):
+    """All that hold in a workspace, by name, and the files that are broken."""
+
+    by_name: dict[str, Scenario]
+    problems: tuple[Problem, ...] = ()
+
+    @property
+    def default(self) -> Scenario:
+        return self.by_name[DEFAULT]
+
+    def get(self, name: str) -> Scenario | None:
+        return self.by_name.get(name)

@@ -1,0 +1,43 @@
+"""What the person has set up that holds in a workspace: a model, what it may cost, scenarios of their own, trust."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from portico.porter.loop.tally import Purse
+    from portico.porter.models.port import Model
+
+
+def _no_model(name: str) -> "Model":
+    raise InvalidInput(f"The model {name} cannot be opened here.")
+
+
+def _nobody_chose() -> None:
+    return None
+
+
+class Setup(msgspec.Struct, frozen=True, kw_only=True):
+    """`choose` names the model to open when nobody names another; None without any. `scenarios` is a folder.
+
+    `purse` makes the purse of a session from the tokens and dollars that it has spent.
+    """
+
+    choose: Callable[[], str | None] = _nobody_chose
+    open: Callable[[str], "Model"] = _no_model
+    purse: "Callable[[int, float], Purse] | None" = None
+    scenarios: Path | None = None
+    trusted: bool = False
+
+
+SetupOf = Callable[[Path], Setup]
+"""Reads what holds in a workspace now. Blocks. InvalidInput when a settings file is broken."""
+
+
+def nothing_set_up(_workspace: Path) -> Setup:
+    """No model, no settings: what Porter does alone."""
+    return Setup()

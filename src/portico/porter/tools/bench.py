@@ -1,0 +1,45 @@
+"""What a tool has in its hands: the turn, and what the session keeps for tools between turns."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.porter.background import Background
+from portico.porter.loop.shelf import Shelf
+from portico.porter.scenarios.scenario import Mode, Scenario
+from portico.porter.turn import Turn
+from portico.porter.workspace import Workspace
+
+Delegate = Callable[[str, str, str], Awaitable[str]]
+"""Does a task in a scenario, shown under a title, and reports."""
+
+
+class Bench(msgspec.Struct, frozen=True, kw_only=True):
+    """`scratch` says that the session's folder is a copy: what is written there is reviewed later.
+
+    `delegate` is missing inside of a task that was delegated.
+    """
+
+    turn: Turn
+    scenario: Scenario
+    shelf: Shelf
+    background: Background
+    environ: Mapping[str, str]
+    scratch: bool = False
+    images: bool = False
+    delegate: Delegate | None = None
+
+    @property
+    def workspace(self) -> Workspace:
+        return self.turn.workspace
+
+    @property
+    def may_write(self) -> bool:
+        return self.scenario.mode is Mode.WRITE
+
+    def place(self, name: str) -> Path:
+        """The path that the model means, inside of the session's folders. PermissionDenied elsewhere."""
+        path = self.workspace.locate(name)
+        self.workspace.inside(path)
+        return path

@@ -1,0 +1,104 @@
+"""glob: files whose names fit a pattern."""
+
+import asyncio
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+from msgspec import Meta
+
+from portico.domain.privacy import is_private
+from portico.porter.listing import MAX_FILES, files_below
+from portico.porter.toolcalls import Work
+from portico.porter.tools.bench import Bench
+from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+
+_MOST = 300
+
+
+class Glob(Parameters, frozen=True, kw_only=True):
+    pattern: Annotated[
+        str,
+        Meta(min_length=1, max_length=500, description="Such as src/**/*.py, *.toml or **/{test,spec}_*.ts."),
+    ]
+    path: Annotated[str, Meta(description="The folder that the pattern begins in.")] = "."
+
+
+async def run(bench: Bench, wanted: Glob) -> str:
+    folder = bench.place(wanted.path)
+    work = Work(title=f"Find files {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern})
+    async with bench.turn.tool(work):
+        if not await asyncio.to_thread(folder.is_dir):
+            raise ToolFailure(f"{bench.workspace.shown(folder)} is not a folder.")
+        files = await files_below(folder, bench.environ)
+        found = await asyncio.to_thread(_fitting, files, folder, as_regex(wanted.pattern))
+    names = [bench.workspace.shown(path) for path in found[:_MOST]]
+    if len(found) > _MOST:
+        names.append(f"[{len(found) - _MOST} more: use a narrower pattern.]")
+    if len(files) >= MAX_FILES:
+        names.append(f"[Only the first {MAX_FILES} files were looked at: give a path.]")
+    return "\n".join(names) or f"No file fits {wanted.pattern}. Files that git ignores are not looked at."
+
+
+def _fitting(files: Sequence[Path], folder: Path, pattern: re.Pattern[str]) -> list[Path]:
+    """The newest first: what was changed last is most often what is wanted."""
+    found = [
+        path
+        for path in files
+        if pattern.fullmatch(path.relative_to(folder).as_posix()) and not is_private(path.parts)
+    ]
+    return sorted(found, key=_changed, reverse=True)
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def as_regex(pattern: str) -> re.Pattern[str]:
+    """`*` and `?` stay within a folder, `**` does not, `{a,b}` is one of several. A bare name fits in any folder."""
+    pattern = pattern.removeprefix("./")
+    if "/" not in pattern:
+        pattern = f"**/{pattern}"
+    expression, depth = "", 0
+    for token in re.findall(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|[{},]|[^*?\[{},]+|\[", pattern):
+        match token:
+            case "**/":
+                expression += "(?:[^/]+/)*"
+            case "**":
+                expression += ".*"
+            case "*":
+                expression += "[^/]*"
+            case "?":
+                expression += "[^/]"
+            case "{":
+                depth += 1
+                expression += "(?:"
+            case "}" if depth:
+                depth -= 1
+                expression += ")"
+            case "," if depth:
+                expression += "|"
+            case _ if token.startswith("[") and len(token) > 2:
+                expression += "[" + token[1:-1].replace("\\", r"\\").replace("!", "^", 1) + "]"
+            case _:
+                expression += re.escape(token)
+    try:
+        return re.compile(expression + ")" * depth)
+    except re.error as error:
+        raise ToolFailure(f"{pattern!r} is not a pattern for file names: {error}.") from error
+
+
+TOOL = Tool(
+    name="glob",
+    description=(
+        "Find files by their names. * and ? stay within one folder, ** crosses folders, {a,b} is either. "
+        "The files changed last come first; files that git ignores are left out."
+    ),
+    parameters=Glob,
+    run=run,
+    together=True,
+)

@@ -1,0 +1,103 @@
+"""propose_changes: shows the person a complete set of changes. What is proposed is not written.
+
+In a scratch folder the changes are put there, since that is where the person reviews them from.
+"""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from portico.acp import _schema as schema
+from portico.domain.errors import PorticoError
+from portico.porter.toolcalls import Work
+from portico.porter.tools.bench import Bench
+from portico.porter.tools.changing import needs_no_answer, refuse_protected
+from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+
+
+class ProposedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    path: str
+    operation: Literal["create", "update", "delete"]
+    new_content: Annotated[
+        str | None, Meta(description="All of the file's text afterwards; not for delete.")
+    ] = None
+
+
+class Propose(Parameters, frozen=True, kw_only=True):
+    changes: Annotated[tuple[ProposedFile, ...], Meta(min_length=1, max_length=200)]
+
+
+class _Checked(msgspec.Struct, frozen=True):
+    path: Path
+    before: str | None
+    after: str | None
+
+
+async def run(bench: Bench, wanted: Propose) -> str:
+    checked, wrong = [], []
+    for proposed in wanted.changes:
+        try:
+            checked.append(await _check(bench, proposed))
+        except (ToolFailure, PorticoError) as error:
+            wrong.append(f"- {proposed.path}: {error}")
+    if len({change.path for change in checked}) < len(checked):
+        wrong.append("- A file stands in the list twice.")
+    if wrong:
+        raise ToolFailure(
+            "Nothing was proposed. Put these right and propose everything again:\n" + "\n".join(wrong)
+        )
+    work = Work(
+        title=f"Propose changes of {len(checked)} file{'' if len(checked) == 1 else 's'}",
+        kind="edit",
+        locations=tuple(schema.ToolCallLocation(path=str(change.path)) for change in checked),
+        content=tuple(
+            schema.Diff(path=str(change.path), old_text=change.before, new_text=change.after or "")
+            for change in checked
+        ),
+    )
+    async with bench.turn.tool(work):
+        if not needs_no_answer(bench, [change.path for change in checked]):
+            return "The person sees the proposal. Nothing was written; they decide what becomes of it."
+        for change in checked:
+            await _put(bench, change)
+    return "The proposal is ready for the person's review. Nothing reaches their files before they apply it."
+
+
+async def _check(bench: Bench, change: ProposedFile) -> _Checked:
+    path = bench.place(change.path)
+    refuse_protected(bench, path)
+    before = await bench.turn.files.read_if_there(path)
+    match change.operation:
+        case "create" if before is not None:
+            raise ToolFailure("exists already; use update")
+        case "update" | "delete" if before is None:
+            raise ToolFailure("does not exist")
+        case "create" | "update" if change.new_content is None:
+            raise ToolFailure("has no new_content")
+        case "delete" if change.new_content is not None:
+            raise ToolFailure("is to be deleted, so it has no new_content")
+        case "update" if before == change.new_content:
+            raise ToolFailure("would not change")
+    return _Checked(path, before, change.new_content)
+
+
+async def _put(bench: Bench, change: _Checked) -> None:
+    if change.after is None:
+        await asyncio.to_thread(change.path.unlink)
+    else:
+        await bench.turn.files.write(change.path, change.after)
+
+
+TOOL = Tool(
+    name="propose_changes",
+    description=(
+        "Show the person a complete set of changes for review: the final content of each file that is created or "
+        "updated, and the files to delete. Call it once, when the whole change is ready."
+    ),
+    parameters=Propose,
+    run=run,
+    changes=True,
+)

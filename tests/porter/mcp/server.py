@@ -1,0 +1,80 @@
+"""An MCP server over standard input and output, with the manners that its first argument names."""
+
+import json
+import sys
+import time
+from typing import Any
+
+MANNERS = sys.argv[1] if len(sys.argv) > 1 else "good"
+
+TOOLS = [
+    {
+        "name": "add",
+        "description": "Adds two numbers.",
+        "inputSchema": {"type": "object", "properties": {"a": {"type": "number"}, "b": {"type": "number"}}},
+    },
+    {"name": "odd name!", "inputSchema": {"type": "object"}},
+    {"name": "huge", "inputSchema": {"type": "object"}},
+    {"name": "die", "inputSchema": {"type": "object"}},
+    {"name": "hang", "inputSchema": {"type": "object"}},
+]
+
+
+def send(message: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def text(words: str, **more: Any) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": words}], **more}
+
+
+def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    if name == "add":
+        return text(str(arguments["a"] + arguments["b"]))
+    if name == "huge":
+        return text("x" * 50_000_000)
+    if name == "die":
+        sys.stderr.write("out of memory\n")
+        sys.exit(3)
+    if name == "hang":
+        time.sleep(1000)
+    return text(f"cannot {name}", isError=True)
+
+
+def answer(message: dict[str, Any]) -> None:
+    method, params = message["method"], message.get("params", {})
+    if method == "initialize" and MANNERS == "modern":
+        send({"id": message["id"], "error": {"code": -32601, "message": "no handshake"}})
+    elif method == "initialize":
+        send({"method": "notifications/message", "params": {"data": "hello"}})
+        send(
+            {
+                "id": message["id"],
+                "result": {"protocolVersion": params["protocolVersion"], "capabilities": {}},
+            }
+        )
+    elif method == "tools/list":
+        if MANNERS == "modern":
+            assert params["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
+        page = {"tools": TOOLS[2:]} if params.get("cursor") else {"tools": TOOLS[:2], "nextCursor": "2"}
+        send({"id": message["id"], "result": page})
+    elif method == "tools/call":
+        send({"id": message["id"], "result": called(params["name"], params["arguments"])})
+
+
+def main() -> None:
+    if MANNERS == "hang":
+        time.sleep(1000)
+    while MANNERS == "flood":
+        sys.stdout.write("this is not JSON\n" * 1000)
+    if MANNERS == "dead":
+        sys.stderr.write("no license\n")
+        sys.exit(1)
+    for line in sys.stdin:
+        message = json.loads(line)
+        if "id" in message:
+            answer(message)
+
+
+main()
