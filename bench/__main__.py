@@ -9,7 +9,19 @@ import time
 
 import psutil
 
-from bench import chain, end_to_end, initialize, memory, page, roundtrip, startup, tail, updates
+from bench import (
+    chain,
+    end_to_end,
+    initialize,
+    memory,
+    page,
+    prose,
+    review,
+    roundtrip,
+    startup,
+    tail,
+    updates,
+)
 from bench.report import MARGIN, MeasurementFailed, Section, Verdict, print_section
 
 MEASUREMENTS = {
@@ -22,6 +34,8 @@ MEASUREMENTS = {
     "roundtrip": roundtrip.measure,
     "chain": chain.measure,
     "page": page.measure,
+    "prose": prose.measure,
+    "review": review.measure,
 }
 
 

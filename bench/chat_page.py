@@ -6,13 +6,14 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from bench.children import PORTICO, agent_command, environment
+from bench.page_trace import CATEGORIES, Key, longest_task, typed_keys
 from bench.programs.speaking_agent import END
 from bench.report import MeasurementFailed
 from scripts.find_browser import find
@@ -26,11 +27,10 @@ _ARGUMENTS = [
 ]
 _PATIENCE_MS = 120_000
 _LOOK_AGAIN = 0.01
-# Main thread of the page only, with the processor's time of each task beside the clock's.
-_TRACED = ["toplevel", "disabled-by-default-devtools.timeline", "devtools.timeline", "__metadata"]
-_TASK = "ThreadControllerImpl::RunTask"
+# As somebody types who is quick at it: nine keys a second, and never two after the same while.
+_BETWEEN_KEYS_MS = (60, 95, 140, 75, 180, 110)
 
-# Keeps when words were painted, how long tasks and keys took. Milliseconds since 1970, or of duration.
+# Keeps when words were painted and how long tasks took. Milliseconds since 1970, or of duration.
 _WATCH = """
 (() => {
   const now = () => performance.timeOrigin + performance.now();
@@ -39,7 +39,7 @@ _WATCH = """
     channel.port1.onmessage = act;
     channel.port2.postMessage(0);
   });
-  const watch = (window.__watch = { tasks: [], handled: [], painted: [] });
+  const watch = (window.__watch = { tasks: [] });
   watch.seen = (words, root) => new Promise((resolve) => {
     const place = document.querySelector(root);
     const has = (node) => node.textContent.includes(words);
@@ -55,14 +55,14 @@ _WATCH = """
   new PerformanceObserver((list) => {
     for (const { duration } of list.getEntries()) watch.tasks.push(duration);
   }).observe({ type: "longtask" });
-  let pressed = 0;
-  window.addEventListener("keydown", (event) => (pressed = event.timeStamp), { capture: true });
-  window.addEventListener("input", () => {
-    const started = pressed;
-    queueMicrotask(() => watch.handled.push(performance.now() - started));
-    after(() => watch.painted.push(performance.now() - started));
-  });
 })();
+"""
+_LOOK_FOR = """
+words => {
+  window.__over = false;
+  window.__seen = window.__watch.seen(words, 'main');
+  void window.__seen.then(() => (window.__over = true));
+}
 """
 
 
@@ -83,13 +83,6 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
     longest_wait: float
 
 
-class Keys(msgspec.Struct, frozen=True):
-    """Seconds from each key until the page had dealt with it, and until it was painted."""
-
-    handled: Sequence[float]
-    painted: Sequence[float]
-
-
 class ChatPage:
     def __init__(self, browser: Browser, page: Page, spoken: Path) -> None:
         self._browser = browser
@@ -106,11 +99,12 @@ class ChatPage:
         """Have an answer in a session of its own."""
         self._begin_session()
         if trace:
-            self._browser.start_tracing(page=self._page, categories=_TRACED)
+            self._trace()
         before = self._work()
-        painted, spoken = self._answer(length, deltas, seconds, keys=0)
+        self._begin_answer(length, deltas, seconds)
+        painted, spoken = self._end_answer()
         work = self._work() - before
-        longest = _longest_task(self._browser.stop_tracing()) if trace else 0.0
+        longest = longest_task(self._browser.stop_tracing()) if trace else 0.0
         waits = self._page.evaluate("window.__watch.tasks.splice(0)")
         return Shown(
             stream=spoken.ended - spoken.started,
@@ -120,21 +114,25 @@ class ChatPage:
             longest_wait=max(waits, default=0.0) / 1000,
         )
 
-    def type_while(self, length: int, deltas: int, seconds: float, keys: int) -> Keys:
-        """Type while an answer streams."""
+    def type_while(self, length: int, deltas: int, seconds: float, keys: int) -> Sequence[Key]:
+        """Type while an answer streams, which has to last longer."""
         self._begin_session()
-        self._answer(length, deltas, seconds, keys=keys)
-        return self._typed()
+        self._begin_answer(length, deltas, seconds)
+        typed = self._type(keys)
+        self._end_answer()
+        self.prompt.fill("")
+        return typed
 
-    def type_alone(self, keys: int) -> Keys:
+    def type_alone(self, keys: int) -> Sequence[Key]:
         """Type while nothing else happens."""
         self._begin_session()
-        self._type(keys)
-        return self._typed()
+        typed = self._type(keys)
+        self.prompt.fill("")
+        return typed
 
     def open(self, title: str, words: str) -> float:
         """Seconds from the choice in the history until its last words are painted."""
-        self._page.evaluate("words => { window.__seen = window.__watch.seen(words, 'main'); }", words)
+        self._page.evaluate(_LOOK_FOR, words)
         entry = self._page.get_by_role("region", name="History").get_by_role(
             "button", name=re.compile(f"^{title}")
         )
@@ -153,17 +151,18 @@ class ChatPage:
         )
         self.prompt.wait_for()
         self._page.wait_for_function("() => !document.querySelector('textarea').readOnly")
-        self._page.evaluate("Object.assign(window.__watch, { tasks: [], handled: [], painted: [] })")
+        self._page.evaluate("window.__watch.tasks = []; window.__over = false")
 
-    def _answer(self, length: int, deltas: int, seconds: float, *, keys: int) -> tuple[float, Spoken]:
-        """When the last words were painted, and what the agent says of its time."""
+    def _begin_answer(self, length: int, deltas: int, seconds: float) -> None:
         self._spoken.unlink(missing_ok=True)
         self.prompt.fill(f"{length} {deltas} {seconds}")
-        self._page.evaluate("words => { window.__seen = window.__watch.seen(words, 'main'); }", END)
+        self._page.evaluate(_LOOK_FOR, END)
         self.prompt.press("Enter")
         self._page.locator(".p-answer").first.wait_for()
-        self._page.evaluate("Object.assign(window.__watch, { tasks: [], handled: [], painted: [] })")
-        self._type(keys)
+        self._page.evaluate("window.__watch.tasks = []")
+
+    def _end_answer(self) -> tuple[float, Spoken]:
+        """When the last words were painted, and what the agent says of its time."""
         painted = float(self._page.evaluate("window.__seen")) / 1000
         return painted, self._said()
 
@@ -175,14 +174,21 @@ class ChatPage:
             time.sleep(_LOOK_AGAIN)
         raise MeasurementFailed("the agent did not say when it spoke")
 
-    def _type(self, keys: int) -> None:
-        for _ in range(keys):
-            self.prompt.press("e", delay=5)
+    def _type(self, keys: int) -> Sequence[Key]:
+        """Presses keys without looking for the field each time, which would keep the page busy."""
+        self.prompt.focus()
+        self._trace()
+        since = float(self._page.evaluate("performance.now()"))
+        for _, pause in zip(range(keys), cycle(_BETWEEN_KEYS_MS), strict=False):
+            self._page.keyboard.press("e", delay=pause)
+        is_over = self._page.evaluate("window.__over")
+        trace = self._browser.stop_tracing()
+        if is_over:
+            raise MeasurementFailed("the answer had ended before the last key was pressed")
+        return typed_keys(trace, since)
 
-    def _typed(self) -> Keys:
-        found: dict[str, list[float]] = self._page.evaluate("window.__watch")
-        self.prompt.fill("")
-        return Keys(*([value / 1000 for value in found[name]] for name in ("handled", "painted")))
+    def _trace(self) -> None:
+        self._browser.start_tracing(page=self._page, categories=CATEGORIES)
 
     def _work(self) -> float:
         """How long the page's main thread has kept a processor busy so far."""
@@ -228,21 +234,3 @@ def _server(home: Path, workspace: Path, spoken: Path) -> Iterator[str]:
             yield line.split()[-1]
         finally:
             process.terminate()
-
-
-def _longest_task(trace: bytes) -> float:
-    """Processor seconds of the longest task on the main thread of the page."""
-    events: list[dict[str, Any]] = json.loads(trace)["traceEvents"]
-    main = {
-        (one["pid"], one["tid"])
-        for one in events
-        if one["name"] == "thread_name" and one["args"]["name"] == "CrRendererMain"
-    }
-    tasks = [
-        one.get("tdur", one.get("dur", 0))
-        for one in events
-        if one["name"] in (_TASK, "RunTask") and (one["pid"], one["tid"]) in main
-    ]
-    if not tasks:
-        raise MeasurementFailed("the trace of the page has no tasks")
-    return float(max(tasks)) / 1e6

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import psutil
 
-from bench.chat_page import ChatPage, Keys, Shown, chat_page
+from bench.chat_page import ChatPage, Shown, chat_page
+from bench.page_trace import Key
 from bench.report import Budget, Line, Section, Verdict, print_section, ratio
 from bench.samples import Samples, sample
 from portico import __version__
@@ -36,7 +37,8 @@ SMALL, LARGE = 40_000, 1_000_000
 DELTAS = 1_000
 SECONDS = 1.0
 SHORT, LONG = 200, 20_000
-KEYS = 60
+KEYS, TYPED_SECONDS = 40, 6.0
+DISPLAY_TURN = 1 / 60
 _BATCH = 1_000
 
 
@@ -88,19 +90,33 @@ def _streaming(page: ChatPage) -> Iterator[Line]:
 
 
 def _typing(page: ChatPage) -> Iterator[Line]:
-    alone: list[Keys] = []
-    streaming: list[Keys] = []
+    """How a key fares while an answer streams.
+
+    What the page can answer for is held to 16 ms: the time until it has dealt with a key, and all that its
+    main thread does between the key and the key's picture, be it for the key or in its way. The display shows
+    sixty pictures a second, so whatever moves, a key waits up to 16.7 ms for its turn besides, which no page
+    can help: by the clock it has that turn and the 16 ms.
+    """
+    alone: list[Sequence[Key]] = []
+    streaming: list[Sequence[Key]] = []
     for _ in range(ROUNDS):
         alone.append(page.type_alone(KEYS))
-        streaming.append(page.type_while(SMALL * 4, DELTAS * 4, SECONDS * 4, KEYS))
-    handled = sample(streaming, lambda keys: _tail(keys.handled))
+        streaming.append(
+            page.type_while(int(SMALL * TYPED_SECONDS), int(DELTAS * TYPED_SECONDS), TYPED_SECONDS, KEYS)
+        )
+    handled = sample(streaming, lambda keys: _tail([key.handled for key in keys]))
+    work = sample(streaming, lambda keys: _tail([key.work for key in keys]))
     budget = Budget("at most", 0.016)
     yield Line(
         what="a key while streaming, 95 of 100: dealt with", samples=handled, unit="seconds", budget=budget
     )
-    idle, busy = (sample(rounds, lambda keys: _tail(keys.painted)) for rounds in (alone, streaming))
+    yield Line(what="  all work until it is painted", samples=work, unit="seconds", budget=budget)
+    idle, busy = (
+        sample(rounds, lambda keys: _tail([key.painted for key in keys])) for rounds in (alone, streaming)
+    )
     yield Line(what="  painted, while nothing else happens", samples=idle, unit="seconds")
-    yield Line(what="  painted, while streaming", samples=busy, unit="seconds", budget=budget)
+    by_the_clock = Budget("at most", budget.limit + DISPLAY_TURN)
+    yield Line(what="  painted, while streaming", samples=busy, unit="seconds", budget=by_the_clock)
     yield ratio("  streaming over nothing else", busy, idle)
 
 

@@ -2,6 +2,7 @@
 
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
+import { ReviewMode, SessionSummarySchema, type SessionSummary } from "../src/generated/portico/v1/agent_pb";
 import {
   DecidedBy,
   ErrorCode,
@@ -20,7 +21,8 @@ import type { Item } from "../src/model/types";
 import { isLatest } from "../src/view/cards/card";
 import { problemWith } from "../src/view/cards/connect-form";
 import { endWords } from "../src/view/cards/end-line";
-import { commandIn, planFor, reportText } from "../src/view/cards/error-plan";
+import { commandIn, likelyVariable, planFor, reportText } from "../src/view/cards/error-plan";
+import { writerIn } from "../src/view/cards/folder-writers";
 import { commandOf, decisionWords, onceOption, titleOf } from "../src/view/cards/permission-words";
 import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
 
@@ -33,10 +35,28 @@ describe("an error", () => {
     [ErrorCode.AUTH_REQUIRED, ["sign_in", "connect", "retry"]],
     [ErrorCode.NETWORK_TIMEOUT, ["retry"]],
     [ErrorCode.CONTEXT_LIMIT, ["new_session"]],
-    [ErrorCode.SESSION_BUSY, ["stop_other", "queue", "read_only"]],
+    [ErrorCode.SESSION_BUSY, ["stop_other", "queue", "worktree", "read_only"]],
     [ErrorCode.INTERNAL, ["retry", "report"]],
   ])("with code %i has its ways out", (code, actions) => {
     expect(planFor(code).actions).toEqual(actions);
+  });
+
+  it.each([
+    [ErrorCode.INTERNAL, "busy", "The model is busy", ["retry"]],
+    [ErrorCode.INTERNAL, "refused", "The model would not answer", ["retry", "new_session"]],
+    [ErrorCode.INTERNAL, "failed", "The model reported an error", ["retry", "report"]],
+    [ErrorCode.NETWORK_TIMEOUT, "silent", "The model did not answer", ["retry"]],
+    [ErrorCode.CONTEXT_LIMIT, "full", "The conversation is full", ["new_session"]],
+    [ErrorCode.INTERNAL, "something new", "Something went wrong", ["retry", "report"]],
+  ])("with code %i of a model that was %s says so", (code, failure, title, actions) => {
+    expect(planFor(code, failure)).toMatchObject({ title, actions });
+  });
+
+  it("names the variable of the key that is missing", () => {
+    expect(likelyVariable("porter", "Set MISTRAL_API_KEY, or sign in with: portico auth login mistral")).toBe(
+      "MISTRAL_API_KEY",
+    );
+    expect(likelyVariable("codex", "Sign in first.")).toBe("OPENAI_API_KEY");
   });
 
   it("that makes no sense is a warning", () => {
@@ -200,4 +220,24 @@ it("says how a turn ended", () => {
   expect(ended(TurnState.CANCELED, "cancelled", 2_500n)).toBe("Stopped · 2.5 s");
   expect(ended(TurnState.COMPLETED, "end_turn", 75_000n)).toBe("Took 1 min 15 s");
   expect(ended(TurnState.COMPLETED, "refusal", 1_000n)).toContain("refused");
+});
+
+describe("a folder", () => {
+  const session = (facts: Facts<SessionSummary>): SessionSummary =>
+    create(SessionSummarySchema, { sessionId: "s2", workspace: "/w", state: TurnState.STREAMING, ...facts });
+  const writer = (facts: Facts<SessionSummary>): string | undefined =>
+    writerIn("/w", [session({ sessionId: "s1" }), session(facts)], "s1")?.sessionId;
+
+  it("is taken by another session that is at work in it", () => {
+    expect(writer({})).toBe("s2");
+    expect(writer({ mode: ReviewMode.BRANCH })).toBe("s2");
+  });
+
+  it("is free while the others rest, only read, are elsewhere or work beside it", () => {
+    expect(writer({ state: TurnState.COMPLETED })).toBeUndefined();
+    expect(writer({ readsOnly: true })).toBeUndefined();
+    expect(writer({ workspace: "/other" })).toBeUndefined();
+    expect(writer({ mode: ReviewMode.WORKTREE })).toBeUndefined();
+    expect(writer({ mode: ReviewMode.PROPOSAL })).toBeUndefined();
+  });
 });

@@ -4,20 +4,35 @@ import { create } from "@bufbuild/protobuf";
 import { signal, type Signal } from "@preact/signals";
 import { options, render } from "preact";
 import type { EditorContext, Gateway } from "../src/gateway/types";
-import { AgentSchema, SessionDetailSchema, type SessionDetail } from "../src/generated/portico/v1/agent_pb";
+import { browserWorld } from "../src/gateway/world";
+import {
+  AgentSchema,
+  ListSessionsResponseSchema,
+  ReviewMode,
+  SessionDetailSchema,
+  SessionSummarySchema,
+  type SessionDetail,
+  type SessionSummary,
+} from "../src/generated/portico/v1/agent_pb";
+import { TurnState } from "../src/generated/portico/v1/events_pb";
 import { afterEvent } from "../src/model/detail";
 import { createSessionModel } from "../src/model/session";
 import type { SessionModel } from "../src/model/types";
+import type { NewSession } from "../src/view/cards";
 import { Composer } from "../src/view/composer/composer";
 import { MemoryServer } from "./memory-server";
 
 const FILES = ["src/app.py", "README.md", "docs/a name with spaces.md"];
 
 export class ComposerPage {
+  readonly world = browserWorld;
   readonly server = new MemoryServer();
   readonly context: Signal<EditorContext | undefined> = signal(undefined);
   /** The agents that a new session was begun with. */
   readonly begun: string[] = [];
+  /** How the last of them was begun. */
+  start: NewSession | undefined;
+  readonly writer: Signal<SessionSummary | undefined> = signal(undefined);
   readonly prompts: { text: string; files: string[] }[] = [];
   readonly session: SessionModel;
   readonly #gateway: Gateway;
@@ -55,6 +70,10 @@ export class ComposerPage {
           this.prompts.push({ text: request.text ?? "", files });
           return gateway.client.invoke(request, ...options);
         },
+        listSessions: () =>
+          Promise.resolve(
+            create(ListSessionsResponseSchema, { sessions: this.writer.value ? [this.writer.value] : [] }),
+          ),
         findFiles: ({ query = "" }) =>
           Promise.resolve({
             $typeName: "portico.v1.FindFilesResponse",
@@ -84,10 +103,24 @@ export class ComposerPage {
         session={this.session}
         gateway={this.#gateway}
         agents={agents}
-        onNewSession={(agent) => this.begun.push(agent)}
+        writer={this.writer}
+        onNewSession={(agent, start) => {
+          this.begun.push(agent);
+          this.start = start;
+        }}
       />,
       document.getElementById("root") ?? document.body,
     );
+  }
+
+  /** Another session is at work in the folder, or none. */
+  occupyFolder(occupied: boolean): void {
+    const other = { sessionId: "s2", title: "Mend the door", state: TurnState.STREAMING };
+    this.writer.value = occupied ? create(SessionSummarySchema, other) : undefined;
+  }
+
+  get startsInWorktree(): boolean {
+    return this.start?.mode === ReviewMode.WORKTREE;
   }
 
   /** The server says these things about the session from now on. */

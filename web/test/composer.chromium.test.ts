@@ -13,7 +13,8 @@ let styles: string;
 beforeAll(async () => {
   opened = await openPage("test/composer-page.tsx", { minify: false, viewport: { width: 480, height: 640 } });
   page = opened.page;
-  const sheets = ["base", "composer"].map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
+  const names = ["base", "composer", "composer-popups", "composer-choices", "composer-notes"];
+  const sheets = names.map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
   const atTheBottom = "#root { display: flex; flex-direction: column; height: 95vh; justify-content: end; }";
   styles = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n") + atTheBottom;
 }, 60_000);
@@ -153,6 +154,21 @@ describe("completing", () => {
   });
 });
 
+test("what streams gives way to a key, and is shown behind the picture with it", async () => {
+  const order = await page.evaluate(async () => {
+    const { world } = window.composer;
+    const frame = (): Promise<void> => new Promise((done) => world.frame(done));
+    await frame();
+    const happened: string[] = [];
+    document.querySelector("textarea")?.dispatchEvent(new Event("input", { bubbles: true }));
+    const streamed = frame().then(() => happened.push("stream"));
+    requestAnimationFrame(() => happened.push("picture"));
+    await streamed;
+    return happened;
+  });
+  expect(order).toEqual(["picture", "stream"]);
+});
+
 describe("sending", () => {
   test("while a turn runs prompts wait in line, and can be taken back", async () => {
     await page.evaluate(() => {
@@ -182,6 +198,38 @@ describe("sending", () => {
     await page.click("text=Send now");
     expect(await calls("invoke")).toBe(1);
     expect(await page.locator("[aria-label='Edit: later']").count()).toBe(0);
+  });
+
+  test("a prompt that waits for its folder says for whom, and there are other ways than to wait", async () => {
+    const submitted = (): Promise<unknown[]> =>
+      page.evaluate(() => window.composer.server.submitted.map((event) => event.case));
+    await page.evaluate(() => {
+      const queue = [
+        { $typeName: "portico.v1.QueuedPrompt" as const, promptId: "q1", text: "later", attachments: 0 },
+      ];
+      window.composer.occupyFolder(true);
+      window.composer.server.setDesk({ queue });
+    });
+    await page.waitForSelector("text=“Mend the door” is working in this folder");
+    expect(await page.locator("text=Send now").count()).toBe(0);
+
+    await page.click("text=Work in a worktree");
+    expect(await page.evaluate(() => window.composer.startsInWorktree)).toBe(true);
+    expect(await page.evaluate(() => window.composer.start?.words)).toBe("later");
+    expect(await submitted()).not.toContain("queueRemoval");
+    await page.evaluate(() => window.composer.start?.begun?.());
+    await page.waitForFunction(() =>
+      window.composer.server.submitted.some((event) => event.case === "queueRemoval"),
+    );
+
+    await page.click("text=Only read");
+    expect(await page.evaluate(() => window.composer.start?.readsOnly)).toBe(true);
+
+    await page.click("text=Stop the other");
+    await page.waitForSelector("text=Stopping…");
+    await page.waitForFunction(() => window.composer.server.called("stopTurn") === 1);
+    await page.evaluate(() => window.composer.occupyFolder(false));
+    await page.waitForSelector("text=is working in this folder", { state: "detached" });
   });
 
   test("a prompt waits for a server that is away, says so, and is sent when it is back", async () => {

@@ -2,8 +2,10 @@
 
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import {
+  CheckpointMoment,
   EventSchema,
   PermissionOutcome,
+  ProposalStatus,
   QuestionAction,
   ToolKind,
   ToolStatus,
@@ -89,6 +91,7 @@ export function randomLog(chance: Chance, size: number): Log {
   const ids = ["a", "b", "c"] as const;
   while (log.lastSeq < size) {
     if (chance() < 0.3) log.start(true);
+    if (chance() < 0.4) log.add("proposalUpdated", { proposalId: one(chance, ids), revision: log.lastSeq });
     if (chance() < 0.2) log.add("titleUpdated", { title: `title ${log.lastSeq}` });
     log.prompt(`prompt ${log.lastSeq}`);
     for (let left = whole(chance, 40); left > 0; left--) anything(log, chance, one(chance, ids));
@@ -153,6 +156,15 @@ function anything(log: Log, chance: Chance, id: string): void {
     () => log.add("questionAsked", { requestId: id, message: `what ${seq}` }),
     () =>
       log.add("questionAnswered", { requestId: id, action: QuestionAction.ACCEPT, contentJson: `${seq}` }),
+    () =>
+      log.add("proposalUpdated", {
+        proposalId: id,
+        revision: seq,
+        status: one(chance, [ProposalStatus.OPEN, ProposalStatus.APPLIED]),
+        files: [{ path: `${seq}` }],
+      }),
+    () => log.add("checkpointCreated", { checkpointId: `${seq}`, moment: CheckpointMoment.BEFORE_TURN }),
+    () => log.add("checkpointRestored", { checkpointId: `${seq}`, files: 2 }),
     () => log.add("usageUpdated", { used: BigInt(seq) }),
     () => log.add("notice", { text: `notice ${seq}` }),
     () => log.add("error", { message: `error ${seq}`, recoverable: true }),

@@ -50,6 +50,14 @@ const wordsInSight = (): Promise<string> =>
   });
 const rows = (): Promise<number> => page.locator(".p-row").count();
 
+test("the tools stand above the conversation and cover none of it", async () => {
+  await open(200);
+  const [tools, list] = await page.evaluate(() =>
+    [".p-timeline-tools", ".p-scroller"].map((one) => document.querySelector(one)?.getBoundingClientRect()),
+  );
+  expect(tools?.bottom).toBeLessThanOrEqual(list?.top ?? 0);
+});
+
 describe("a long session", () => {
   test("opens at its end with a screen of rows, whatever its length", async () => {
     await open(20_000);

@@ -1,6 +1,8 @@
 // What the page in a VS Code webview and the extension say to each other: requests on their way to the server,
 // pieces of its answers, and small wishes. The extension reads no body; it carries them.
 
+import type { ReviewMode } from "../generated/portico/v1/agent_pb";
+
 export const PROTOCOL = 1;
 
 interface Framed<Type extends string, Payload> {
@@ -28,6 +30,28 @@ export interface EditorContextPayload {
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
 }
 
+/** What the person asks of the page from outside of it: by a command, a menu or a key of the editor. */
+export type EditorCommand =
+  | {
+      readonly name: "new_session";
+      readonly agent?: string;
+      readonly mode?: ReviewMode;
+      readonly workspace?: string;
+    }
+  | { readonly name: "open_session"; readonly sessionId: string }
+  /** Sends words to the session in front; its draft stays as it is. */
+  | { readonly name: "ask"; readonly text: string }
+  /** Puts words behind those that are in the composer. */
+  | { readonly name: "insert"; readonly text: string }
+  | {
+      readonly name: "review";
+      readonly sessionId: string;
+      readonly proposalId: string;
+      readonly path?: string;
+    }
+  | { readonly name: "show_ask"; readonly sessionId: string }
+  | { readonly name: "settings" };
+
 export type FromPage =
   | Framed<"call", CallPayload>
   | Framed<"cancel", null>
@@ -35,14 +59,17 @@ export type FromPage =
   | Framed<"open_link", { readonly url: string }>
   | Framed<"open_file", { readonly path: string; readonly line: number | null }>
   | Framed<"save", { readonly fileName: string; readonly content: string }>
-  | Framed<"reload", null>;
+  | Framed<"reload", null>
+  | Framed<"front", { readonly sessionId: string }>
+  | Framed<"mend_builds", null>;
 
 export type FromExtension =
   | Framed<"head", HeadPayload>
   | Framed<"chunk", Uint8Array>
   | Framed<"end", null>
   | Framed<"failed", { readonly message: string }>
-  | Framed<"editor_context", EditorContextPayload | null>;
+  | Framed<"editor_context", EditorContextPayload | null>
+  | Framed<"command", EditorCommand>;
 
 /** One post carries all that has come together since the last one. */
 export interface Post<Frame> {

@@ -4,9 +4,11 @@
 import type { Cancel } from "./world";
 
 /** Somebody who has not changed a field for so long is not typing. */
-const TYPING = 1_000;
+const TYPING = 600;
 /** Between two turns while somebody types; often enough for the eye to follow. */
 const PACE = 80;
+/** After a turn that took long it rests so many times as long. */
+const REST = 4;
 /** Who has paused for so long may pause longer. */
 const NEXT_KEY = 150;
 /** Whoever types without a pause, or on a page that draws nothing, holds up the rest no longer than this. */
@@ -25,7 +27,8 @@ export class KeysFirst {
   #lastKey = -Infinity;
   /** Since when, or since which turn, a key is not on the screen. */
   #unseenSince: number | undefined;
-  #lastTurn = -Infinity;
+  /** No turn before this while somebody types. */
+  #restsUntil = -Infinity;
   #next: Cancel | undefined;
 
   constructor(clock: Clock) {
@@ -52,10 +55,15 @@ export class KeysFirst {
     });
   }
 
+  /** The person has sent what they typed, and wants to see what becomes of it. */
+  sent(): void {
+    this.#lastKey = -Infinity;
+  }
+
   /** The picture with the last key has been drawn. */
   #seen(): void {
     this.#unseenSince = undefined;
-    if (this.#waiting.size === 0 || this.#clock.now() < this.#lastTurn + PACE) return;
+    if (this.#waiting.size === 0 || this.#clock.now() < this.#restsUntil) return;
     this.#next?.();
     this.#next = undefined;
     this.#act();
@@ -76,11 +84,13 @@ export class KeysFirst {
   }
 
   #act(): void {
-    this.#lastTurn = this.#clock.now();
-    if (this.#unseenSince !== undefined) this.#unseenSince = this.#lastTurn;
+    const began = this.#clock.now();
+    if (this.#unseenSince !== undefined) this.#unseenSince = began;
     const acts = [...this.#waiting];
     this.#waiting.clear();
     for (const act of acts) act();
+    const ended = this.#clock.now();
+    this.#restsUntil = Math.max(began + PACE, ended + REST * (ended - began));
   }
 
   /** How long the next turn waits for the person, if no key is seen before. */
@@ -88,6 +98,6 @@ export class KeysFirst {
     const now = this.#clock.now();
     if (this.#unseenSince !== undefined) return this.#unseenSince + LONGEST_WAIT - now;
     if (now - this.#lastKey >= TYPING) return 0;
-    return Math.max(this.#lastTurn + PACE, this.#lastKey + NEXT_KEY) - now;
+    return Math.max(this.#restsUntil, this.#lastKey + NEXT_KEY) - now;
   }
 }

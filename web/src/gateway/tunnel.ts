@@ -50,6 +50,7 @@ export class Tunnel {
         this.#fail(frame.id, new TypeError(frame.payload.message));
         break;
       case "editor_context":
+      case "command":
         break;
     }
   }

@@ -3,6 +3,9 @@
 import type { Client } from "@connectrpc/connect";
 import type { ReadonlySignal } from "@preact/signals";
 import type { AgentService } from "../generated/portico/v1/agent_pb";
+import type { EditorCommand } from "./frames";
+
+export type { EditorCommand } from "./frames";
 
 export interface Gateway {
   readonly client: Client<typeof AgentService>;
@@ -19,6 +22,14 @@ export interface Gateway {
   readonly openFile?: (path: string, line?: number) => void;
   /** What the person looks at in the editor, where there is one. */
   readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
+  /** The folder that new sessions work in, where the page belongs to one. */
+  readonly workspace?: string;
+  /** Takes what the person asks of the page from outside of it; what came before is not lost. */
+  readonly onCommand?: (act: (command: EditorCommand) => void) => () => void;
+  /** Tells which session is in front. */
+  readonly showsFront?: (sessionId: string) => void;
+  /** Brings page and server together where a reload alone would not. */
+  readonly mendBuilds?: () => void;
   /** Offers a document to be saved. */
   save(fileName: string, content: string): void;
   reload(): void;

@@ -7,7 +7,7 @@ import { AgentService } from "../generated/portico/v1/agent_pb";
 import { PROTOCOL, framesFromExtension, type FromPage } from "./frames";
 import { createMemory, createVault, type Store } from "./storage";
 import { Tunnel } from "./tunnel";
-import type { EditorContext, Gateway } from "./types";
+import type { EditorCommand, EditorContext, Gateway } from "./types";
 
 export interface WebviewApi {
   postMessage(message: unknown): void;
@@ -22,9 +22,11 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
   const post = (frame: FromPage): void => api.postMessage({ protocol: PROTOCOL, frames: [frame] });
   const tunnel = new Tunnel(post);
   const editorContext = signal<EditorContext | undefined>(undefined);
+  const commands = new Commands();
   window.addEventListener("message", (event) => {
     for (const frame of framesFromExtension(event.data)) {
       if (frame.type === "editor_context") editorContext.value = frame.payload ?? undefined;
+      else if (frame.type === "command") commands.take(frame.payload);
       else tunnel.take(frame);
     }
   });
@@ -34,10 +36,14 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
   return {
     client: createClient(AgentService, transport),
     clientId: crypto.randomUUID(),
-    pageBuild: document.querySelector<HTMLMetaElement>('meta[name="portico-build"]')?.content ?? "",
+    pageBuild: metaContent("portico-build"),
+    workspace: metaContent("portico-workspace"),
     memory: createMemory(state),
     vault: createVault(state),
     editorContext,
+    onCommand: (act) => commands.listen(act),
+    showsFront: (sessionId) => post({ protocol: PROTOCOL, id: 0, type: "front", payload: { sessionId } }),
+    mendBuilds: () => post({ protocol: PROTOCOL, id: 0, type: "mend_builds", payload: null }),
     openLink: (url) => post({ protocol: PROTOCOL, id: 0, type: "open_link", payload: { url } }),
     openFile: (path, line) =>
       post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null } }),
@@ -45,6 +51,29 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
       post({ protocol: PROTOCOL, id: 0, type: "save", payload: { fileName, content } }),
     reload: () => post({ protocol: PROTOCOL, id: 0, type: "reload", payload: null }),
   };
+}
+
+/** Keeps what comes before anybody listens. */
+class Commands {
+  #waiting: EditorCommand[] = [];
+  #act: ((command: EditorCommand) => void) | undefined;
+
+  take(command: EditorCommand): void {
+    if (this.#act === undefined) this.#waiting.push(command);
+    else this.#act(command);
+  }
+
+  listen(act: (command: EditorCommand) => void): () => void {
+    this.#act = act;
+    for (const command of this.#waiting.splice(0)) act(command);
+    return () => {
+      if (this.#act === act) this.#act = undefined;
+    };
+  }
+}
+
+function metaContent(name: string): string {
+  return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? "";
 }
 
 /** A view's own state outlives hiding and reloading it, which its storage does not. */

@@ -45,6 +45,8 @@ let keysFirst: KeysFirst | undefined;
 function listenToKeys(): KeysFirst {
   const made = new KeysFirst({ now: () => performance.now(), after, frame: nextPicture });
   window.addEventListener("input", () => made.typed(), { capture: true, passive: true });
+  // Where it only begins a new line, the field changes next.
+  window.addEventListener("keydown", ({ key }) => key === "Enter" && made.sent(), { capture: true });
   return made;
 }
 

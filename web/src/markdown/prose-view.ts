@@ -18,9 +18,18 @@ const PARTS_IN_CHAPTER = 8;
 /** After working for a while it rests so many times as long, so that a costly block leaves time for typing. */
 const REST = 3;
 
+/** Acts with the next picture, or when there is time for it; the answer takes that back. */
+export type InFrame = (act: () => void) => () => void;
+
+const inNextFrame: InFrame = (act) => {
+  const frame = requestAnimationFrame(act);
+  return () => cancelAnimationFrame(frame);
+};
+
 export class ProseView {
   readonly #root: HTMLElement;
   readonly #opensFiles: boolean;
+  readonly #inFrame: InFrame;
   #splitter = new BlockSplitter();
   #holders: HTMLElement[] = [];
   #frames = new Map<number, CodeFrame>();
@@ -32,9 +41,10 @@ export class ProseView {
   #restUntil = 0;
   #cancel: (() => void) | undefined;
 
-  constructor(root: HTMLElement, opensFiles: boolean) {
+  constructor(root: HTMLElement, opensFiles: boolean, inFrame: InFrame = inNextFrame) {
     this.#root = root;
     this.#opensFiles = opensFiles;
+    this.#inFrame = inFrame;
   }
 
   /** Shows the text, or begins to: the rest of a long one follows frame by frame. */
@@ -69,7 +79,7 @@ export class ProseView {
   #workWhenRested(): void {
     const rest = this.#restUntil - performance.now();
     if (rest > 0) {
-      const timer = setTimeout(() => this.#work(), rest);
+      const timer = setTimeout(() => this.#workInFrame(), rest);
       this.#cancel = () => clearTimeout(timer);
     } else {
       this.#work();
@@ -86,9 +96,12 @@ export class ProseView {
       this.#root.removeAttribute("aria-busy");
     } else {
       this.#root.setAttribute("aria-busy", "true");
-      const frame = requestAnimationFrame(() => this.#work());
-      this.#cancel = () => cancelAnimationFrame(frame);
+      this.#workInFrame();
     }
+  }
+
+  #workInFrame(): void {
+    this.#cancel = this.#inFrame(() => this.#work());
   }
 
   /** Reads and shows as much as it can until the deadline, and says whether that was all. */

@@ -2,7 +2,7 @@
 
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { ProseView } from "./prose-view";
+import { ProseView, type InFrame } from "./prose-view";
 
 export interface ProseProps {
   readonly text: string;
@@ -12,9 +12,11 @@ export interface ProseProps {
   readonly onLink: (url: string) => void;
   /** Shows a file that the text points to, where something can. */
   readonly onFile?: ((path: string, line?: number) => void) | undefined;
+  /** When the rest of a long text is shown, frame by frame; without it, in every one. */
+  readonly inFrame?: InFrame | undefined;
 }
 
-export function Prose({ text, open, onLink, onFile }: ProseProps): VNode {
+export function Prose({ text, open, onLink, onFile, inFrame }: ProseProps): VNode {
   const root = useRef<HTMLDivElement>(null);
   const view = useRef<ProseView>(null);
   const opensFiles = onFile !== undefined;
@@ -23,11 +25,11 @@ export function Prose({ text, open, onLink, onFile }: ProseProps): VNode {
     if (root.current === null) {
       return undefined;
     }
-    const created = new ProseView(root.current, opensFiles);
+    const created = new ProseView(root.current, opensFiles, inFrame);
     view.current = created;
     return () => created.dispose();
-  }, [opensFiles]);
-  useLayoutEffect(() => view.current?.update(text, open), [text, open, opensFiles]);
+  }, [opensFiles, inFrame]);
+  useLayoutEffect(() => view.current?.update(text, open), [text, open, opensFiles, inFrame]);
 
   const follow = (event: Event): void => {
     const target = event.target instanceof Element ? event.target.closest("a[href], .prose-path") : null;

@@ -1,7 +1,19 @@
 // What a session shows besides its timeline, kept current by the events that come after it was asked for.
 
-import type { SessionDetail } from "../generated/portico/v1/agent_pb";
-import type { Event, UsageUpdated } from "../generated/portico/v1/events_pb";
+import { ReviewMode, type SessionDetail } from "../generated/portico/v1/agent_pb";
+import {
+  ProposalStatus,
+  type Event,
+  type ProposalUpdated,
+  type UsageUpdated,
+} from "../generated/portico/v1/events_pb";
+
+const MODES: Readonly<Record<string, ReviewMode>> = {
+  direct: ReviewMode.DIRECT,
+  proposal: ReviewMode.PROPOSAL,
+  branch: ReviewMode.BRANCH,
+  worktree: ReviewMode.WORKTREE,
+};
 
 /** The detail after one more event; the same object if the event changes nothing in it. */
 export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
@@ -40,7 +52,14 @@ export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
       return waiting(detail, detail.permissions, without(detail.questions, payload.value));
     case "turnEnded":
       return waiting(detail, [], []);
-    case "sessionStarted":
+    case "proposalUpdated":
+      return { ...detail, proposals: openProposals(detail.proposals, payload.value) };
+    case "sessionStarted": {
+      const mode = MODES[payload.value.mode];
+      return mode === undefined ? detail : summarized(detail, { mode });
+    }
+    case "checkpointCreated":
+    case "checkpointRestored":
     case "textDelta":
     case "thinking":
     case "toolStarted":
@@ -68,6 +87,11 @@ function waiting(
   const after = permissions.length + questions.length;
   if (before === 0 && after === 0) return detail;
   return summarized({ ...detail, permissions, questions }, { waiting: after });
+}
+
+function openProposals(before: readonly ProposalUpdated[], now: ProposalUpdated): ProposalUpdated[] {
+  const others = before.filter((other) => other.proposalId !== now.proposalId);
+  return now.status === ProposalStatus.OPEN ? [...others, now] : others;
 }
 
 function without<Asked extends { requestId: string }>(

@@ -4,11 +4,21 @@
 // in which pages a log was loaded. What reaches over the edge of a page is kept for the join: the
 // run at each end, tool calls without a beginning, answers without a question, ends of turns.
 
-import type { Event, TextDelta, Thinking, TurnEnded } from "../generated/portico/v1/events_pb";
-import { TurnState } from "../generated/portico/v1/events_pb";
+import type {
+  CheckpointCreated,
+  CheckpointRestored,
+  Event,
+  ProposalUpdated,
+  SessionStarted,
+  TextDelta,
+  Thinking,
+  TurnEnded,
+} from "../generated/portico/v1/events_pb";
+import { CheckpointMoment, TurnState } from "../generated/portico/v1/events_pb";
 import { AskCell, PermissionCell, QuestionCell, ToolCell, type CallCell } from "./calls";
 import { MarkCell, PlanCell, RunCell, SingleCell, SpeechCell, timeOf, type Base, type Cell } from "./cells";
 import { readBlock } from "./content";
+import { PromptCell, ProposalCell } from "./review-cells";
 import type { Item } from "./types";
 
 /** A turn that took longer says so when it ends. */
@@ -27,6 +37,10 @@ export class Fold {
   #early: ToolCell[] = [];
   readonly #tools = new Map<string, ToolCell>();
   readonly #plans = new Map<string, PlanCell>();
+  readonly #proposals = new Map<string, ProposalCell>();
+  readonly #prompts = new Map<string, PromptCell>();
+  /** Checkpoints taken before a turn, by the turn. */
+  readonly #checkpoints = new Map<string, CheckpointCreated>();
   readonly #asks = new Map<string, AskCell>();
   readonly #unasked = new Map<string, Answer>();
   readonly #callsOfTurn = new Map<string, CallCell[]>();
@@ -55,13 +69,14 @@ export class Fold {
       case "sessionStarted": {
         const { continued, forkedFromSessionId } = payload.value;
         if (forkedFromSessionId) this.#mark(event, "A copy of another session goes on from here");
-        else if (continued) this.#mark(event, "Session continued");
+        else if (continued) this.#mark(event, continuedWords(payload.value));
         else this.#break(event);
         break;
       }
       case "promptSubmitted": {
         const { text, blocksJson } = payload.value;
-        this.#show(event, (base) => ({ ...base, type: "prompt", text, blocks: blocksJson.map(readBlock) }));
+        this.#break(event);
+        this.#prompt(new PromptCell(event, text, blocksJson.map(readBlock)));
         break;
       }
       case "textDelta":
@@ -96,6 +111,19 @@ export class Fold {
       case "questionAnswered":
         this.#settle(`question ${payload.value.requestId}`, { event, value: payload.value });
         break;
+      case "proposalUpdated":
+        this.#break(event);
+        this.#propose(event, payload.value);
+        break;
+      case "checkpointCreated":
+        if (payload.value.moment === CheckpointMoment.BEFORE_TURN)
+          this.#checkpoint(event.turnId, payload.value);
+        break;
+      case "checkpointRestored": {
+        const text = restoredWords(payload.value);
+        this.#show(event, (base) => ({ ...base, type: "mark", text }));
+        break;
+      }
       case "notice": {
         const notice = payload.value;
         this.#show(event, (base) => ({ ...base, type: "notice", notice }));
@@ -134,7 +162,9 @@ export class Fold {
     this.#cells = [...older.#cells, ...this.#cells];
     for (const [key, cell] of older.#tools) this.#joinTool(key, cell);
     for (const [key, cell] of older.#plans) this.#joinPlan(key, cell);
+    for (const [key, cell] of older.#proposals) this.#joinProposal(key, cell);
     for (const cell of early) if (!older.#tools.has(cell.key)) this.#place(cell);
+    this.#joinPrompts(older);
     this.#joinAsks(older);
     for (const turn of older.#endedTurns) this.#endTurn(turn);
     for (const calls of older.#callsOfTurn.values()) for (const call of calls) this.#follow(call);
@@ -211,6 +241,35 @@ export class Fold {
     return cell;
   }
 
+  #prompt(cell: PromptCell): void {
+    this.#cells.push(cell);
+    if (cell.turnId === "") return;
+    this.#prompts.set(cell.turnId, cell);
+    const checkpoint = this.#checkpoints.get(cell.turnId);
+    if (checkpoint !== undefined) cell.keepWith(checkpoint);
+  }
+
+  #checkpoint(turnId: string, checkpoint: CheckpointCreated): void {
+    if (turnId === "" || this.#checkpoints.has(turnId)) return;
+    this.#checkpoints.set(turnId, checkpoint);
+    this.#prompts.get(turnId)?.keepWith(checkpoint);
+  }
+
+  #propose(event: Event, proposal: ProposalUpdated): void {
+    const known = this.#proposals.get(proposal.proposalId);
+    if (known?.holds(event.turnId) === true) {
+      known.update(event, proposal);
+      return;
+    }
+    const cell = new ProposalCell(event, proposal);
+    if (known !== undefined) {
+      cell.follow(known);
+      this.#cells = this.#cells.filter((other) => other !== known);
+    }
+    this.#proposals.set(proposal.proposalId, cell);
+    this.#cells.push(cell);
+  }
+
   #ask(event: Event, key: string, cell: AskCell): void {
     this.#break(event);
     this.#asks.set(key, cell);
@@ -277,6 +336,32 @@ export class Fold {
     this.#cells = replaced(this.#cells, older, newer);
   }
 
+  #joinProposal(key: string, older: ProposalCell): void {
+    const newer = this.#proposals.get(key);
+    if (newer === undefined) {
+      this.#proposals.set(key, older);
+    } else if (older.holds(newer.turnId)) {
+      older.goOn(newer);
+      this.#proposals.set(key, older);
+      this.#cells = this.#cells.filter((cell) => cell !== newer);
+    } else {
+      newer.follow(older);
+      this.#cells = this.#cells.filter((cell) => cell !== older);
+    }
+  }
+
+  #joinPrompts(older: Fold): void {
+    for (const [turnId, cell] of older.#prompts)
+      if (!this.#prompts.has(turnId)) this.#prompts.set(turnId, cell);
+    for (const [turnId, checkpoint] of this.#checkpoints) {
+      if (!older.#checkpoints.has(turnId)) older.#prompts.get(turnId)?.keepWith(checkpoint);
+    }
+    for (const [turnId, checkpoint] of older.#checkpoints) {
+      this.#checkpoints.set(turnId, checkpoint);
+      this.#prompts.get(turnId)?.keepWith(checkpoint);
+    }
+  }
+
   #joinAsks(older: Fold): void {
     for (const [key, answer] of this.#unasked) {
       const ask = older.#asks.get(key);
@@ -298,4 +383,13 @@ function replaced(cells: readonly Cell[], older: Cell, newer: Cell): Cell[] {
 function isWorthTelling(ended: TurnEnded): boolean {
   const stopped = ended.state === TurnState.CANCELED || ended.state === TurnState.INTERRUPTED;
   return stopped || CUT_SHORT.has(ended.stopReason) || ended.durationMs >= LONG_TURN_MS;
+}
+
+function continuedWords({ mode }: SessionStarted): string {
+  return mode === "" || mode === "direct" ? "Session continued" : `Session continued in ${mode} mode`;
+}
+
+function restoredWords({ files, proposalId }: CheckpointRestored): string {
+  const words = `Went back to an earlier state: ${files} ${files === 1 ? "file" : "files"} changed`;
+  return proposalId === "" ? words : `${words}, your own edits are in a proposal`;
 }

@@ -6,7 +6,12 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../gateway/types";
 import { browserWorld, type Cancel, type World } from "../gateway/world";
-import type { Desk, SessionDetail, SubmitClientEventRequestSchema } from "../generated/portico/v1/agent_pb";
+import type {
+  Desk,
+  ReviewMode,
+  SessionDetail,
+  SubmitClientEventRequestSchema,
+} from "../generated/portico/v1/agent_pb";
 import { QuestionAction, type PlanEntry, type Todo, type TurnState } from "../generated/portico/v1/events_pb";
 import { Draft } from "./draft";
 import { failureOf, isLost, isSignedOut } from "./failures";
@@ -164,6 +169,11 @@ class Session implements SessionModel {
     const request = { sessionId: this.id, optionId, value: chosen };
     const set = await this.#try(() => this.#gateway.client.setSessionConfig(request));
     if (set !== undefined) this.#feed.change({ options: set.options });
+  }
+
+  async setMode(mode: ReviewMode): Promise<void> {
+    const set = await this.#try(() => this.#gateway.client.setReviewMode({ sessionId: this.id, mode }));
+    if (set?.session !== undefined) this.#feed.accept(set.session);
   }
 
   async unqueue(promptId: string): Promise<void> {

@@ -1,8 +1,9 @@
 // The words that the model and the views share. Values only: nothing here does anything.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import type { Desk, SessionDetail, SessionSummary } from "../generated/portico/v1/agent_pb";
+import type { Desk, ReviewMode, SessionDetail, SessionSummary } from "../generated/portico/v1/agent_pb";
 import type {
+  CheckpointCreated,
   ErrorDetails,
   ErrorReported,
   Location,
@@ -11,6 +12,8 @@ import type {
   PermissionResolved,
   PermissionScope,
   PlanEntry,
+  ProposalUpdated,
+  ProposedFile,
   QuestionAnswered,
   QuestionAsked,
   TerminalOutput,
@@ -37,6 +40,7 @@ export type Item =
   | NoticeItem
   | ErrorItem
   | EndItem
+  | ProposalItem
   | MarkItem;
 
 interface ItemBase {
@@ -53,6 +57,8 @@ export interface PromptItem extends ItemBase {
   readonly type: "prompt";
   readonly text: string;
   readonly blocks: readonly Block[];
+  /** How the folder was before this was asked, where that was kept. */
+  readonly checkpoint?: CheckpointCreated;
 }
 
 /** What the agent says, as Markdown. `open` while more of it may come. */
@@ -134,6 +140,14 @@ export interface EndItem extends ItemBase {
   readonly ended: TurnEnded;
 }
 
+/** What waits to be looked at before it reaches a file, as it stands now. */
+export interface ProposalItem extends ItemBase {
+  readonly type: "proposal";
+  readonly proposal: ProposalUpdated;
+  /** The files it had when it was last open. */
+  readonly listed: readonly ProposedFile[];
+}
+
 /** A quiet line: the session was continued, or the agent was attached in a way the person should know. */
 export interface MarkItem extends ItemBase {
   readonly type: "mark";
@@ -211,6 +225,8 @@ export interface SessionModel {
   decide(decisions: readonly Decision[]): Promise<void>;
   reply(requestId: string, action: "accept" | "decline" | "cancel", content?: object): Promise<void>;
   setOption(optionId: string, value: string | boolean): Promise<void>;
+  /** Lets changes reach the files another way from now on. */
+  setMode(mode: ReviewMode): Promise<void>;
   unqueue(promptId: string): Promise<void>;
   /** Sends a prompt that waits in the queue. */
   sendQueued(promptId: string): Promise<void>;

@@ -10,6 +10,8 @@ export interface Preferences {
   readonly showThinking: Signal<boolean>;
   readonly sendKey: Signal<SendKey>;
   readonly theme: Signal<Theme>;
+  /** Both sides of a change beside each other, where there is room. */
+  readonly splitDiffs: Signal<boolean>;
   /** Tell of a turn that ended, or of a question, while nobody looks at the page. */
   readonly notify: Signal<boolean>;
 }
@@ -24,6 +26,7 @@ export function preferencesOf(memory: Memory): Preferences {
     showThinking: remembered(memory, "showThinking", [false, true]),
     sendKey: remembered<SendKey>(memory, "sendKey", ["enter", "ctrl_enter"]),
     theme: remembered<Theme>(memory, "theme", ["system", "light", "dark"]),
+    splitDiffs: remembered(memory, "splitDiffs", [true, false]),
     notify: remembered(memory, "notify", [false, true]),
   };
   known.set(memory, preferences);

@@ -1,10 +1,12 @@
-// Another session works in the same folder: stop it, wait for it, or only read meanwhile.
+// Another session works in the same folder: stop it, wait for it, work beside it, or only read meanwhile.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
+import { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/failures";
 import type { SessionModel } from "../../model/types";
-import { isActive, lastPrompt, type OnNewSession } from "./card";
+import { lastPrompt, type OnNewSession } from "./card";
+import { stopWriters } from "./folder-writers";
 
 interface BusyProps {
   readonly session: SessionModel;
@@ -21,7 +23,7 @@ export function BusyWays({ session, gateway, onNewSession }: BusyProps) {
     under.value = true;
     problem.value = "";
     try {
-      await stopOthers(gateway, workspace, session.id);
+      await stopWriters(gateway, workspace, session.id);
       await session.retry();
     } catch (reason) {
       problem.value = failureOf(reason).message;
@@ -47,6 +49,14 @@ export function BusyWays({ session, gateway, onNewSession }: BusyProps) {
           type="button"
           class="p-button"
           disabled={under.value}
+          onClick={() => onNewSession(agent, { words: lastPrompt(session), mode: ReviewMode.WORKTREE })}
+        >
+          Work in a worktree, in a new session
+        </button>
+        <button
+          type="button"
+          class="p-button"
+          disabled={under.value}
           onClick={() => onNewSession(agent, { words: lastPrompt(session), readsOnly: true })}
         >
           Only read, in a new session
@@ -59,13 +69,4 @@ export function BusyWays({ session, gateway, onNewSession }: BusyProps) {
       )}
     </>
   );
-}
-
-/** Whoever else is in the middle of a turn in a folder is stopped. */
-async function stopOthers(gateway: Gateway, workspace: string, except: string): Promise<void> {
-  const { sessions } = await gateway.client.listSessions({ workspace });
-  const busy = sessions.filter(
-    ({ sessionId, state, readsOnly }) => sessionId !== except && isActive(state) && !readsOnly,
-  );
-  await Promise.all(busy.map(({ sessionId }) => gateway.client.stopTurn({ sessionId })));
 }

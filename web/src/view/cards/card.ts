@@ -2,6 +2,7 @@
 
 import { signal, useComputed, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
+import type { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { Item, SessionModel } from "../../model/types";
 
@@ -9,6 +10,10 @@ export interface NewSession {
   /** Words to begin with: they are put into the composer, not sent. */
   readonly words?: string;
   readonly readsOnly?: boolean;
+  /** How its changes reach the files; without it, as the settings say. */
+  readonly mode?: ReviewMode;
+  /** Is called once the session is there and has the words. */
+  readonly begun?: () => void;
 }
 
 /** Opens a session in a tab of its own; an empty name is the usual agent. */

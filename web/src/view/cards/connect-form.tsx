@@ -10,11 +10,13 @@ import { likelyVariable } from "./error-plan";
 
 interface ConnectProps {
   readonly agent: string;
+  /** What was suggested; it may name the variable. */
+  readonly hint: string;
   readonly gateway: Gateway;
 }
 
-export function ConnectForm({ agent, gateway }: ConnectProps) {
-  const name = useSignal(likelyVariable(agent));
+export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
+  const name = useSignal(likelyVariable(agent, hint));
   const secret = useSignal("");
   const saving = useSignal(false);
   const problem = useSignal("");

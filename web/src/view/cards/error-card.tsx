@@ -15,7 +15,7 @@ export function ErrorCard(props: CardProps<ErrorItem>) {
   const { item, session } = props;
   const { error } = item;
   const latest = useIsLatest(item, session).value;
-  const plan = planFor(error.code);
+  const plan = planFor(error.code, error.details?.modelFailure);
   const suggestion = error.details?.suggestion ?? "";
   const stderr = error.details?.stderr ?? "";
   const facts = [ErrorCode[error.code], error.details?.agent ?? "", error.details?.exitStatus ?? ""];
@@ -56,7 +56,9 @@ function ErrorActions({ error, plan, session, gateway, onNewSession }: ActionsPr
       {offers("sign_in") && (
         <SignInWays methods={error.details?.authMethods ?? []} session={session} gateway={gateway} />
       )}
-      {offers("connect") && <ConnectForm agent={agent} gateway={gateway} />}
+      {offers("connect") && (
+        <ConnectForm agent={agent} hint={error.details?.suggestion ?? ""} gateway={gateway} />
+      )}
       {offers("stop_other") && <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />}
       <div class="p-card-actions">
         {offers("retry") && (

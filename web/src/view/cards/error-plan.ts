@@ -11,6 +11,7 @@ export type ErrorAction =
   | "new_session"
   | "stop_other"
   | "queue"
+  | "worktree"
   | "read_only"
   | "report";
 
@@ -22,7 +23,8 @@ export interface ErrorPlan {
   readonly actions: readonly ErrorAction[];
 }
 
-export function planFor(code: ErrorCode): ErrorPlan {
+/** `modelFailure` is what the model behind the agent did, as `ErrorDetails` has it. */
+export function planFor(code: ErrorCode, modelFailure = ""): ErrorPlan {
   switch (code) {
     case ErrorCode.AGENT_NOT_FOUND:
       return bad("The agent is not installed", "install", "retry", "other_agent");
@@ -31,7 +33,7 @@ export function planFor(code: ErrorCode): ErrorPlan {
     case ErrorCode.AUTH_REQUIRED:
       return bad("The agent needs you to sign in", "sign_in", "connect", "retry");
     case ErrorCode.NETWORK_TIMEOUT:
-      return bad("The agent took too long", "retry");
+      return bad(modelFailure === "" ? "The agent took too long" : "The model did not answer", "retry");
     case ErrorCode.CONTEXT_LIMIT:
       return bad("The conversation is full", "new_session");
     case ErrorCode.MALFORMED_EVENT:
@@ -43,16 +45,29 @@ export function planFor(code: ErrorCode): ErrorPlan {
     case ErrorCode.SESSION_NOT_FOUND:
       return bad("This session is not there any more", "new_session");
     case ErrorCode.SESSION_BUSY:
-      return bad("Another session is working in this folder", "stop_other", "queue", "read_only");
+      return bad("Another session is working in this folder", "stop_other", "queue", "worktree", "read_only");
     case ErrorCode.BUDGET_EXCEEDED:
-      return bad("The budget is used up", "new_session");
+      return bad("The budget is used up", "retry", "new_session");
     case ErrorCode.PERMISSION_DENIED:
       return bad("This was not allowed", "retry");
     case ErrorCode.INVALID_INPUT:
       return bad("This cannot be done as it was asked", "retry");
     case ErrorCode.INTERNAL:
     case ErrorCode.UNSPECIFIED:
-      return bad("Something went wrong", "retry", "report");
+      return modelPlan(modelFailure) ?? bad("Something went wrong", "retry", "report");
+  }
+}
+
+function modelPlan(failure: string): ErrorPlan | undefined {
+  switch (failure) {
+    case "busy":
+      return bad("The model is busy", "retry");
+    case "refused":
+      return bad("The model would not answer", "retry", "new_session");
+    case "failed":
+      return bad("The model reported an error", "retry", "report");
+    default:
+      return undefined;
   }
 }
 
@@ -68,8 +83,10 @@ export function commandIn(hint: string): string | undefined {
   return quoted ?? PROGRAMS.exec(hint)?.[0].replace(/\.$/, "");
 }
 
-/** The variable that an agent's key usually stands in. */
-export function likelyVariable(agent: string): string {
+/** The variable that an agent's key usually stands in: the one that the hint names, if it names one. */
+export function likelyVariable(agent: string, hint = ""): string {
+  const named = /\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)\b/.exec(hint)?.[0];
+  if (named !== undefined) return named;
   switch (agent) {
     case "claude":
       return "ANTHROPIC_API_KEY";

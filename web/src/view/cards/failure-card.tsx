@@ -52,7 +52,9 @@ function Ways({
       {actions.includes("sign_in") && (
         <SignInWays methods={authMethods} session={session} gateway={gateway} />
       )}
-      {actions.includes("connect") && <ConnectForm agent={agent} gateway={gateway} />}
+      {actions.includes("connect") && (
+        <ConnectForm agent={agent} hint={failure.suggestion} gateway={gateway} />
+      )}
       {actions.includes("stop_other") && (
         <BusyWays session={session} gateway={gateway} onNewSession={onNewSession} />
       )}

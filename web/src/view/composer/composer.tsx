@@ -4,13 +4,16 @@
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
-import type { Agent } from "../../generated/portico/v1/agent_pb";
+import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
+import type { OnNewSession } from "../cards";
+import { ModePicker } from "../review/mode-picker";
 import { Chips } from "./chips";
 import { Completer } from "./completer";
 import { CompletionMenu } from "./completion-menu";
 import { compositionOf } from "./composition";
 import { DropZone } from "./drop-zone";
+import { FolderNote } from "./folder-note";
 import { Hints } from "./hints";
 import { ContextMeter } from "./meter";
 import { Notes } from "./notes";
@@ -25,10 +28,12 @@ export interface ComposerProps {
   readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly agents: ReadonlySignal<readonly Agent[]>;
-  readonly onNewSession: (agent: string) => void;
+  /** Another session that writes in the same folder just now. */
+  readonly writer: ReadonlySignal<SessionSummary | undefined>;
+  readonly onNewSession: OnNewSession;
 }
 
-export function Composer({ session, gateway, agents, onNewSession }: ComposerProps) {
+export function Composer({ session, gateway, agents, writer, onNewSession }: ComposerProps) {
   const composition = compositionOf(session, gateway);
   const { box, completer } = useMemo(() => {
     const textBox = new TextBox(session.draft);
@@ -52,7 +57,8 @@ export function Composer({ session, gateway, agents, onNewSession }: ComposerPro
   return (
     <section class="p-composer" aria-label="Write to the agent" ref={frame}>
       <Notes session={session} composition={composition} agent={agent} />
-      <QueueStack session={session} box={box} />
+      <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
+      <QueueStack session={session} box={box} writer={writer} />
       <DropZone composition={composition} closed={isOpenElsewhere}>
         <CompletionMenu completer={completer} />
         <Chips session={session} gateway={gateway} composition={composition} box={box} />
@@ -67,6 +73,7 @@ export function Composer({ session, gateway, agents, onNewSession }: ComposerPro
         <div class="p-composer-bar">
           <AttachButton composition={composition} closed={isOpenElsewhere} />
           <Pickers session={session} agents={agents} agent={agent} room={room} onNewSession={onNewSession} />
+          <ModePicker session={session} gateway={gateway} />
           <ContextMeter session={session} />
           <SendButton session={session} composition={composition} box={box} closed={isOpenElsewhere} />
         </div>

@@ -9,6 +9,9 @@ export interface Choice {
   readonly value: string;
   readonly name: string;
   readonly description: string;
+  readonly icon?: string;
+  /** Cannot be chosen now. */
+  readonly disabled?: boolean;
 }
 
 interface PickerProps {
@@ -20,13 +23,14 @@ interface PickerProps {
   readonly heading?: string;
   /** Shown if the value is not among the choices. */
   readonly otherwise?: string;
+  readonly icon?: string;
   readonly onChoose: (value: string) => void;
 }
 
 /** Letters typed after a pause begin a new word. */
 const WORD_MS = 700;
 
-export function Picker({ label, value, choices, heading, otherwise = value, onChoose }: PickerProps) {
+export function Picker({ label, value, choices, heading, otherwise = value, icon, onChoose }: PickerProps) {
   const id = useId();
   const place = useSignal<number | undefined>(undefined);
   const letters = useRef({ typed: "", at: 0 });
@@ -38,7 +42,7 @@ export function Picker({ label, value, choices, heading, otherwise = value, onCh
   };
   const choose = (chosen: number): void => {
     const choice = choices[chosen];
-    if (choice === undefined) return;
+    if (choice === undefined || choice.disabled === true) return;
     close();
     if (choice.value !== value) onChoose(choice.value);
   };
@@ -86,6 +90,7 @@ export function Picker({ label, value, choices, heading, otherwise = value, onCh
         onKeyDown={onKey}
         onBlur={close}
       >
+        {icon !== undefined && <i class={`codicon codicon-${icon}`} aria-hidden="true" />}
         <span class="p-quiet-text">{shown}</span>
         <i class="codicon codicon-chevron-down" aria-hidden="true" />
       </button>
@@ -134,6 +139,7 @@ function List({ id, label, heading, choices, current, at, choose }: ListProps) {
             role="option"
             class={`p-choice${place === at ? " p-choice-at" : ""}`}
             aria-selected={place === current}
+            aria-disabled={choice.disabled === true ? true : undefined}
             onClick={() => choose(place)}
           >
             <i class={`codicon codicon-${place === current ? "check" : "blank"}`} aria-hidden="true" />

@@ -1,15 +1,21 @@
 // Prompts that wait for the turn to end, above the composer.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
-import type { QueuedPrompt } from "../../generated/portico/v1/agent_pb";
+import type { QueuedPrompt, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { TextBox } from "./text-box";
 import { isActive } from "./turn";
 
-export function QueueStack({ session, box }: { session: SessionModel; box: TextBox }) {
+interface QueueProps {
+  readonly session: SessionModel;
+  readonly box: TextBox;
+  readonly writer: ReadonlySignal<SessionSummary | undefined>;
+}
+
+export function QueueStack({ session, box, writer }: QueueProps) {
   const queue = session.desk.value?.queue ?? [];
   if (queue.length === 0) return null;
-  const stands = !isActive(session.state.value);
+  const stands = !isActive(session.state.value) && writer.value === undefined;
   return (
     <ol class="p-queue" aria-label="Prompts that wait">
       {queue.map((prompt) => (
@@ -23,7 +29,7 @@ interface QueuedProps {
   readonly prompt: QueuedPrompt;
   readonly session: SessionModel;
   readonly box: TextBox;
-  /** No turn is under way that it could wait for. */
+  /** No turn is under way that it could wait for, here or in the same folder. */
   readonly stands: boolean;
 }
 

@@ -4,6 +4,7 @@ import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals"
 import type { Gateway } from "../../gateway/types";
 import {
   ExportFormat,
+  ReviewMode,
   type Agent,
   type GetServerInfoResponse,
   type SessionSummary,
@@ -36,7 +37,7 @@ export class AppModel {
   readonly #summaries: Summaries;
   #before: Known = new Map();
   #visible = true;
-  #beginning = false;
+  #beginning: Promise<void> | undefined;
 
   constructor(gateway: Gateway) {
     this.gateway = gateway;
@@ -72,30 +73,40 @@ export class AppModel {
 
   /** Asks the server who it is, as soon as it answers. A page without tabs gets its first one. */
   async begin(): Promise<void> {
-    if (this.#beginning || this.info.peek() !== undefined) return;
-    this.#beginning = true;
+    if (this.info.peek() === undefined) this.#beginning ??= this.#begin();
+    await this.#beginning;
+  }
+
+  async #begin(): Promise<void> {
     try {
       this.info.value = await this.gateway.client.getServerInfo({});
       const { open } = this.tabs.tabs.peek();
       if (open.length === 0) await this.newSession();
       await this.#summaries.ask(open);
-      this.agents.value = (await this.gateway.client.listAgents({})).agents;
+      const { workspace = "" } = this.gateway;
+      this.agents.value = (await this.gateway.client.listAgents({ workspace })).agents;
     } catch (reason) {
       if (!isLost(reason) && !isSignedOut(reason)) this.failure.value = failureOf(reason);
     } finally {
-      this.#beginning = false;
+      this.#beginning = undefined;
     }
   }
 
   /** A new session in a tab in front, with an agent or with the usual one. */
-  async newSession(agent = "", { words = "", readsOnly = false }: NewSession = {}): Promise<void> {
+  async newSession(
+    agent = "",
+    start: NewSession = {},
+    workspace = this.gateway.workspace ?? "",
+  ): Promise<void> {
+    const { words = "", readsOnly = false, mode = ReviewMode.UNSPECIFIED, begun } = start;
     await this.#attempt(async () => {
-      const { session } = await this.gateway.client.startSession({ agent, readsOnly });
+      const { session } = await this.gateway.client.startSession({ workspace, agent, readsOnly, mode });
       if (session?.summary === undefined) return;
       this.#summaries.take([session.summary]);
       this.tabs.open(session.summary.sessionId);
       const front = this.#front.peek();
       if (words !== "" && front !== undefined) front.draft.value = words;
+      begun?.();
     });
   }
 
@@ -168,6 +179,7 @@ export class AppModel {
       model.wake();
     }
     this.#front.value = model;
+    this.gateway.showsFront?.(sessionId);
     this.#setUnread(sessionId, false);
   }
 

@@ -3,12 +3,18 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { withVisibleControls } from "../../markdown/controls";
+import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showAsk, type NewSession, type OnNewSession } from "../cards";
+import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
+import { BranchBar } from "../review/branch-bar";
+import { ReviewBar } from "../review/review-bar";
+import { ReviewFrame } from "../review/review-frame";
 import { Timeline } from "../timeline/timeline";
 import type { AppModel } from "./app-model";
 import { ConnectionBanner } from "./banner";
+import { followCommands } from "./commands";
 import { focusComposer } from "./focus";
 import { History } from "./history";
 import { Settings, type SettingsPart } from "./settings";
@@ -29,11 +35,20 @@ export function App({ app }: { app: AppModel }) {
       newSession: () => void startSession(app, ""),
       showKeys: () => (part.value = "shortcuts"),
       showAsk: () => showWaiting(app.front.peek()),
+      showReview: () => toggleReview(app),
     };
     const press = (event: KeyboardEvent): void => onShortcut(event, app, places);
     document.addEventListener("keydown", press);
     return () => document.removeEventListener("keydown", press);
   }, [app, wide]);
+  useEffect(
+    () =>
+      followCommands(app, {
+        showSettings: () => (part.value = "settings"),
+        showAsk: () => showWaiting(app.front.peek()),
+      }),
+    [app],
+  );
   useVisibility(app);
   useTitle(app);
   useTheme(app);
@@ -73,13 +88,28 @@ export function App({ app }: { app: AppModel }) {
 }
 
 function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
-  const newSession: OnNewSession = (agent, start) => void startSession(app, agent, start);
+  const newSession: OnNewSession = (agent, start) =>
+    void startSession(app, agent, { ...chosenMode(session), ...start });
+  const writer = useComputed(() => {
+    const { workspace = "" } = session.detail.value?.summary ?? {};
+    return writerIn(workspace, app.known.value.values(), session.id);
+  });
   return (
     <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
-      <Timeline session={session} gateway={app.gateway} onNewSession={newSession} />
-      <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
-      <PendingBar session={session} />
-      <Composer session={session} gateway={app.gateway} agents={app.agents} onNewSession={newSession} />
+      <ReviewFrame session={session} gateway={app.gateway}>
+        <Timeline session={session} gateway={app.gateway} onNewSession={newSession} />
+        <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
+        <PendingBar session={session} />
+        <ReviewBar session={session} gateway={app.gateway} />
+        <BranchBar session={session} gateway={app.gateway} />
+        <Composer
+          session={session}
+          gateway={app.gateway}
+          agents={app.agents}
+          writer={writer}
+          onNewSession={newSession}
+        />
+      </ReviewFrame>
     </div>
   );
 }
@@ -184,4 +214,19 @@ function showWaiting(session: SessionModel | undefined): void {
   const { permissions = [], questions = [] } = session?.detail.peek() ?? {};
   const requestId = permissions[0]?.requestId ?? questions[0]?.requestId;
   if (session !== undefined && requestId !== undefined) showAsk(session, requestId);
+}
+
+/** What was chosen before anything was asked goes along to another agent. */
+function chosenMode(session: SessionModel): NewSession {
+  const { isNew = false, mode } = session.detail.peek()?.summary ?? {};
+  return isNew && mode !== undefined ? { mode } : {};
+}
+
+function toggleReview(app: AppModel): void {
+  const session = app.front.peek();
+  if (session === undefined) return;
+  const review = reviewOf(session, app.gateway);
+  const proposal = session.detail.peek()?.proposals.at(-1);
+  if (review.open.peek() !== undefined) review.leave();
+  else if (proposal !== undefined) review.look(proposal.proposalId);
 }

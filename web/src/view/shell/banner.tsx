@@ -41,15 +41,7 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
         </div>
       );
     case "outdated":
-      return (
-        <div class="p-banner" role="status">
-          <i class="codicon codicon-info" aria-hidden="true" />
-          <span>Portico was updated; this page is of an older version.</span>
-          <button type="button" class="p-link-button" onClick={() => app.gateway.reload()}>
-            Reload
-          </button>
-        </div>
-      );
+      return <OutdatedBanner gateway={app.gateway} />;
     case "signed_out":
       return (
         <div class="p-banner p-banner-bad" role="alert">
@@ -62,10 +54,28 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
   }
 }
 
+/** A page that came from the server is loaded from it again; one that came with an editor is not. */
+function OutdatedBanner({ gateway }: { gateway: Gateway }) {
+  const { mendBuilds } = gateway;
+  return (
+    <div class="p-banner" role="status">
+      <i class="codicon codicon-info" aria-hidden="true" />
+      <span>
+        {mendBuilds === undefined
+          ? "Portico was updated; this page is of an older version."
+          : "The server and this extension are of different builds."}
+      </span>
+      <button type="button" class="p-link-button" onClick={mendBuilds ?? (() => gateway.reload())}>
+        {mendBuilds === undefined ? "Reload" : "Update…"}
+      </button>
+    </div>
+  );
+}
+
 /** A page that is as old as before after it was loaded again does not go round in circles. */
 function reloadOnce(gateway: Gateway): void {
   const { memory, pageBuild } = gateway;
-  if (memory.get("reloaded") === pageBuild) return;
+  if (gateway.mendBuilds !== undefined || memory.get("reloaded") === pageBuild) return;
   memory.set("reloaded", pageBuild);
   gateway.reload();
 }

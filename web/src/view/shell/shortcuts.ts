@@ -13,6 +13,7 @@ export interface Places {
   readonly showHistory: () => void;
   readonly showKeys: () => void;
   readonly showAsk: () => void;
+  readonly showReview: () => void;
 }
 
 const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator.platform);
@@ -26,6 +27,10 @@ export const SHORTCUTS: readonly Shortcut[] = [
   { keys: "/  @", does: "commands of the agent, files of the folder" },
   { keys: MAC ? "⌘F" : "Ctrl+F", does: "find in the conversation" },
   { keys: `${CHORD}A`, does: "go to what waits for you; then 1, 2, 3 … answer" },
+  { keys: `${CHORD}R`, does: "look at what is proposed, or leave it" },
+  { keys: "j  k", does: "in a review: next, previous change; n and p for files" },
+  { keys: "a  x  u", does: "in a review: accept, reject, take that back" },
+  { keys: "Enter  r", does: "in a review: apply what is chosen, ask the agent to revise" },
   { keys: `${CHORD}N`, does: "new session" },
   { keys: `${CHORD}←  →`, does: "previous, next tab" },
   { keys: `${CHORD}W`, does: "close the tab" },
@@ -51,6 +56,8 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => 
   switch (event.code) {
     case "KeyA":
       return places.showAsk;
+    case "KeyR":
+      return places.showReview;
     case "KeyN":
       return places.newSession;
     case "KeyH":

@@ -15,6 +15,8 @@ export function guessHeight(item: Item): number {
     case "permission":
     case "question":
       return 80;
+    case "proposal":
+      return 92 + 26 * Math.min(8, item.proposal.files.length);
     case "error":
       return 90;
     case "thought":

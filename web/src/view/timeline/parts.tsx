@@ -1,6 +1,7 @@
 // Small things that many rows have: icons, icon buttons, a button that copies, code, a disclosure's arrow.
 
 import { useEffect, useState } from "preact/hooks";
+import { browserWorld } from "../../gateway/world";
 import { Prose } from "../../markdown/prose";
 import type { RowContext } from "./context";
 
@@ -65,9 +66,19 @@ export function CopyIcon({ label, text }: { readonly label: string; readonly tex
   );
 }
 
+const inFrame = (act: () => void): (() => void) => browserWorld.frame(act);
+
 export function Markdown({ text, open, context }: { text: string; open: boolean; context: RowContext }) {
   const { gateway } = context;
-  return <Prose text={text} open={open} onLink={(url) => gateway.openLink(url)} onFile={gateway.openFile} />;
+  return (
+    <Prose
+      text={text}
+      open={open}
+      onLink={(url) => gateway.openLink(url)}
+      onFile={gateway.openFile}
+      inFrame={inFrame}
+    />
+  );
 }
 
 /** Code in the frame that answers have, whatever backticks are in it. */

@@ -2,6 +2,7 @@
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PromptItem } from "../../model/types";
+import { RestoreButton } from "../review/restore-button";
 import { keptOpen, putIntoDraft, type RowContext } from "./context";
 import { Blocks } from "./files";
 import { CopyIcon, IconButton } from "./parts";
@@ -47,6 +48,7 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
       )}
       <Blocks blocks={item.blocks} context={context} />
       <span class="p-row-actions">
+        <RestoreButton item={item} session={context.session} gateway={context.gateway} />
         <CopyIcon label="Copy this prompt" text={() => item.text} />
         <IconButton
           icon="edit"

@@ -3,6 +3,7 @@
 import { Component } from "preact";
 import type { Item } from "../../model/types";
 import { EndLine, ErrorCard, MarkLine, NoticeLine, PermissionCard, QuestionCard } from "../cards";
+import { ProposalCard } from "../review/proposal-card";
 import type { RowContext } from "./context";
 import type { ListView } from "./list-view";
 import { PlanLine } from "./plan-line";
@@ -67,6 +68,8 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
       return <NoticeLine item={item} {...context} />;
     case "error":
       return <ErrorCard item={item} {...context} />;
+    case "proposal":
+      return <ProposalCard item={item} session={context.session} gateway={context.gateway} />;
     case "end":
       return <EndLine item={item} {...context} />;
     case "mark":

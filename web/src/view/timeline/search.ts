@@ -31,6 +31,8 @@ export function textsOf(item: Item): readonly string[] {
       return [item.notice.text, item.notice.details];
     case "error":
       return [item.error.message, item.error.details?.suggestion ?? "", item.error.details?.stderr ?? ""];
+    case "proposal":
+      return item.listed.map((file) => file.path);
     case "end":
       return [];
     case "mark":

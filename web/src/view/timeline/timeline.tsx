@@ -6,6 +6,7 @@ import type { Gateway } from "../../gateway/types";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { preferencesOf } from "../preferences";
+import { CheckpointsDialog } from "../review/checkpoints-dialog";
 import { Aloud } from "./aloud";
 import { Checklist } from "./checklist";
 import type { RowContext } from "./context";
@@ -38,7 +39,7 @@ export function Timeline({ session, gateway, onNewSession }: TimelineProps) {
   const isEmpty = session.items.value.length === 0 && !session.hasEarlier.value;
   return (
     <div class="p-timeline">
-      <Tools model={model} gateway={gateway} listed={listed} writing={writing} />
+      <Tools model={model} session={session} gateway={gateway} listed={listed} writing={writing} />
       {model.finder.open.value && <FindBox finder={model.finder} session={session} />}
       <List model={model} session={session} gateway={gateway} onNewSession={onNewSession} isEmpty={isEmpty} />
       <JumpButton model={model} />
@@ -124,12 +125,14 @@ function List({ model, session, gateway, onNewSession, isEmpty }: ListProps) {
 
 interface ToolsProps {
   readonly model: TimelineModel;
+  readonly session: SessionModel;
   readonly gateway: Gateway;
   readonly listed: Signal<boolean>;
   readonly writing: Signal<boolean>;
 }
 
-function Tools({ model, gateway, listed, writing }: ToolsProps) {
+function Tools({ model, session, gateway, listed, writing }: ToolsProps) {
+  const goingBack = useSignal(false);
   const { showThinking } = preferencesOf(gateway.memory);
   const write = (): void => {
     writing.value = !(writing.peek() && listed.peek());
@@ -145,6 +148,10 @@ function Tools({ model, gateway, listed, writing }: ToolsProps) {
         act={() => (showThinking.value = !showThinking.peek())}
       />
       <IconButton icon="checklist" label="Todos" pressed={writing.value && listed.value} act={write} />
+      <IconButton icon="versions" label="Checkpoints" act={() => (goingBack.value = true)} />
+      {goingBack.value && (
+        <CheckpointsDialog session={session} gateway={gateway} onLeave={() => (goingBack.value = false)} />
+      )}
     </div>
   );
 }

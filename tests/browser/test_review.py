@@ -1,0 +1,229 @@
+"""Safe editing on the page: a proposal is looked at, decided on line by line, applied, and taken back."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Locator, expect
+
+from tests.browser.chat import Chat, say
+from tests.browser.conftest import Shoot
+from tests.browser.house import House
+from tests.browser.test_looks import faults
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PERSON = ("-c", "user.name=Person", "-c", "user.email=person@example.org")
+LINES = [f"boat {number:02}" for number in range(1, 61)]
+
+
+class Harbour:
+    """A file with two places that are far from each other."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.write(LINES)
+
+    def write(self, lines: list[str]) -> None:
+        (self.folder / "harbour.py").write_text("\n".join(lines) + "\n")
+
+    def text(self, name: str = "harbour.py") -> str | None:
+        """What a file of the folder has; None if it is not there."""
+        file = self.folder / name
+        return file.read_text() if file.exists() else None
+
+
+@pytest.fixture
+def harbour(house: House) -> Harbour:
+    return Harbour(house.workspace)
+
+
+def review(chat: Chat) -> Locator:
+    return chat.page.get_by_role("region", name="Review", exact=True)
+
+
+def card(chat: Chat) -> Locator:
+    return chat.log.get_by_role("group", name=re.compile("^Proposal:"))
+
+
+def writes(path: str, text: str) -> dict[str, object]:
+    return {"write": {"path": path, "content": text}}
+
+
+def changed() -> str:
+    """The lines with a change at both places."""
+    return "\n".join(["boat one", *LINES[1:-1], "boat sixty"]) + "\n"
+
+
+async def choose_proposals(chat: Chat) -> None:
+    await chat.choose(re.compile("^Changes"), "Proposal")
+    await expect(chat.composer.get_by_role("combobox", name="Changes: Proposal")).to_be_visible()
+
+
+async def propose(chat: Chat, *steps: dict[str, object]) -> None:
+    await choose_proposals(chat)
+    await chat.tell(*steps, say("Done."))
+    await expect(card(chat)).to_be_visible()
+
+
+async def test_porter_proposes_and_a_person_applies_one_change_of_two(
+    chat: Chat, harbour: Harbour, shoot: Shoot
+) -> None:
+    await chat.new_session("Porter")
+    await choose_proposals(chat)
+    await chat.ask("/edit harbour.py s/boat 01/boat one/")
+    await allow(chat)
+    await chat.rested()
+    await chat.ask("/edit harbour.py s/boat 60/boat sixty/")
+    await allow(chat)
+    await chat.rested()
+    await expect(card(chat)).to_have_count(1)
+    assert harbour.text() == "\n".join(LINES) + "\n"
+    await shoot(chat, "proposal", night=True)
+    await card(chat).get_by_role("button", name="Review").click()
+    first = review(chat).get_by_role("checkbox", name=re.compile("Change 1 of 2"))
+    await first.focus()
+    await shoot(chat, "review", night=True, widths=(300, 480, 1100, 1600))
+    await chat.page.keyboard.press("x")
+    await chat.page.keyboard.press("Enter")
+    await expect(review(chat).get_by_text("Applied 1 file.")).to_be_visible()
+    assert harbour.text() == "\n".join([*LINES[:-1], "boat sixty"]) + "\n"
+    await review(chat).get_by_role("button", name="Undo", exact=True).click()
+    await expect(review(chat).get_by_text("Took the last apply back.")).to_be_visible()
+    assert harbour.text() == "\n".join(LINES) + "\n"
+
+
+async def allow(chat: Chat) -> None:
+    """Permissions are asked for in a tree of the agent's own as well."""
+    asked = chat.card(re.compile("^Permission"))
+    await expect(asked.or_(chat.send_button).first).to_be_visible()
+    if await asked.count() > 0:
+        await asked.get_by_role("button", name="Allow once", exact=True).click()
+
+
+async def test_all_of_a_proposal_is_applied_from_its_card_and_taken_back(
+    chat: Chat, harbour: Harbour
+) -> None:
+    await propose(chat, writes("harbour.py", changed()), writes("new/mole.txt", "stone\n"))
+    await expect(card(chat).get_by_role("button", name=re.compile("mole.txt"))).to_be_visible()
+    await card(chat).get_by_role("button", name="Apply all").click()
+    settled = chat.log.get_by_role("group", name="Applied proposal")
+    await expect(settled).to_contain_text("Applied 2 files")
+    assert harbour.text() == changed()
+    assert harbour.text("new/mole.txt") == "stone\n"
+    await settled.get_by_role("button", name="Undo").click()
+    await expect(card(chat)).to_be_visible()
+    assert harbour.text() == "\n".join(LINES) + "\n"
+    assert harbour.text("new/mole.txt") is None
+
+
+async def test_choices_outlive_a_reload_and_a_later_turn(chat: Chat, harbour: Harbour) -> None:
+    await propose(chat, writes("harbour.py", changed()))
+    await card(chat).get_by_role("button", name="Review").click()
+    await review(chat).get_by_role("checkbox", name=re.compile("Change 1 of 2")).uncheck()
+    await chat.page.reload()
+    await card(chat).get_by_role("button", name="Go on reviewing").click()
+    await expect(review(chat).get_by_text("1 of 2 changes in 1 file")).to_be_visible()
+    await chat.tell(writes("mole.txt", "stone\n"), say("And a mole."))
+    await expect(review(chat).get_by_text("The proposal has changed.")).to_be_visible()
+    await expect(review(chat).get_by_text("2 of 3 changes in 2 files")).to_be_visible()
+
+
+async def test_lines_that_both_changed_are_shown_side_by_side_and_decided(
+    chat: Chat, harbour: Harbour, shoot: Shoot
+) -> None:
+    await propose(chat, writes("harbour.py", changed()))
+    harbour.write(["my own boat", *LINES[1:]])
+    await card(chat).get_by_role("button", name="Apply all").click()
+    await expect(card(chat)).to_contain_text("Nothing was written")
+    await card(chat).get_by_role("button", name="Decide conflicts").click()
+    conflict = review(chat).get_by_role("group", name=re.compile("^Conflict at line 1"))
+    await expect(conflict).to_contain_text("my own boat")
+    await expect(conflict).to_contain_text("boat one")
+    await shoot(chat, "conflict", night=True)
+    await conflict.get_by_role("button", name="Keep mine").click()
+    await review(chat).get_by_role("button", name=re.compile("^Apply")).click()
+    await expect(chat.log.get_by_role("group", name="Applied proposal")).to_be_visible()
+    assert harbour.text() == "\n".join(["my own boat", *LINES[1:-1], "boat sixty"]) + "\n"
+
+
+async def test_the_agent_is_asked_to_revise_what_was_rejected(chat: Chat, harbour: Harbour) -> None:
+    await propose(chat, writes("harbour.py", changed()))
+    await card(chat).get_by_role("button", name="Review").click()
+    await review(chat).get_by_role("checkbox", name=re.compile("Change 2 of 2")).uncheck()
+    await review(chat).get_by_role("button", name="Ask to revise").click()
+    comment = review(chat).get_by_role("textbox", name="What should be different?")
+    await comment.fill("Leave the last boat alone")
+    await comment.press("Control+Enter")
+    await expect(chat.prompts.last).to_contain_text("Leave the last boat alone")
+    await expect(chat.prompts.last).to_contain_text("boat sixty")
+
+
+async def test_a_prompt_leads_back_to_how_the_folder_was_before_it(
+    chat: Chat, harbour: Harbour, shoot: Shoot
+) -> None:
+    await chat.tell(writes("harbour.py", changed()), say("Done."))
+    assert harbour.text() == changed()
+    await chat.prompts.first.hover()
+    await chat.prompts.first.get_by_role("button", name="Restore to here").click()
+    dialog = chat.page.get_by_role("dialog", name="Restore to here")
+    await expect(dialog).to_contain_text("1 file has changed since then")
+    await shoot(chat, "restore", widths=(300, 1100))
+    await dialog.get_by_role("button", name="Restore", exact=True).click()
+    await expect(chat.seen(re.compile("Went back to an earlier state: 1 file"))).to_be_visible()
+    assert harbour.text() == "\n".join(LINES) + "\n"
+
+
+async def test_a_folder_that_is_no_repository_offers_no_branch_and_says_why(chat: Chat) -> None:
+    picker = chat.composer.get_by_role("combobox", name=re.compile("^Changes"))
+    await picker.click()
+    branch = chat.page.get_by_role("option", name=re.compile("^Branch"))
+    await expect(branch).to_have_attribute("aria-disabled", "true")
+    await expect(chat.page.get_by_text("git init")).to_be_visible()
+
+
+@pytest.mark.parametrize("light", ["light", "dark"])
+async def test_axe_finds_nothing_serious_in_a_review(chat: Chat, harbour: Harbour, light: str) -> None:
+    await chat.page.emulate_media(color_scheme=light)  # type: ignore[arg-type]
+    await propose(chat, writes("harbour.py", changed()))
+    found = {"card": await faults(chat)}
+    await card(chat).get_by_role("button", name="Review").click()
+    await expect(review(chat).get_by_role("checkbox", name=re.compile("Change 2 of 2"))).to_be_visible()
+    found["review"] = await faults(chat)
+    await chat.page.set_viewport_size({"width": 300, "height": 700})
+    found["narrow"] = await faults(chat)
+    assert await chat.overflow() <= 0
+    assert {state: wrong for state, wrong in found.items() if wrong} == {}
+
+
+@pytest.mark.parametrize("mode", ["branch", "worktree"])
+async def test_work_on_a_branch_is_named_and_brought_home(
+    chat: Chat, house: House, boatyard: Path, mode: str
+) -> None:
+    session = house.start_session(workspace=str(boatyard), mode=f"REVIEW_MODE_{mode.upper()}")
+    house.talk(
+        session, f'[{{"title": "Yard {mode}"}}, {{"write": {{"path": "keel.txt", "content": "oak"}}}}]'
+    )
+    await chat.history.get_by_role("button", name=re.compile(f"^Yard {mode}")).click()
+    place = chat.page.get_by_role("group", name="Where this session works")
+    await expect(place).to_contain_text("portico/" if mode == "branch" else "In a worktree of its own")
+    await place.get_by_role("button", name="Finish").click()
+    await chat.page.keyboard.press("ArrowDown")
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.page.get_by_text(re.compile("^One commit on .* has it all"))).to_be_visible()
+    assert git(boatyard, "show", "main:keel.txt") == "oak"
+
+
+@pytest.fixture
+def boatyard(tmp_path: Path) -> Path:
+    """A repository with one commit."""
+    git(tmp_path, "init", "--quiet", "--initial-branch=main")
+    (tmp_path / "plan.txt").write_text("a boat\n")
+    git(tmp_path, "add", ".")
+    git(tmp_path, *PERSON, "commit", "--quiet", "--message=Begin")
+    return tmp_path
+
+
+def git(folder: Path, *words: str) -> str:
+    return subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True, text=True).stdout

@@ -1,0 +1,83 @@
+// What a person's decisions come to: which files and hunks go into the files now, and which are rejected.
+// Whatever nobody decided about goes along; what is denied, or in conflict without a decision, never does.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import { ConflictSide, type FileChoiceSchema } from "../generated/portico/v1/agent_pb";
+import type { ProposedFile, ProposedHunk } from "../generated/portico/v1/events_pb";
+import { WHOLE, type Choices, type Decidable } from "./review-choices";
+
+export type FileChoice = MessageInitShape<typeof FileChoiceSchema>;
+
+export interface Selection {
+  /** Empty: with `everything` the whole proposal, without it nothing at all. */
+  readonly chosen: readonly FileChoice[];
+  readonly rejected: readonly FileChoice[];
+  readonly everything: boolean;
+  readonly counts: Counts;
+}
+
+export interface Counts {
+  /** Changes that can be chosen. */
+  readonly changes: number;
+  readonly chosen: number;
+  readonly rejected: number;
+  readonly files: number;
+  readonly chosenFiles: number;
+  /** Files in conflict that nobody has decided about. */
+  readonly undecidedConflicts: number;
+  readonly denied: number;
+}
+
+/** The ids that a file can be chosen by. */
+export function decidable(file: ProposedFile, hunks: readonly ProposedHunk[] = file.hunks): Decidable {
+  const ids = hunks.map((hunk) => hunk.hunkId);
+  return { path: file.path, hunkIds: ids.length === 0 ? [WHOLE] : ids };
+}
+
+export function selectionOf(
+  files: readonly ProposedFile[],
+  choices: Choices,
+  hunksOf: (file: ProposedFile) => readonly ProposedHunk[],
+): Selection {
+  const chosen: FileChoice[] = [];
+  const rejected: FileChoice[] = [];
+  let [changes, chosenChanges, rejectedChanges, undecidedConflicts, denied] = [0, 0, 0, 0, 0];
+  let everything = true;
+  for (const file of files) {
+    if (file.denied) {
+      denied += 1;
+      everything = false;
+      continue;
+    }
+    const { path, hunkIds } = decidable(file, hunksOf(file));
+    const refused = hunkIds.filter((hunkId) => choices.of(path, hunkId) === false);
+    const taken = hunkIds.filter((hunkId) => !refused.includes(hunkId));
+    changes += hunkIds.length;
+    rejectedChanges += refused.length;
+    if (refused.length > 0) rejected.push(part(path, refused, hunkIds));
+    if (refused.length > 0 || file.conflict) everything = false;
+    const side = choices.sideOf(path);
+    if (taken.length === 0) continue;
+    if (file.conflict && side === undefined) {
+      undecidedConflicts += 1;
+      continue;
+    }
+    chosenChanges += taken.length;
+    const resolve = side === "person" ? ConflictSide.PERSON : ConflictSide.AGENT;
+    chosen.push({ ...part(path, taken, hunkIds), ...(file.conflict && { resolve }) });
+  }
+  const counts: Counts = {
+    changes,
+    chosen: chosenChanges,
+    rejected: rejectedChanges,
+    files: files.length,
+    chosenFiles: chosen.length,
+    undecidedConflicts,
+    denied,
+  };
+  return { chosen: everything ? [] : chosen, rejected, everything, counts };
+}
+
+function part(path: string, ids: readonly string[], all: readonly string[]): FileChoice {
+  return { path, hunkIds: ids.length === all.length ? [] : [...ids] };
+}

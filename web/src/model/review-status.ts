@@ -1,0 +1,102 @@
+// How a session's changes reach the files, which other ways there are, and the way back to earlier states.
+
+import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { Gateway } from "../gateway/types";
+import {
+  ReviewMode,
+  type Checkpoint,
+  type GetCheckpointDiffResponse,
+  type GetReviewStatusResponse,
+  type ReviewEnding,
+} from "../generated/portico/v1/agent_pb";
+import { failureOf, isLost } from "./failures";
+import type { Failure, SessionModel } from "./types";
+
+export class ReviewStatus {
+  readonly #session: SessionModel;
+  readonly #gateway: Gateway;
+  readonly #told: Signal<GetReviewStatusResponse | undefined> = signal(undefined);
+  readonly mode: ReadonlySignal<ReviewMode>;
+  readonly busy: Signal<boolean> = signal(false);
+  /** What became of the last ending. */
+  readonly ended: Signal<string> = signal("");
+
+  constructor(session: SessionModel, gateway: Gateway) {
+    this.#session = session;
+    this.#gateway = gateway;
+    this.mode = computed(() => session.detail.value?.summary?.mode || ReviewMode.DIRECT);
+  }
+
+  get told(): ReadonlySignal<GetReviewStatusResponse | undefined> {
+    return this.#told;
+  }
+
+  /** Asks how things stand. That the server is away is told elsewhere. */
+  async ask(): Promise<void> {
+    try {
+      this.#told.value = await this.#gateway.client.getReviewStatus({ sessionId: this.#session.id });
+    } catch (reason) {
+      if (!isLost(reason)) this.#told.value = undefined;
+    }
+  }
+
+  async setMode(mode: ReviewMode): Promise<void> {
+    await this.#session.setMode(mode);
+    await this.ask();
+  }
+
+  /** Ends the work on a branch or in a worktree; true if it is ended. */
+  async finish(ending: ReviewEnding, words: (reference: string) => string): Promise<boolean> {
+    this.busy.value = true;
+    try {
+      const { reference } = await this.#gateway.client.finishReview({ sessionId: this.#session.id, ending });
+      this.ended.value = words(reference);
+      await this.ask();
+      return true;
+    } catch (reason) {
+      this.#session.failure.value = failureOf(reason);
+      return false;
+    } finally {
+      this.busy.value = false;
+    }
+  }
+
+  /** Newest first. */
+  async checkpoints(): Promise<readonly Checkpoint[] | Failure> {
+    return await this.#ask(async () => {
+      const { checkpoints } = await this.#gateway.client.listCheckpoints({ sessionId: this.#session.id });
+      return checkpoints;
+    });
+  }
+
+  /** What changed in the folder since a checkpoint. */
+  async changesSince(checkpointId: string): Promise<GetCheckpointDiffResponse | Failure> {
+    return await this.#ask(() =>
+      this.#gateway.client.getCheckpointDiff({ sessionId: this.#session.id, checkpointId }),
+    );
+  }
+
+  /** Makes the folder what it was. The proposal with the person's own edits, if there were any. */
+  async restore(checkpointId: string): Promise<{ readonly proposalId: string } | Failure> {
+    return await this.#ask(async () => {
+      const { restored } = await this.#gateway.client.restoreCheckpoint({
+        sessionId: this.#session.id,
+        checkpointId,
+      });
+      return { proposalId: restored?.proposalId ?? "" };
+    });
+  }
+
+  async #ask<Answer extends object>(call: () => Promise<Answer>): Promise<Answer | Failure> {
+    try {
+      return await call();
+    } catch (reason) {
+      return failureOf(reason);
+    }
+  }
+}
+
+/** Whether an answer is the failure to get one. */
+export function isFailure(answer: object): answer is Failure {
+  return "recoverable" in answer;
+}

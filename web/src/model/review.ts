@@ -1,0 +1,167 @@
+// The review of one session's proposals: which one is looked at, what was decided about it, and what is done with it.
+// How a proposal stands is told by the events of the session; nothing here is taken for granted before they say so.
+
+import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
+import type { Gateway } from "../gateway/types";
+import type { FileContents } from "../generated/portico/v1/agent_pb";
+import {
+  ProposalStatus,
+  type ProposalUpdated,
+  type ProposedFile,
+  type ProposedHunk,
+} from "../generated/portico/v1/events_pb";
+import { Choices } from "./review-choices";
+import { ReviewContents } from "./review-contents";
+import { countOf, ReviewDeeds } from "./review-deeds";
+import { decidable, selectionOf, type Selection } from "./review-selection";
+import { ReviewStatus } from "./review-status";
+import type { SessionModel } from "./types";
+
+const known = new WeakMap<SessionModel, Review>();
+
+/** The one review of a session. */
+export function reviewOf(session: SessionModel, gateway: Gateway): Review {
+  const review = known.get(session) ?? new Review(session, gateway);
+  known.set(session, review);
+  return review;
+}
+
+export class Review {
+  /** The proposal that is looked at. */
+  readonly open: Signal<string | undefined> = signal(undefined);
+  /** The file that the person wants to see first. */
+  readonly wanted: Signal<string | undefined> = signal(undefined);
+  readonly deeds: ReviewDeeds;
+  readonly status: ReviewStatus;
+  /** As it stands now; undefined if none is looked at. */
+  readonly proposal: ReadonlySignal<ProposalUpdated | undefined>;
+  readonly selection: ReadonlySignal<Selection>;
+  readonly #session: SessionModel;
+  readonly #gateway: Gateway;
+  readonly #choices = new Map<string, Choices>();
+  readonly #contents = new Map<string, ReviewContents>();
+  /** What a call has brought that no event has told yet. */
+  readonly #fetched: Signal<ReadonlyMap<string, ProposalUpdated>> = signal(new Map());
+  /** The revisions that decisions were compared with. */
+  readonly #settled = new Map<string, number>();
+
+  constructor(session: SessionModel, gateway: Gateway) {
+    this.#session = session;
+    this.#gateway = gateway;
+    this.status = new ReviewStatus(session, gateway);
+    this.deeds = new ReviewDeeds({
+      session,
+      gateway,
+      choicesOf: (proposalId) => this.choicesOf(proposalId),
+      selectionOf: (proposal) => this.selectionOf(proposal),
+      take: (proposal) => this.#take(proposal),
+    });
+    this.proposal = computed(() => {
+      const id = this.open.value;
+      return id === undefined ? undefined : this.find(id);
+    });
+    this.selection = computed(() => {
+      const proposal = this.proposal.value;
+      return proposal === undefined ? EMPTY : this.selectionOf(proposal);
+    });
+    effect(() => {
+      const proposal = this.proposal.value;
+      if (proposal !== undefined) this.#settle(proposal);
+    });
+  }
+
+  /** The newest that is known of a proposal. */
+  find(proposalId: string): ProposalUpdated | undefined {
+    const told = this.#told(proposalId);
+    const fetched = this.#fetched.value.get(proposalId);
+    return fetched !== undefined && fetched.revision > (told?.revision ?? -1) ? fetched : told;
+  }
+
+  choicesOf(proposalId: string): Choices {
+    const choices =
+      this.#choices.get(proposalId) ??
+      new Choices(this.#gateway.vault, `review ${this.#session.id} ${proposalId}`);
+    this.#choices.set(proposalId, choices);
+    return choices;
+  }
+
+  contentsOf({ proposalId, revision }: ProposalUpdated): ReviewContents {
+    const before = this.#contents.get(proposalId);
+    if (before?.revision === revision) return before;
+    const contents = new ReviewContents(revision, (path) => this.#load(proposalId, revision, path));
+    this.#contents.set(proposalId, contents);
+    return contents;
+  }
+
+  /** The hunks of a file, from its full diff once that is here. */
+  hunksOf(proposal: ProposalUpdated, file: ProposedFile): readonly ProposedHunk[] {
+    return this.contentsOf(proposal).of(file.path).value?.hunks ?? file.hunks;
+  }
+
+  selectionOf(proposal: ProposalUpdated): Selection {
+    const choices = this.choicesOf(proposal.proposalId);
+    return selectionOf(proposal.files, choices, (file) => this.hunksOf(proposal, file));
+  }
+
+  look(proposalId: string, path?: string): void {
+    batch(() => {
+      this.deeds.notice.value = undefined;
+      this.wanted.value = path;
+      this.open.value = proposalId;
+    });
+  }
+
+  leave(): void {
+    this.open.value = undefined;
+  }
+
+  #told(proposalId: string): ProposalUpdated | undefined {
+    const inDetail = this.#session.detail.value?.proposals.find((one) => one.proposalId === proposalId);
+    const item = this.#session.items.value.findLast(
+      (one) => one.type === "proposal" && one.proposal.proposalId === proposalId,
+    );
+    const inTimeline = item?.type === "proposal" ? item.proposal : undefined;
+    if (inDetail === undefined || inTimeline === undefined) return inDetail ?? inTimeline;
+    return inDetail.revision > inTimeline.revision ? inDetail : inTimeline;
+  }
+
+  #take(proposal: ProposalUpdated | undefined): void {
+    if (proposal === undefined) return;
+    this.#fetched.value = new Map(this.#fetched.peek()).set(proposal.proposalId, proposal);
+  }
+
+  /** Decisions about what is not there any more go, and the person is told. */
+  #settle(proposal: ProposalUpdated): void {
+    const { proposalId, revision, status, files } = proposal;
+    const before = this.#settled.get(proposalId);
+    this.#settled.set(proposalId, revision);
+    if (status !== ProposalStatus.OPEN) return;
+    // A file that is told in short may have hunks that are not known yet.
+    const whole = files.filter((file) => !file.shortened).map((file) => decidable(file));
+    const shortened = files.filter((file) => file.shortened);
+    const choices = this.choicesOf(proposalId);
+    const kept = shortened.map((file) => ({ path: file.path, hunkIds: choices.idsOf(file.path) }));
+    const lost = choices.keepOnly([...whole, ...kept]);
+    if (before === undefined || before >= revision || this.deeds.busy.peek() !== undefined) return;
+    const words =
+      lost === 0
+        ? "Your choices are kept."
+        : `${countOf(lost, "choice")} went with what is gone; the others are kept.`;
+    this.deeds.tell("warning", "The proposal has changed.", words);
+  }
+
+  async #load(proposalId: string, revision: number, path: string): Promise<FileContents | undefined> {
+    const request = { sessionId: this.#session.id, proposalId, paths: [path] };
+    const { proposals, contents } = await this.#gateway.client.getProposal(request);
+    const now = proposals.find((one) => one.proposalId === proposalId);
+    if (now !== undefined && now.revision > revision) this.#take(now);
+    return contents.find((one) => one.path === path);
+  }
+}
+
+const EMPTY: Selection = {
+  chosen: [],
+  rejected: [],
+  everything: false,
+  counts: { changes: 0, chosen: 0, rejected: 0, files: 0, chosenFiles: 0, undecidedConflicts: 0, denied: 0 },
+};

@@ -1,0 +1,85 @@
+// Says why a prompt waits though its own session is at rest: another one writes in the same folder.
+// It goes out by itself when that is done; whoever does not want to wait is offered the other ways.
+
+import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";
+import { withVisibleControls } from "../../markdown/controls";
+import { failureOf } from "../../model/failures";
+import type { SessionModel } from "../../model/types";
+import type { NewSession, OnNewSession } from "../cards";
+import { stopWriters } from "../cards/folder-writers";
+import { isActive } from "./turn";
+
+interface FolderNoteProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly writer: ReadonlySignal<SessionSummary | undefined>;
+  readonly onNewSession: OnNewSession;
+}
+
+export function FolderNote({ session, gateway, writer, onNewSession }: FolderNoteProps) {
+  const first = useComputed(() => session.desk.value?.queue[0]);
+  const rests = useComputed(() => !isActive(session.state.value));
+  /** The session that was asked to stop; its agent may take a moment. */
+  const asked = useSignal("");
+  const waiting = first.value;
+  if (waiting === undefined || !rests.value || writer.value === undefined) return null;
+  const { workspace = "", agent = "" } = session.detail.value?.summary ?? {};
+  const { sessionId } = writer.value;
+  const stop = async (): Promise<void> => {
+    asked.value = sessionId;
+    try {
+      await stopWriters(gateway, workspace, session.id);
+    } catch (reason) {
+      asked.value = "";
+      session.failure.value = failureOf(reason);
+    }
+  };
+  /** The prompt leaves this line only when the other session has its words. */
+  const move = (how: NewSession): void => {
+    const begun = (): void => void session.unqueue(waiting.promptId);
+    onNewSession(agent, { ...how, words: waiting.text, begun });
+  };
+  return (
+    <div class="p-note p-folder-note" role="status">
+      <i class="codicon codicon-clockface" aria-hidden="true" />
+      <span>{nameOf(writer.value)} is working in this folder. This prompt goes out when it is done.</span>
+      <span class="p-folder-ways">
+        <button
+          type="button"
+          class="p-link-button"
+          disabled={asked.value === sessionId}
+          onClick={() => void stop()}
+        >
+          {asked.value === sessionId ? "Stopping…" : "Stop the other"}
+        </button>
+        {/* Files that go along are at the server, in this line. */}
+        {waiting.attachments === 0 && (
+          <>
+            <button
+              type="button"
+              class="p-link-button"
+              title="In a new session, which gets a working tree of its own"
+              onClick={() => move({ mode: ReviewMode.WORKTREE })}
+            >
+              Work in a worktree
+            </button>
+            <button
+              type="button"
+              class="p-link-button"
+              title="In a new session, which changes no files"
+              onClick={() => move({ readsOnly: true })}
+            >
+              Only read
+            </button>
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function nameOf({ title }: SessionSummary): string {
+  return title === "" ? "Another session" : `“${withVisibleControls(title)}”`;
+}

@@ -1,0 +1,161 @@
+// For a session on a branch or in a worktree: where its work is, and how it is brought home.
+
+import { useSignal } from "@preact/signals";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/types";
+import { ReviewEnding, ReviewMode } from "../../generated/portico/v1/agent_pb";
+import { reviewOf } from "../../model/review";
+import type { ReviewStatus } from "../../model/review-status";
+import type { SessionModel } from "../../model/types";
+import { isActive } from "../cards/card";
+import { Icon } from "../timeline/parts";
+import { onMenuKey } from "./menu-keys";
+
+interface Ending {
+  readonly ending: ReviewEnding;
+  readonly icon: string;
+  readonly name: string;
+  readonly description: (home: string) => string;
+  readonly done: (home: string, reference: string) => string;
+}
+
+const ENDINGS: readonly Ending[] = [
+  {
+    ending: ReviewEnding.MERGE,
+    icon: "git-merge",
+    name: "Merge",
+    description: (home) => `All its commits, merged into ${home}`,
+    done: (home) => `Merged into ${home}.`,
+  },
+  {
+    ending: ReviewEnding.SQUASH,
+    icon: "git-commit",
+    name: "Squash",
+    description: (home) => `All of it as one commit on ${home}`,
+    done: (home) => `One commit on ${home} has it all.`,
+  },
+  {
+    ending: ReviewEnding.KEEP,
+    icon: "git-branch",
+    name: "Keep",
+    description: (home) => `Leave the branch for later and go back to ${home}`,
+    done: (_, reference) => `Kept as ${reference}.`,
+  },
+  {
+    ending: ReviewEnding.DISCARD,
+    icon: "trash",
+    name: "Discard",
+    description: (home) => `Back to ${home} without it; a ref still keeps it`,
+    done: (_, reference) => (reference === "" ? "Discarded." : `Discarded; ${reference} still has it.`),
+  },
+];
+
+export function BranchBar({
+  session,
+  gateway,
+}: {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+}) {
+  const { status } = reviewOf(session, gateway);
+  const mode = status.mode.value;
+  const told = status.told.value;
+  const works = mode === ReviewMode.BRANCH || mode === ReviewMode.WORKTREE;
+  if (told === undefined || !works || !told.unfinished) {
+    return status.ended.value === "" ? null : <Ended status={status} />;
+  }
+  const { branch, homeBranch, folder } = told;
+  const home = homeBranch === "" ? "your branch" : homeBranch;
+  return (
+    <div class="p-pending p-branch-bar" role="group" aria-label="Where this session works">
+      <Icon name={mode === ReviewMode.WORKTREE ? "worktree" : "git-branch"} />
+      <span class={branch === "" ? "p-pending-words" : "p-branch"} title={folder}>
+        {branch === "" ? "In a worktree of its own" : branch}
+      </span>
+      {homeBranch !== "" && <span class="p-branch-home p-soft">from {homeBranch}</span>}
+      <FinishMenu status={status} home={home} isIdle={!isActive(session.state.value)} />
+    </div>
+  );
+}
+
+function Ended({ status }: { readonly status: ReviewStatus }) {
+  return (
+    <div class="p-pending p-branch-bar" role="status">
+      <Icon name="check" />
+      <span class="p-pending-words">{status.ended.value}</span>
+      <button type="button" class="p-link-button" onClick={() => (status.ended.value = "")}>
+        Dismiss
+      </button>
+    </div>
+  );
+}
+
+interface FinishMenuProps {
+  readonly status: ReviewStatus;
+  readonly home: string;
+  readonly isIdle: boolean;
+}
+
+function FinishMenu({ status, home, isIdle }: FinishMenuProps) {
+  const open = useSignal(false);
+  const button = useRef<HTMLButtonElement>(null);
+  const menu = useRef<HTMLDivElement>(null);
+  const close = (): void => {
+    open.value = false;
+    button.current?.focus();
+  };
+  useLayoutEffect(() => {
+    if (open.value) menu.current?.querySelector("button")?.focus();
+  }, [open.value]);
+  const finish = ({ ending, done }: Ending): void => {
+    close();
+    void status.finish(ending, (reference) => done(home, reference));
+  };
+  return (
+    <span
+      class="p-finish"
+      onFocusOut={({ relatedTarget, currentTarget }) => {
+        if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) open.value = false;
+      }}
+    >
+      <button
+        ref={button}
+        type="button"
+        class="p-button"
+        aria-haspopup="menu"
+        aria-expanded={open.value}
+        disabled={status.busy.value || !isIdle}
+        title={isIdle ? "Bring the work home, or leave it" : "The agent is at work"}
+        onClick={() => (open.value = !open.peek())}
+      >
+        Finish
+        <Icon name="chevron-down" />
+      </button>
+      {open.value && (
+        <div
+          ref={menu}
+          class="p-popup p-menu"
+          role="menu"
+          aria-label="Finish"
+          onKeyDown={(event) => onMenuKey(event, menu.current, close)}
+        >
+          {ENDINGS.map((one) => (
+            <button
+              key={one.name}
+              type="button"
+              class="p-menu-item"
+              role="menuitem"
+              onClick={() => finish(one)}
+            >
+              <Icon name={one.icon} />
+              <span class="p-choice-words">
+                <span>{one.name}</span>
+                <span class="p-choice-more">{one.description(home)}</span>
+              </span>
+            </button>
+          ))}
+        </div>
+      )}
+    </span>
+  );
+}

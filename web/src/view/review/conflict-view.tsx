@@ -1,0 +1,91 @@
+// Lines that the person and the agent both changed: both beside each other, and whose stay.
+
+import type { FileConflict } from "../../generated/portico/v1/agent_pb";
+import { linesOf } from "../../model/review-diff";
+import type { Side } from "../../model/review-choices";
+import { plainSegments, type Segment } from "./colours";
+
+interface ConflictViewProps {
+  readonly conflict: FileConflict;
+  readonly path: string;
+  readonly number: number;
+  readonly count: number;
+  readonly chosen: Side | undefined;
+  readonly language: string;
+  readonly onChoose: (side: Side) => void;
+}
+
+/** The sides of the whole file are chosen at its first conflict. */
+export function ConflictView(props: ConflictViewProps) {
+  const { conflict, path, number, count, chosen, language, onChoose } = props;
+  const place = conflict.line > 0 ? ` at line ${conflict.line}` : "";
+  const where = count === 1 ? `Conflict${place}` : `Conflict ${number + 1} of ${count}${place}`;
+  return (
+    <div class="p-rc" role="group" aria-label={`${where} of ${path}`}>
+      <div class="p-rc-top">
+        <span class="p-rc-where">{where}</span>
+        {number === 0 && (
+          <span class="p-rc-sides" role="group" aria-label={`Whose lines stay in ${path}`}>
+            <SideButton side="person" chosen={chosen} onChoose={onChoose} words="Keep mine" />
+            <SideButton side="agent" chosen={chosen} onChoose={onChoose} words="Take theirs" />
+          </span>
+        )}
+      </div>
+      <div class="p-rc-both">
+        <SideLines title="Yours" text={conflict.person} lost={chosen === "agent"} language={language} />
+        <SideLines title="The agent's" text={conflict.agent} lost={chosen === "person"} language={language} />
+      </div>
+    </div>
+  );
+}
+
+interface SideButtonProps {
+  readonly side: Side;
+  readonly chosen: Side | undefined;
+  readonly words: string;
+  readonly onChoose: (side: Side) => void;
+}
+
+function SideButton({ side, chosen, words, onChoose }: SideButtonProps) {
+  return (
+    <button type="button" class="p-rc-side" aria-pressed={chosen === side} onClick={() => onChoose(side)}>
+      {words}
+    </button>
+  );
+}
+
+interface SideLinesProps {
+  readonly title: string;
+  readonly text: string | undefined;
+  readonly lost: boolean;
+  readonly language: string;
+}
+
+function SideLines({ title, text, lost, language }: SideLinesProps) {
+  const lines = linesOf(text ?? "");
+  return (
+    <div class={`p-rc-lines${lost ? " p-rc-lost" : ""}`}>
+      <div class="p-rc-title">
+        {title}
+        {lost && <span class="p-soft"> · goes</span>}
+      </div>
+      {text === undefined && <p class="p-rc-none p-soft">The file is deleted.</p>}
+      {text !== undefined && lines.length === 0 && <p class="p-rc-none p-soft">No lines.</p>}
+      {lines.map((_, index) => (
+        <code key={index} class="p-rc-line">
+          {plainSegments(lines, index, language).map(coloured)}
+        </code>
+      ))}
+    </div>
+  );
+}
+
+function coloured({ text, color }: Segment, index: number) {
+  return color === "" ? (
+    text
+  ) : (
+    <span key={index} class={color}>
+      {text}
+    </span>
+  );
+}

@@ -1,0 +1,210 @@
+// Decides which rows of a long diff are on the page. A file whose rows are in sight has its head there too,
+// which sticks to the upper edge; what is out of sight is empty space of the same height.
+
+import { signal, type ReadonlySignal } from "@preact/signals";
+import { covers, Layout, type Range, type RowPlace } from "../timeline/layout";
+import type { DiffRow, Section } from "./rows";
+
+const LEAST_MARGIN = 300;
+
+export interface ShownSection {
+  readonly section: Section;
+  readonly rows: readonly DiffRow[];
+  /** The height of the rows of this file that are left out, in pixels. */
+  readonly before: number;
+  readonly after: number;
+}
+
+export interface Shown {
+  readonly sections: readonly ShownSection[];
+  readonly before: number;
+  readonly after: number;
+}
+
+interface Place {
+  readonly scroller: HTMLElement;
+  readonly observer: ResizeObserver;
+}
+
+export class DiffScroller {
+  readonly #shown = signal<Shown>({ sections: [], before: 0, after: 0 });
+  readonly #top = signal<string | undefined>(undefined);
+  readonly #layout = new Layout();
+  readonly #keys = new WeakMap<Element, string>();
+  readonly #elements = new Map<string, HTMLElement>();
+  #sections: readonly Section[] = [];
+  /** Where the head of each file stands among all rows. */
+  #heads: readonly number[] = [];
+  #range: Range = { first: 0, end: 0 };
+  #place: Place | undefined;
+  #frame: number | undefined;
+  #goal: { readonly key: string; readonly room: number } | undefined;
+
+  get shown(): ReadonlySignal<Shown> {
+    return this.#shown;
+  }
+
+  /** The path of the file at the upper edge. */
+  get top(): ReadonlySignal<string | undefined> {
+    return this.#top;
+  }
+
+  attach(scroller: HTMLElement): () => void {
+    const observer = new ResizeObserver((entries) => this.#resized(entries));
+    this.#place = { scroller, observer };
+    observer.observe(scroller);
+    for (const element of this.#elements.values()) observer.observe(element);
+    const onScroll = (): void => {
+      this.#goal = undefined;
+      this.#choose();
+    };
+    scroller.addEventListener("scroll", onScroll, { passive: true });
+    this.#show();
+    return () => {
+      scroller.removeEventListener("scroll", onScroll);
+      observer.disconnect();
+      if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+      this.#frame = undefined;
+      this.#place = undefined;
+    };
+  }
+
+  setSections(sections: readonly Section[]): void {
+    this.#sections = sections;
+    const rows: RowPlace[] = [];
+    const heads: number[] = [];
+    for (const section of sections) {
+      heads.push(rows.length);
+      rows.push(section);
+      for (const row of section.rows) rows.push(row);
+    }
+    this.#heads = heads;
+    this.#layout.setRows(rows);
+    this.#show();
+  }
+
+  /** A row came to the page, or left it. */
+  setElement(key: string, element: HTMLElement | null): void {
+    const before = this.#elements.get(key);
+    if (before !== undefined && before !== element) this.#place?.observer.unobserve(before);
+    if (element === null) {
+      this.#elements.delete(key);
+    } else if (before !== element) {
+      this.#elements.set(key, element);
+      this.#keys.set(element, key);
+      this.#place?.observer.observe(element);
+    }
+  }
+
+  elementOf(key: string): HTMLElement | undefined {
+    return this.#elements.get(key);
+  }
+
+  /** Brings a row into view, below the head of its file and with a little room; not if it is well in sight. */
+  scrollTo(key: string, { always = false } = {}): void {
+    const index = this.#layout.indexOf(key);
+    if (this.#place === undefined || index === undefined) return;
+    const { scroller } = this.#place;
+    const isHead = this.#heads.includes(index);
+    const room = isHead ? 0 : this.#headHeight(index) + 24;
+    const top = this.#layout.offset(index) - room;
+    const isInSight =
+      top >= scroller.scrollTop &&
+      this.#layout.offset(index + 1) + 120 < scroller.scrollTop + scroller.clientHeight;
+    if (isInSight && !always) return;
+    scroller.scrollTop = top;
+    this.#goal = { key, room };
+    this.#show();
+  }
+
+  /** The page has been changed as `shown` wanted it: guesses about heights may have moved the goal. */
+  committed(): void {
+    if (this.#place === undefined || this.#goal === undefined) return;
+    const { scroller } = this.#place;
+    const { key, room } = this.#goal;
+    const element = this.#elements.get(key);
+    if (element === undefined) return;
+    // A head that sticks says nothing about where it belongs.
+    const isHead = this.#sections.some((section) => section.key === key);
+    const mark = isHead ? element.parentElement : element;
+    const distance = (mark ?? element).getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+    if (Math.abs(distance - room) >= 1) scroller.scrollTop += distance - room;
+  }
+
+  #headHeight(index: number): number {
+    const head = this.#heads.findLast((one) => one <= index) ?? 0;
+    return this.#layout.offset(head + 1) - this.#layout.offset(head);
+  }
+
+  #resized(entries: readonly ResizeObserverEntry[]): void {
+    for (const { target, borderBoxSize } of entries) {
+      const key = this.#keys.get(target);
+      const height = borderBoxSize[0]?.blockSize;
+      if (key !== undefined && height !== undefined && target.isConnected)
+        this.#layout.setHeight(key, height);
+    }
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      this.#show();
+    });
+  }
+
+  #choose(): void {
+    if (this.#place === undefined) return;
+    const { scrollTop, clientHeight } = this.#place.scroller;
+    const near = this.#layout.range(scrollTop - clientHeight / 4, scrollTop + clientHeight * 1.25);
+    if (!covers(this.#range, near)) this.#show();
+    else this.#lookAtTop();
+  }
+
+  #show(): void {
+    if (this.#place === undefined) return;
+    const { scrollTop, clientHeight } = this.#place.scroller;
+    const margin = Math.max(LEAST_MARGIN, clientHeight / 2);
+    const range = this.#layout.range(scrollTop - margin, scrollTop + clientHeight + margin);
+    this.#keepFocus(range);
+    this.#range = range;
+    const sections: ShownSection[] = [];
+    let before = 0;
+    let end = 0;
+    for (const [index, section] of this.#sections.entries()) {
+      const head = this.#heads[index] ?? 0;
+      const next = head + 1 + section.rows.length;
+      if (next <= range.first) continue;
+      if (head >= range.end) break;
+      if (sections.length === 0) before = this.#layout.offset(head);
+      const first = Math.max(head + 1, Math.min(range.first, next));
+      const last = Math.max(first, Math.min(range.end, next));
+      sections.push({
+        section,
+        rows: section.rows.slice(first - head - 1, last - head - 1),
+        before: this.#layout.offset(first) - this.#layout.offset(head + 1),
+        after: this.#layout.offset(next) - this.#layout.offset(last),
+      });
+      end = this.#layout.offset(next);
+    }
+    this.#shown.value = { sections, before, after: Math.max(0, this.#layout.total - end) };
+    this.#lookAtTop();
+  }
+
+  #lookAtTop(): void {
+    const index = this.#layout.indexAt((this.#place?.scroller.scrollTop ?? 0) + 1);
+    const file = this.#heads.findLastIndex((head) => head <= index);
+    this.#top.value = this.#sections[file]?.file.path;
+  }
+
+  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
+  #keepFocus(range: Range): void {
+    const active = document.activeElement;
+    const scroller = this.#place?.scroller;
+    if (scroller === undefined || active === null || !scroller.contains(active)) return;
+    for (let at: Element | null = active; at !== null && at !== scroller; at = at.parentElement) {
+      const key = this.#keys.get(at);
+      const index = key === undefined ? undefined : this.#layout.indexOf(key);
+      if (index === undefined) continue;
+      const isHead = this.#heads.includes(index);
+      if (!isHead && (index < range.first || index >= range.end)) scroller.focus({ preventScroll: true });
+      return;
+    }
+  }
+}

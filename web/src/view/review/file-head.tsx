@@ -1,0 +1,103 @@
+// The head of a file in a review: what becomes of it, how much changes, and a box that chooses all of it.
+
+import type { ProposedFile } from "../../generated/portico/v1/events_pb";
+import { decidable } from "../../model/review-selection";
+import { DiffCounts } from "../timeline/diff-view";
+import { Icon, IconButton } from "../timeline/parts";
+import type { ReviewView, Stop } from "./review-view";
+import type { Section } from "./rows";
+import { ChoiceBox } from "./switches";
+import { marksOf, operationWords, pathParts } from "./words";
+
+interface FileHeadProps {
+  readonly section: Section;
+  readonly view: ReviewView;
+  readonly openFile: ((path: string) => void) | undefined;
+}
+
+export function FileHead({ section, view, openFile }: FileHeadProps) {
+  const { file, isOpen } = section;
+  const choices = view.source.choices();
+  const stop = view.stops.value.find((one) => one.key === section.key);
+  const isCurrent = stop !== undefined && view.cursor.value === stop.key;
+  return (
+    <header
+      ref={(element) => view.scroller.setElement(section.key, element)}
+      class={`p-rf-head${isCurrent ? " p-rf-current" : ""}`}
+      onFocusIn={() => stop !== undefined && (view.cursor.value = stop.key)}
+    >
+      <button
+        type="button"
+        class="p-rf-fold"
+        aria-expanded={isOpen}
+        aria-label={`${isOpen ? "Close" : "Open"} ${file.path}`}
+        onClick={() => view.toggle(file.path, !isOpen)}
+      >
+        <Icon name={isOpen ? "chevron-down" : "chevron-right"} />
+      </button>
+      {choices !== undefined && <FileBox file={file} view={view} section={section} stop={stop} />}
+      <FileName file={file} />
+      <Marks file={file} />
+      <DiffCounts counts={file} />
+      {openFile !== undefined && (
+        <IconButton icon="go-to-file" label={`Open ${file.path}`} act={() => openFile(file.path)} />
+      )}
+    </header>
+  );
+}
+
+interface FileBoxProps {
+  readonly file: ProposedFile;
+  readonly view: ReviewView;
+  readonly section: Section;
+  readonly stop: Stop | undefined;
+}
+
+function FileBox({ file, view, section, stop }: FileBoxProps) {
+  const choices = view.source.choices();
+  if (choices === undefined) return null;
+  const known = section.patch.hunks.flatMap((hunk) => (hunk.id === "" ? [] : [hunk.id]));
+  const whole = known.length === 0 ? decidable(file, []) : { path: file.path, hunkIds: known };
+  const taken = whole.hunkIds.filter((id) => choices.of(file.path, id) !== false).length;
+  const chosen = taken === whole.hunkIds.length ? true : taken === 0 ? false : "some";
+  const isStop = stop !== undefined;
+  return (
+    <ChoiceBox
+      label={file.denied ? `${file.path} is protected` : `Apply ${file.path}`}
+      chosen={file.denied ? false : chosen}
+      disabled={file.denied}
+      isStop={isStop}
+      onChoose={(on) => choices.decide(whole, on)}
+    />
+  );
+}
+
+export function FileName({ file }: { readonly file: ProposedFile }) {
+  const { icon, word, tone } = operationWords(file.operation);
+  const { folder, name } = pathParts(file.path);
+  const title = file.oldPath === "" ? file.path : `${file.oldPath} → ${file.path}`;
+  return (
+    <span class="p-rf-name" title={title}>
+      <span class={`p-op p-op-${tone}`}>
+        <Icon name={icon} />
+        <span class="p-aloud">{word}</span>
+      </span>
+      <span class="p-rf-path">
+        <span class="p-rf-base">{name}</span>
+        {folder !== "" && <span class="p-rf-folder">{folder.slice(0, -1)}</span>}
+      </span>
+    </span>
+  );
+}
+
+export function Marks({ file }: { readonly file: ProposedFile }) {
+  return (
+    <>
+      {marksOf(file).map(({ word, title, tone }) => (
+        <span key={word} class={`p-label p-mark-${tone}`} title={title}>
+          {word}
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,71 @@
+// The list of a proposal's files: what becomes of each, what was decided, and where the reader is.
+
+import type { ProposedFile } from "../../generated/portico/v1/events_pb";
+import type { Review } from "../../model/review";
+import { countOf } from "../../model/review-deeds";
+import type { Choices } from "../../model/review-choices";
+import { decidable } from "../../model/review-selection";
+import { DiffCounts } from "../timeline/diff-view";
+import { Icon } from "../timeline/parts";
+import { FileName } from "./file-head";
+import type { ReviewView } from "./review-view";
+
+export function FileList({ review, view }: { readonly review: Review; readonly view: ReviewView }) {
+  const proposal = review.proposal.value;
+  if (proposal === undefined) return null;
+  const at = view.at.value ?? view.scroller.top.value;
+  const choices = review.choicesOf(proposal.proposalId);
+  return (
+    <nav class="p-rfiles" aria-label="Files">
+      <ul>
+        {proposal.files.map((file) => {
+          const state = stateOf(
+            file,
+            choices,
+            review.hunksOf(proposal, file).map(({ hunkId }) => hunkId),
+          );
+          return (
+            <li key={file.path}>
+              <button
+                type="button"
+                class={`p-rfile${file.path === at ? " p-rfile-at" : ""}`}
+                aria-current={file.path === at}
+                onClick={() => view.showFile(file.path)}
+              >
+                <FileName file={file} />
+                <DiffCounts counts={file} />
+                <span class={`p-rfile-state p-rfile-${state.tone}`} title={state.words}>
+                  <Icon name={state.icon} />
+                  <span class="p-aloud">{state.words}</span>
+                </span>
+              </button>
+            </li>
+          );
+        })}
+      </ul>
+      {proposal.unlisted > 0 && (
+        <p class="p-rfiles-more p-soft">and {countOf(proposal.unlisted, "file")} more that are not listed</p>
+      )}
+    </nav>
+  );
+}
+
+interface FileState {
+  readonly tone: "plain" | "good" | "bad" | "warning";
+  readonly icon: string;
+  readonly words: string;
+}
+
+function stateOf(file: ProposedFile, choices: Choices, ids: readonly string[]): FileState {
+  if (file.denied) return { tone: "warning", icon: "lock", words: "protected" };
+  if (file.conflict && choices.sideOf(file.path) === undefined) {
+    return { tone: "warning", icon: "git-merge", words: "conflict" };
+  }
+  const decided = (ids.length === 0 ? decidable(file, []).hunkIds : ids).map((id) =>
+    choices.of(file.path, id),
+  );
+  if (decided.every((one) => one === false)) return { tone: "bad", icon: "close", words: "rejected" };
+  if (decided.every((one) => one === true)) return { tone: "good", icon: "check", words: "accepted" };
+  if (decided.some((one) => one === false)) return { tone: "plain", icon: "circle-slash", words: "in part" };
+  return { tone: "plain", icon: "blank", words: "" };
+}

@@ -1,0 +1,48 @@
+// Lines that nobody changed and that are not shown; the person can ask for them.
+
+import { Icon } from "../timeline/parts";
+import type { ReviewView } from "./review-view";
+import type { Gap } from "./rows";
+
+const PORTION = 20;
+
+export function GapRow({
+  gap,
+  path,
+  view,
+}: {
+  readonly gap: Gap;
+  readonly path: string;
+  readonly view: ReviewView;
+}) {
+  const { lines, hasAbove, hasBelow } = gap;
+  const few = lines !== undefined && lines <= PORTION;
+  const words =
+    lines === undefined
+      ? "More of the file"
+      : `${lines.toLocaleString("en")} ${lines === 1 ? "line" : "lines"}`;
+  const reveal = (which: "above" | "below" | "all"): void => void view.reveal(path, gap, which);
+  if (view.source.contents() === undefined) return <div class="p-rg p-rg-still">{words}</div>;
+  return (
+    <div class="p-rg">
+      {hasAbove && !few && (
+        <GapButton icon="fold-down" label={`Show ${PORTION} lines more below`} act={() => reveal("above")} />
+      )}
+      {hasBelow && !few && (
+        <GapButton icon="fold-up" label={`Show ${PORTION} lines more above`} act={() => reveal("below")} />
+      )}
+      <button type="button" class="p-rg-all" onClick={() => reveal(lines === undefined ? "above" : "all")}>
+        {few && <Icon name="unfold" />}
+        {words}
+      </button>
+    </div>
+  );
+}
+
+function GapButton({ icon, label, act }: { icon: string; label: string; act: () => void }) {
+  return (
+    <button type="button" class="p-rg-button" title={label} aria-label={label} onClick={act}>
+      <Icon name={icon} />
+    </button>
+  );
+}

@@ -1,0 +1,34 @@
+// On a prompt: the way back to how the folder was before it was asked.
+
+import { useSignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import type { PromptItem, SessionModel } from "../../model/types";
+import { IconButton } from "../timeline/parts";
+import { RestoreDialog } from "./restore-dialog";
+
+interface RestoreButtonProps {
+  readonly item: PromptItem;
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+}
+
+export function RestoreButton({ item, session, gateway }: RestoreButtonProps) {
+  const asking = useSignal(false);
+  const { checkpoint } = item;
+  if (checkpoint === undefined) return null;
+  return (
+    <>
+      <IconButton icon="debug-restart" label="Restore to here" act={() => (asking.value = true)} />
+      {asking.value && (
+        <RestoreDialog
+          session={session}
+          gateway={gateway}
+          checkpointId={checkpoint.checkpointId}
+          label={item.text}
+          leftOut={checkpoint.leftOut}
+          onLeave={() => (asking.value = false)}
+        />
+      )}
+    </>
+  );
+}

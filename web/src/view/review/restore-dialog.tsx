@@ -1,0 +1,81 @@
+// Asks before the folder goes back to how it was before a prompt, and says what that means.
+
+import { useSignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import { reviewOf } from "../../model/review";
+import { isFailure } from "../../model/review-status";
+import type { SessionModel } from "../../model/types";
+import { isActive } from "../cards/card";
+import { ChangedFiles, ChangesLine, useChanges } from "./checkpoint-diff";
+import { Dialog } from "./dialog";
+
+interface RestoreDialogProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly checkpointId: string;
+  /** The words by which the person knows the moment. */
+  readonly label: string;
+  readonly leftOut: number;
+  readonly onLeave: () => void;
+}
+
+export function RestoreDialog({
+  session,
+  gateway,
+  checkpointId,
+  label,
+  leftOut,
+  onLeave,
+}: RestoreDialogProps) {
+  const review = reviewOf(session, gateway);
+  const changes = useChanges(review.status, checkpointId);
+  const problem = useSignal("");
+  const busy = useSignal(false);
+  const isBusy = isActive(session.state.value);
+  const found = changes.value;
+  const restore = async (): Promise<void> => {
+    busy.value = true;
+    const restored = await review.status.restore(checkpointId);
+    busy.value = false;
+    if (isFailure(restored)) problem.value = `${restored.message} ${restored.suggestion}`.trim();
+    else onLeave();
+  };
+  const known = found !== undefined && !isFailure(found) ? found : undefined;
+  return (
+    <Dialog title="Restore to here" kind="restore" onLeave={onLeave}>
+      <div class="p-back">
+        <p class="p-back-label">{label}</p>
+        <ChangesLine changes={found} />
+        {known !== undefined && known.files.length > 0 && <ChangedFiles changes={known} />}
+        <p class="p-soft">
+          The files become what they were before this prompt. What you changed yourself since then comes back
+          as a proposal, and how things are now is kept as a checkpoint: nothing is lost.
+        </p>
+        {leftOut > 0 && (
+          <p class="p-soft">{leftOut} files were too large or too many to be kept, and stay as they are.</p>
+        )}
+        {isBusy && <p class="p-form-problem">The agent is at work. Wait for it, or stop it first.</p>}
+        {problem.value !== "" && (
+          <p class="p-form-problem" role="alert">
+            {problem.value}
+          </p>
+        )}
+        <div class="p-card-actions">
+          <button
+            type="button"
+            class="p-button p-button-main"
+            disabled={
+              busy.value || isBusy || known === undefined || known.files.length + known.unlisted === 0
+            }
+            onClick={() => void restore()}
+          >
+            Restore
+          </button>
+          <button type="button" class="p-button" onClick={onLeave}>
+            Cancel
+          </button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,53 @@
+// The conversation with a review beside it; where there is no room for both, the review covers it.
+
+import type { ComponentChildren } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/types";
+import { reviewOf } from "../../model/review";
+import type { SessionModel } from "../../model/types";
+import { focusComposer } from "../shell/focus";
+import { ReviewPanel } from "./review-panel";
+import { useRoomBeside } from "./room";
+
+interface ReviewFrameProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly children: ComponentChildren;
+}
+
+export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
+  const frame = useRef<HTMLDivElement>(null);
+  const over = !useRoomBeside(frame);
+  const review = reviewOf(session, gateway);
+  const reviewed = review.open.value !== undefined;
+  useFocusBack(reviewed);
+  return (
+    <div ref={frame} class="p-frame">
+      <div class={`p-talk${reviewed && !over ? " p-talk-beside" : ""}`} inert={reviewed && over}>
+        {children}
+      </div>
+      {reviewed && (
+        <ReviewPanel
+          review={review}
+          workspace={session.detail.value?.summary?.workspace ?? ""}
+          gateway={gateway}
+          over={over}
+        />
+      )}
+    </div>
+  );
+}
+
+/** Whoever leaves the review goes on where they were before it, or else where they write. */
+function useFocusBack(reviewed: boolean): void {
+  const opener = useRef<Element | null>(null);
+  useLayoutEffect(() => {
+    if (!reviewed) return undefined;
+    opener.current = document.activeElement;
+    return () => {
+      const back = opener.current;
+      if (back instanceof HTMLElement && back.isConnected && back !== document.body) back.focus();
+      else focusComposer();
+    };
+  }, [reviewed]);
+}

@@ -1,0 +1,85 @@
+// What the editor around the page asks of it: the same as its own buttons do.
+
+import { effect, untracked } from "@preact/signals";
+import type { EditorCommand } from "../../gateway/types";
+import { ReviewMode } from "../../generated/portico/v1/agent_pb";
+import { reviewOf } from "../../model/review";
+import type { SessionModel } from "../../model/types";
+import type { AppModel } from "./app-model";
+import { focusComposer } from "./focus";
+
+export interface CommandPlaces {
+  readonly showSettings: () => void;
+  readonly showAsk: () => void;
+}
+
+/** Begins to obey; the answer ends it. */
+export function followCommands(app: AppModel, places: CommandPlaces): () => void {
+  return app.gateway.onCommand?.((command) => void obey(app, places, command)) ?? (() => undefined);
+}
+
+async function obey(app: AppModel, places: CommandPlaces, command: EditorCommand): Promise<void> {
+  switch (command.name) {
+    case "new_session": {
+      const { agent, mode = ReviewMode.UNSPECIFIED, workspace } = command;
+      const isFirst = app.tabs.tabs.peek().open.length === 0;
+      const isUsual = agent === undefined && command.mode === undefined && workspace === undefined;
+      // A page without tabs begins one by itself.
+      if (isFirst && isUsual) await live(app);
+      else await app.newSession(agent, { mode }, workspace);
+      focusComposer();
+      break;
+    }
+    case "open_session":
+      app.openSession(command.sessionId);
+      focusComposer();
+      break;
+    case "ask": {
+      const session = await live(app);
+      if (!(await session.send({ text: command.text, attachments: [] }))) append(session, command.text);
+      focusComposer();
+      break;
+    }
+    case "insert":
+      append(await live(app), command.text);
+      focusComposer();
+      break;
+    case "review": {
+      app.openSession(command.sessionId);
+      reviewOf(await live(app), app.gateway).look(command.proposalId, command.path);
+      break;
+    }
+    case "show_ask":
+      app.openSession(command.sessionId);
+      await live(app);
+      places.showAsk();
+      break;
+    case "settings":
+      places.showSettings();
+      break;
+  }
+}
+
+/** The session in front, once it can be used; a page that has none begins one. */
+async function live(app: AppModel): Promise<SessionModel> {
+  await app.begin();
+  if (app.info.peek() !== undefined && app.tabs.tabs.peek().open.length === 0) await app.newSession();
+  return await new Promise((resolve) => {
+    let found = false;
+    const stop = effect(() => {
+      const session = app.front.value;
+      if (found || session?.detail.value === undefined || session.connection.value.state !== "live") return;
+      found = true;
+      untracked(() => {
+        queueMicrotask(() => stop());
+        resolve(session);
+      });
+    });
+  });
+}
+
+function append(session: SessionModel, text: string): void {
+  const before = session.draft.peek();
+  const between = before === "" || /\s$/.test(before) ? "" : text.includes("\n") ? "\n\n" : " ";
+  session.draft.value = `${before}${between}${text}`;
+}

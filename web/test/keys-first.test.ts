@@ -1,0 +1,133 @@
+// What waits for a picture gives way to whoever types, and is not forgotten.
+
+import { beforeEach, describe, expect, test } from "vitest";
+import { KeysFirst } from "../src/gateway/keys-first";
+import { TestWorld } from "./test-world";
+
+const FRAME = 16;
+let world: TestWorld;
+let keysFirst: KeysFirst;
+let turns: number[];
+
+/** Something that always has more to show, like an answer that streams. */
+function stream(): void {
+  keysFirst.frame(() => {
+    turns.push(world.now());
+    stream();
+  });
+}
+
+async function type(keys: number, interval: number): Promise<void> {
+  for (let key = 0; key < keys; key += 1) {
+    keysFirst.typed();
+    await world.pass(interval);
+  }
+}
+
+beforeEach(() => {
+  world = new TestWorld();
+  turns = [];
+  keysFirst = new KeysFirst({
+    now: () => world.now(),
+    after: (milliseconds, act) => world.after(milliseconds, act),
+    frame: (act) => world.frame(act),
+  });
+});
+
+describe("a stream", () => {
+  test("is shown with every picture while nobody types", async () => {
+    stream();
+    await world.pass(10 * FRAME);
+    expect(turns).toHaveLength(10);
+  });
+
+  test("gives way to a key until the picture with it is drawn, and then comes at once", async () => {
+    stream();
+    await world.pass(200);
+    await world.pass(5);
+    turns = [];
+    // Its last turn was just before the first key, so that the turn behind that one is left out.
+    await type(2, 100);
+    const second = world.now() - 100;
+    const drawn = second + FRAME - (second % FRAME);
+    expect(turns).toEqual([drawn]);
+  });
+
+  test("has its turns right behind keys, and not between them, while keys come quickly", async () => {
+    stream();
+    await world.pass(200);
+    turns = [];
+    const began = world.now();
+    await type(20, 100);
+    expect(turns.length).toBeGreaterThanOrEqual(18);
+    for (const at of turns) expect((at - began) % 100).toBeLessThanOrEqual(FRAME);
+  });
+
+  test("goes on between the keys of somebody who types slowly, but not with every picture", async () => {
+    stream();
+    await type(4, 500);
+    const everyPicture = 2_000 / FRAME;
+    expect(turns.length).toBeGreaterThan(4 * 3);
+    expect(turns.length).toBeLessThan(everyPicture / 4);
+  });
+
+  test("waits for a key that comes while the one before it is drawn", async () => {
+    keysFirst.typed();
+    world.frame(() => keysFirst.typed());
+    stream();
+    const pressed = world.now();
+    await world.pass(3 * FRAME);
+    expect(turns).toEqual([pressed - (pressed % FRAME) + 2 * FRAME]);
+  });
+
+  test("has a turn five times a second, no more and no less, if no picture with a key is drawn", async () => {
+    world.frameLength = 100_000;
+    await type(1, 10);
+    stream();
+    const began = world.now();
+    await type(50, 40);
+    expect(turns).toHaveLength(10);
+    const gaps = turns.map((at, index) => at - (turns[index - 1] ?? began));
+    expect(Math.max(...gaps)).toBeLessThanOrEqual(200);
+  });
+
+  test("rests longer while somebody types if its turns take long", async () => {
+    await type(1, 20);
+    keysFirst.frame(() => {
+      world.sleep(60);
+      stream();
+    });
+    await type(20, 100);
+    const [first = 0] = turns;
+    expect(first - 1_000_000).toBeGreaterThan(60 + 4 * 60);
+  });
+
+  test("is shown with every picture as soon as the person has sent what they typed", async () => {
+    await type(5, 60);
+    stream();
+    keysFirst.sent();
+    await world.pass(200);
+    turns = [];
+    await world.pass(10 * FRAME);
+    expect(turns).toHaveLength(10);
+  });
+
+  test("is shown with every picture again when the person has stopped", async () => {
+    stream();
+    await type(5, 60);
+    await world.pass(1_000);
+    turns = [];
+    await world.pass(10 * FRAME);
+    expect(turns).toHaveLength(10);
+  });
+});
+
+test("what is taken back while it waits does not come", async () => {
+  const acts: string[] = [];
+  keysFirst.typed();
+  const cancel = keysFirst.frame(() => acts.push("taken back"));
+  keysFirst.frame(() => acts.push("kept"));
+  cancel();
+  await world.pass(500);
+  expect(acts).toEqual(["kept"]);
+});

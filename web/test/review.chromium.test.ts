@@ -1,0 +1,370 @@
+// A review in real Chromium, over the real page and model: what a person sees, chooses and writes, with and without a mouse.
+
+import { readFile } from "node:fs/promises";
+import type { Page } from "playwright-core";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { openPage, type OpenedPage } from "../bench/browser.mjs";
+
+let opened: OpenedPage;
+let page: Page;
+let styles: string;
+let axe: string;
+
+beforeAll(async () => {
+  opened = await openPage("test/review-page.tsx", { minify: false, viewport: { width: 1100, height: 760 } });
+  page = opened.page;
+  page.setDefaultTimeout(20_000);
+  styles = await wholeSheet();
+  axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+}, 60_000);
+afterAll(() => opened.browser.close());
+beforeEach(async () => {
+  await page.setViewportSize({ width: 1100, height: 760 });
+  await page.emulateMedia({ colorScheme: "light" });
+  await page.evaluate(() => sessionStorage.clear());
+  await reload();
+});
+afterEach(() => expect(opened.problems).toEqual([]));
+
+async function wholeSheet(): Promise<string> {
+  const folder = new URL("../src/style/", import.meta.url);
+  const list = await readFile(new URL("page.css", folder), "utf8");
+  const names = [...list.matchAll(/@import "\.\/([\w-]+\.css)"/g)].map(([, name = ""]) => name);
+  const texts = await Promise.all(names.map((name) => readFile(new URL(name, folder), "utf8")));
+  return `${texts.join("\n").replaceAll(/^@import.*$/gm, "")} #root { height: 100vh; } body { padding: 0; }`;
+}
+
+async function reload(): Promise<void> {
+  await page.reload();
+  await page.evaluate((css) => {
+    const sheet = new CSSStyleSheet();
+    sheet.replaceSync(css);
+    document.adoptedStyleSheets = [sheet];
+  }, styles);
+}
+
+const show = async (): Promise<void> => {
+  await page.evaluate(() => window.review.show());
+  await page.waitForSelector(".p-proposal");
+};
+const review = async (): Promise<void> => {
+  await show();
+  await page.click(".p-proposal-file >> nth=0");
+  await page.waitForSelector(".p-review .p-rl");
+  await page.waitForFunction(() => document.activeElement?.matches("[data-stop]"));
+};
+const press = async (...keys: readonly string[]): Promise<void> => {
+  for (const key of keys) {
+    await page.keyboard.press(key);
+    await page.evaluate(
+      () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+    );
+  }
+};
+const label = (): Promise<string> =>
+  page.evaluate(() => document.activeElement?.getAttribute("aria-label") ?? "");
+const sum = (): Promise<string | null> => page.textContent(".p-review-sum");
+const written = (path: string): Promise<string | undefined> =>
+  page.evaluate((name) => window.review.server.written.get(name), path);
+const says = async (words: string): Promise<void> => {
+  await page.waitForFunction(
+    (text) => document.querySelector(".p-review-said")?.textContent.includes(text),
+    words,
+  );
+};
+
+describe("a proposal", () => {
+  test("lists its files with what becomes of them, and opens at the one that is chosen", async () => {
+    await show();
+    const files = await page.locator(".p-proposal-file").allInnerTexts();
+    expect(files.map((text) => text.replaceAll(/\s+/g, " "))).toContainEqual(
+      expect.stringMatching(/captain\.md docs\/crews conflict/),
+    );
+    await page.click("text=old.txt");
+    await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label")?.includes("old.txt"));
+    expect(await page.locator(".p-rfile-at").innerText()).toContain("old.txt");
+  });
+
+  test("is applied in part by keys alone: what was rejected stays in it", async () => {
+    await review();
+    expect(await label()).toContain("Change 1 of 2 in harbour/boats.py");
+    await press("a");
+    expect(await label()).toContain("Change 2 of 2 in harbour/boats.py");
+    await press("x");
+    expect(await sum()).toContain("6 of 8 changes in 6 files");
+    await press("Enter");
+    await says("Applied 6 files");
+    const boats = await written("harbour/boats.py");
+    expect(boats).toContain("if name]");
+    expect(boats).toContain('return f"{boat.name} leaves"\n');
+    expect(await written(".env")).toBeUndefined();
+    expect(await page.locator(".p-rfile").allInnerTexts()).toHaveLength(3);
+    expect(await sum()).toContain("Nothing is chosen");
+    await press("Enter");
+    await says("Nothing is chosen");
+    expect(await page.evaluate(() => window.review.server.called("applyProposal"))).toBe(1);
+    await press("u");
+    await says("Took the last apply back");
+    expect(await page.locator(".p-rfile").allInnerTexts()).toHaveLength(8);
+    expect(await sum()).toContain("6 of 8 changes in 6 files");
+  });
+
+  test("keeps what was chosen through a reload, and the words for the agent", async () => {
+    await review();
+    await press("x", "r");
+    await page.keyboard.type("Keep the loop");
+    await page.evaluate(() => window.review.open());
+    await page.waitForSelector(".p-proposal");
+    expect(await page.textContent(".p-proposal .p-button-main")).toBe("Decide conflicts");
+    await page.click(".p-proposal-file >> nth=0");
+    await page.waitForSelector(".p-rh-rejected");
+    expect(await sum()).toContain("1 rejected");
+    await press("r");
+    expect(await page.inputValue(".p-revise-text")).toBe("Keep the loop");
+  });
+
+  test("that another turn has changed says so and keeps the choices that are left", async () => {
+    await review();
+    await press("x", "x");
+    await page.evaluate(() => {
+      const { server } = window.review;
+      server.changes = server.changes.map((one) =>
+        one.path === "harbour/boats.py"
+          ? { ...one, new: one.new?.replace(" {HARBOUR}", " at once") ?? "" }
+          : one,
+      );
+      server.tell();
+    });
+    await says("The proposal has changed");
+    expect(await page.textContent(".p-review-said")).toContain("1 choice went");
+    expect(await sum()).toContain("1 rejected");
+  });
+
+  test("that changed unseen is not applied: it is loaded anew, and the person is told", async () => {
+    await review();
+    await press("x");
+    await page.evaluate(() => void (window.review.server.revision += 1));
+    await press("Enter");
+    await says("changed meanwhile");
+    expect(await written("tests/test_boats.py")).toBeUndefined();
+    expect(await sum()).toContain("1 rejected");
+    await press("Enter");
+    await says("Applied");
+  });
+
+  test("that is applied is a line with a way back", async () => {
+    await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
+    await page.click("text=Apply all");
+    await page.waitForSelector("text=Applied 1 file");
+    expect(await written("a.txt")).toBe("one\n");
+    await page.click(".p-settled >> text=Undo");
+    await page.waitForSelector(".p-proposal");
+    expect(await written("a.txt")).toBeUndefined();
+  });
+
+  test("is discarded only when the person says so twice", async () => {
+    await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
+    await page.click(".p-proposal >> text=Discard");
+    expect(await page.evaluate(() => window.review.server.called("discardProposal"))).toBe(0);
+    await page.click("text=Really discard?");
+    await page.waitForSelector("text=Discarded 1 file");
+  });
+
+  test("goes back to the agent with what was rejected and why", async () => {
+    await review();
+    await press("x", "r");
+    await page.keyboard.type("Keep the loop");
+    await press("Control+Enter");
+    await page.waitForSelector("text=Please revise: Keep the loop");
+    const asked = await page.evaluate(
+      () => window.review.server.calls.find((call) => call.method === "getRevisionPrompt")?.request,
+    );
+    expect(asked).toMatchObject({ comment: "Keep the loop", files: [{ path: "harbour/boats.py" }] });
+  });
+
+  test("that waits while the conversation goes on is named above the composer", async () => {
+    await show();
+    expect(await page.locator(".p-review-bar").count()).toBe(0);
+    await page.evaluate(() =>
+      window.review.server.write((log) => log.prompt("And the sails?").text("Later.").end()),
+    );
+    await page.waitForSelector(".p-review-bar >> text=8 files to review");
+    await page.click(".p-review-bar button");
+    await page.waitForSelector(".p-review .p-rl");
+  });
+});
+
+describe("a conflict", () => {
+  test("is left out until the person says whose lines stay", async () => {
+    await show();
+    await page.click("text=Decide conflicts");
+    await page.waitForSelector(".p-rc");
+    expect(await sum()).toContain("1 conflict to decide");
+    await page.click("text=Keep mine");
+    expect(await page.getAttribute("text=Keep mine", "aria-pressed")).toBe("true");
+    expect(await sum()).not.toContain("conflict");
+    await page.focus(".p-rd");
+    await press("Enter");
+    await says("Applied 7 files");
+    const request = await page.evaluate(
+      () => window.review.server.calls.find((call) => call.method === "applyProposal")?.request,
+    );
+    const { files } = request as { files: { path: string; resolve?: number }[] };
+    expect(files.find((file) => file.path === "docs/crews/captain.md")?.resolve).toBe(1);
+  });
+});
+
+describe("a long diff", () => {
+  test("has a screen of lines on the page, wherever the reader is", async () => {
+    await page.evaluate(() => window.review.showLong(5_000, 3));
+    await page.click(".p-proposal .p-button-main");
+    await page.waitForSelector(".p-rl");
+    const blank = await page.evaluate(async () => {
+      const list = document.querySelector(".p-rd");
+      let empty = 0;
+      for (let step = 0; list !== null && step < 60; step++) {
+        list.scrollTop += list.scrollHeight / 60;
+        await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+        const { left, top, height } = list.getBoundingClientRect();
+        const seen = document.elementFromPoint(left + 100, top + height / 2);
+        if (seen?.closest(".p-rd-row, .p-rf-head") === null) empty += 1;
+      }
+      return empty;
+    });
+    expect(blank).toBe(0);
+    expect(await page.locator(".p-rd-row").count()).toBeLessThan(150);
+  });
+
+  test("has the head of its file at the upper edge all along", async () => {
+    await page.evaluate(() => window.review.showLong(2_000, 100));
+    await page.click(".p-proposal .p-button-main");
+    await page.waitForSelector(".p-rl");
+    await press("j", "j", "j", "j", "j", "j");
+    const edge = await page.evaluate(() => {
+      const list = document.querySelector(".p-rd")?.getBoundingClientRect();
+      const head = document.querySelector(".p-rf-head")?.getBoundingClientRect();
+      const focus = document.activeElement?.getBoundingClientRect();
+      return [
+        Math.abs((list?.top ?? 0) - (head?.top ?? 0)) < 1,
+        (focus?.top ?? 0) > (head?.bottom ?? Infinity),
+      ];
+    });
+    expect(edge).toEqual([true, true]);
+  });
+
+  test("shows more of what stands around a change when that is wanted", async () => {
+    await review();
+    const around = page.locator(".p-rl-text", { hasText: 'HARBOUR = "north"' });
+    expect(await around.count()).toBe(0);
+    await page.click(".p-rg-all >> nth=0");
+    await around.waitFor();
+    await press("j");
+    expect(await label()).toContain("Change 2 of 2");
+  });
+});
+
+describe("the ways that changes take", () => {
+  test("can be chosen at the composer; what is not possible says why", async () => {
+    await show();
+    await page.evaluate(() => {
+      const { server } = window.review;
+      server.possible = server.possible.slice(0, 2);
+      server.hint = "This folder is no repository: run git init, or take proposals.";
+    });
+    await page.click("[aria-label='Changes: Proposal']");
+    await page.waitForSelector("text=This folder is no repository");
+    expect(await page.getAttribute("[role=option]:has-text('Branch')", "aria-disabled")).toBe("true");
+    await page.click("[role=option]:has-text('Direct')");
+    await page.waitForSelector("[aria-label='Changes: Direct']");
+  });
+
+  test("a branch is named, and brought home from a menu", async () => {
+    await show();
+    await page.click("[aria-label='Changes: Proposal']");
+    await page.click("[role=option]:has-text('Branch')");
+    await page.waitForSelector(".p-branch:has-text('portico/mend-the-boats')");
+    await page.click("text=Finish");
+    await press("ArrowDown", "Enter");
+    await page.waitForSelector("text=One commit on main has it all.");
+  });
+});
+
+describe("the way back", () => {
+  test("asks first and says how much changes", async () => {
+    await show();
+    await page.hover(".p-prompt");
+    await page.click("[aria-label='Restore to here']");
+    await page.waitForSelector("dialog >> text=8 files");
+    await page.click("dialog >> text=Restore >> nth=-1");
+    await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
+    expect(await page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
+  });
+
+  test("is listed with what changed since each checkpoint", async () => {
+    await show();
+    await page.click("[aria-label=Checkpoints]");
+    await page.click(".p-point");
+    await page.waitForSelector("dialog .p-rl");
+    await press("Escape");
+    expect(await page.locator("dialog").count()).toBe(0);
+  });
+});
+
+describe("the page around it", () => {
+  test("where there is no room the review covers the conversation, and gives it back", async () => {
+    await page.setViewportSize({ width: 300, height: 700 });
+    await review();
+    expect(await page.evaluate(() => document.querySelector(".p-talk")?.hasAttribute("inert"))).toBe(true);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
+    expect(wide).toBeLessThanOrEqual(0);
+    await press("Escape");
+    expect(await page.locator(".p-review").count()).toBe(0);
+    expect(await page.evaluate(() => document.activeElement?.className)).toContain("p-proposal-file");
+  });
+
+  for (const scheme of ["light", "dark"] as const) {
+    test(`axe finds nothing wrong by ${scheme}`, async () => {
+      await page.emulateMedia({ colorScheme: scheme });
+      const found: Record<string, string[]> = {};
+      const look = async (name: string): Promise<void> => void (found[name] = await faults());
+      await review();
+      await press("a", "x");
+      await look("wide");
+      await page.click("text=Take theirs");
+      await press("Tab", "r");
+      await look("revising");
+      await page.setViewportSize({ width: 300, height: 700 });
+      await look("narrow");
+      await press("Escape", "Escape");
+      await page.hover(".p-prompt");
+      await page.click("[aria-label='Restore to here']");
+      await page.waitForSelector("dialog >> text=8 files");
+      await look("restoring");
+      await press("Escape");
+      await page.click("[aria-label='Changes: Proposal']");
+      await look("modes");
+      expect(Object.fromEntries(Object.entries(found).filter(([, wrong]) => wrong.length > 0))).toEqual({});
+    });
+  }
+});
+
+async function faults(): Promise<string[]> {
+  await page.evaluate(axe);
+  return await page.evaluate(async () => {
+    const { axe: checker } = window as unknown as { axe: { run: (options: object) => Promise<AxeResult> } };
+    const { violations } = await checker.run({ resultTypes: ["violations"] });
+    return violations
+      .filter((one) => one.impact === "serious" || one.impact === "critical")
+      .flatMap((one) =>
+        one.nodes.map((node) => `${one.id}: ${node.html.slice(0, 160)}: ${node.failureSummary}`),
+      );
+  });
+}
+
+interface AxeResult {
+  readonly violations: {
+    readonly id: string;
+    readonly impact: string;
+    readonly nodes: { readonly html: string; readonly failureSummary: string }[];
+  }[];
+}
