@@ -6,9 +6,13 @@ are, since without them the bytes would be wrong. Knows no command of git; the m
 
 import asyncio
 import os
+import signal
 import subprocess
-from collections.abc import Iterable, Mapping
+import sys
+from collections.abc import Coroutine, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -105,14 +109,16 @@ class Git:
         settings = [part for setting in self._settings for part in ("-c", setting)]
         sink = None if into is None else await asyncio.to_thread(into.open, "wb")
         try:
-            process = await asyncio.create_subprocess_exec(
-                *(program, "--no-pager", *settings, *words),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE if sink is None else sink,
-                stderr=subprocess.PIPE,
-                cwd=self.folder,
-                env=self._environ,
-                start_new_session=True,
+            process = await _started(
+                asyncio.create_subprocess_exec(
+                    *(program, "--no-pager", *settings, *words),
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE if sink is None else sink,
+                    stderr=subprocess.PIPE,
+                    cwd=self.folder,
+                    env=self._environ,
+                    start_new_session=True,
+                )
             )
         except (OSError, ValueError) as error:
             raise InvalidInput(f"Git could not be started in {self.folder}: {error}.") from error
@@ -145,9 +151,35 @@ class Git:
             for task in tasks:
                 task.cancel()
             if process.returncode is None:
-                process.terminate()  # Git takes its locks away with it, which a kill would leave.
+                _ask_to_end(process)
                 await asyncio.shield(process.wait())
         return Answer(code, output, errors.decode(errors="replace").strip())
+
+
+async def _started(
+    starting: Coroutine[Any, Any, asyncio.subprocess.Process],
+) -> asyncio.subprocess.Process:
+    """A process that has been started, whoever is cancelled meanwhile: the library cannot give up halfway."""
+    task = asyncio.ensure_future(starting)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        process = await task
+        _ask_to_end(process)
+        await process.communicate()
+        raise
+
+
+def _ask_to_end(process: asyncio.subprocess.Process) -> None:
+    """Politely, since git takes its locks away with it, which a kill would leave.
+
+    Past the library, which looks first whether it has ended and so takes the exit code from whoever waits for it.
+    """
+    if sys.platform == "win32":
+        process.terminate()
+        return
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
 
 
 class _TooMuch(Exception):

@@ -1,0 +1,30 @@
+"""The git program as it is run: by whoever may lose interest at any moment."""
+
+import asyncio
+import logging
+import os
+from pathlib import Path
+
+import pytest
+
+from portico.review.git import Git
+
+MOMENTS = 100
+FIRST_SECONDS, STEP_SECONDS = 0.001, 0.00006
+
+
+async def test_a_git_that_is_given_up_at_any_moment_is_gone_without_a_word(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    git, given_up = Git(tmp_path, os.environ), 0
+    with caplog.at_level(logging.WARNING):
+        for moment in range(MOMENTS):
+            try:
+                async with asyncio.timeout(FIRST_SECONDS + moment * STEP_SECONDS):
+                    await git.ask("--version")
+            except TimeoutError:
+                given_up += 1
+    assert given_up > 0
+    assert caplog.messages == []
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
