@@ -64,9 +64,9 @@ class House(Portico):
         self.agents[name] = {"command": words[0], "args": list(words[1:])}
         self.settings({"agent": "scripted", "agents": self.agents})
 
-    def open(self, *flags: str) -> str:
+    def open(self, *flags: str, environ: Mapping[str, str] | None = None) -> str:
         """Start the server; the link that it prints for a person."""
-        running = self.start("serve", *flags)
+        running = self.start("serve", *flags, environ=environ)
         return _link(running)
 
     def kill(self) -> None:

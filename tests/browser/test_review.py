@@ -148,6 +148,23 @@ async def test_lines_that_both_changed_are_shown_side_by_side_and_decided(
     assert harbour.text() == "\n".join(["my own boat", *LINES[1:-1], "boat sixty"]) + "\n"
 
 
+async def test_a_change_too_long_for_an_event_is_shown_whole_in_the_review(
+    chat: Chat, harbour: Harbour
+) -> None:
+    lines = [f"rope {number:05}" for number in range(1, 8001)]
+    await propose(chat, writes("ropes.py", "\n".join(lines) + "\n"))
+    await card(chat).get_by_role("button", name="Review").click()
+    changes = review(chat).get_by_role("region", name="Changes")
+    await expect(changes.get_by_text("rope 00001")).to_be_visible()
+    await changes.focus()
+    await chat.page.keyboard.press("End")
+    await expect(changes.get_by_text("rope 08000")).to_be_visible()
+    assert await changes.locator(".p-rd-row").count() < 200
+    await expect(changes.get_by_role("checkbox", name="Apply ropes.py")).to_be_visible()
+    await changes.get_by_role("checkbox", name="Apply ropes.py").uncheck()
+    await expect(review(chat).get_by_text("Nothing is chosen")).to_be_visible()
+
+
 async def test_the_agent_is_asked_to_revise_what_was_rejected(chat: Chat, harbour: Harbour) -> None:
     await propose(chat, writes("harbour.py", changed()))
     await card(chat).get_by_role("button", name="Review").click()

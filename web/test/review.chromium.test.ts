@@ -152,6 +152,14 @@ describe("a proposal", () => {
     await says("Applied");
   });
 
+  test("that comes while nobody looks at the screen is read aloud", async () => {
+    await show();
+    const aloud = page.locator("[aria-live=polite]", { hasText: "8 files to review" });
+    expect(await aloud.count()).toBe(0);
+    await page.evaluate(() => void window.review.server.tell());
+    await aloud.waitFor({ state: "attached" });
+  });
+
   test("that is applied is a line with a way back", async () => {
     await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
     await page.click("text=Apply all");

@@ -15,6 +15,7 @@ import { Choices } from "../src/model/review-choices";
 import { readPatch } from "../src/model/review-diff";
 import { decidable, selectionOf } from "../src/model/review-selection";
 import { Timeline } from "../src/model/timeline";
+import { LONGEST_SHOWN, shownOf } from "../src/view/review/colours";
 import { pairsOf } from "../src/view/review/pairing";
 import { sectionOf, type DiffRow, type Shape } from "../src/view/review/rows";
 import { Log } from "./events";
@@ -88,6 +89,20 @@ describe("changed lines", () => {
       ["a b c", "x y"],
       [undefined, "z w"],
     ]);
+  });
+});
+
+describe("a line", () => {
+  const plain = (text: string) => [{ text, color: "", marked: false }];
+
+  test("shows how it ends only where that is what changed", () => {
+    expect(shownOf(plain("one\r"), false)).toEqual(plain("one"));
+    expect(shownOf(plain("one\r"), true)).toEqual(plain("one\r"));
+  });
+
+  test("without an end in sight is shown as far as anybody reads", () => {
+    const shown = shownOf([...plain("x".repeat(2_000)), ...plain("y".repeat(1_000_000))], false);
+    expect(shown.map(({ text }) => text.length)).toEqual([2_000, LONGEST_SHOWN - 2_000]);
   });
 });
 

@@ -7,6 +7,8 @@ import { markWords, type Span } from "../timeline/diff/words";
 /** So many lines are coloured in one go, as the beginning of a program. */
 const BLOCK = 120;
 const LONGEST_LINE = 1_000;
+/** More of a line is not shown. */
+export const LONGEST_SHOWN = 3_000;
 
 /** Text of one colour that is marked as changed, or not. */
 export interface Segment {
@@ -46,6 +48,20 @@ export function segmentsOf(
 /** A line of a whole file. */
 export function plainSegments(source: Lines, index: number, language: string): readonly Segment[] {
   return joined(runsOf(source, index, language), [{ text: source[index] ?? "", marked: false }]);
+}
+
+/** As much of a line as anybody reads, without the mark of its end where that says nothing. */
+export function shownOf(segments: readonly Segment[], endMatters: boolean): readonly Segment[] {
+  const shown: Segment[] = [];
+  let left = LONGEST_SHOWN;
+  for (const [index, segment] of segments.entries()) {
+    const isLast = index === segments.length - 1;
+    const whole = isLast && !endMatters ? segment.text.replace(/\r$/, "") : segment.text;
+    const text = whole.slice(0, left);
+    left -= text.length;
+    if (text !== "") shown.push({ ...segment, text });
+  }
+  return shown;
 }
 
 function sidesOf(hunk: PatchHunk) {

@@ -3,7 +3,7 @@
 import type { FileConflict } from "../../generated/portico/v1/agent_pb";
 import { linesOf } from "../../model/review-diff";
 import type { Side } from "../../model/review-choices";
-import { plainSegments, type Segment } from "./colours";
+import { plainSegments, shownOf, type Segment } from "./colours";
 
 interface ConflictViewProps {
   readonly conflict: FileConflict;
@@ -73,7 +73,7 @@ function SideLines({ title, text, lost, language }: SideLinesProps) {
       {text !== undefined && lines.length === 0 && <p class="p-rc-none p-soft">No lines.</p>}
       {lines.map((_, index) => (
         <code key={index} class="p-rc-line">
-          {plainSegments(lines, index, language).map(coloured)}
+          {shownOf(plainSegments(lines, index, language), false).map(coloured)}
         </code>
       ))}
     </div>

@@ -2,7 +2,7 @@
 
 import { visiblePieces } from "../../markdown/controls";
 import type { PatchHunk, PatchLine } from "../../model/review-diff";
-import { plainSegments, segmentsOf, type Segment } from "./colours";
+import { LONGEST_SHOWN, plainSegments, segmentsOf, shownOf, type Segment } from "./colours";
 import type { Pair } from "./pairing";
 
 const SIGNS = { same: " ", added: "+", removed: "−" } as const;
@@ -21,7 +21,7 @@ export function Line({ line, mate, hunk, language }: LineProps) {
       <Number at={line.old} />
       <Number at={line.new} />
       <Sign sign={line.sign} />
-      <Text segments={segmentsOf(line, hunk, mate, language)} line={line} />
+      <Text segments={segmentsOf(line, hunk, mate, language)} line={line} mate={mate} />
     </div>
   );
 }
@@ -49,7 +49,7 @@ function Half({ line, mate, hunk, language, side }: HalfProps) {
     <div class={`p-rl p-rl-${line.sign}`}>
       <Number at={side === "old" ? line.old : line.new} />
       <Sign sign={line.sign} />
-      <Text segments={segmentsOf(line, hunk, mate, language)} line={line} />
+      <Text segments={segmentsOf(line, hunk, mate, language)} line={line} mate={mate} />
     </div>
   );
 }
@@ -64,7 +64,7 @@ interface AroundProps {
 
 /** A line that the person asked for, which nobody changed. */
 export function AroundLine({ source, old, fresh, language, split }: AroundProps) {
-  const text = <Pieces segments={plainSegments(source, fresh - 1, language)} />;
+  const text = <Pieces segments={shownOf(plainSegments(source, fresh - 1, language), false)} />;
   if (split) {
     return (
       <div class="p-rl-pair">
@@ -101,10 +101,19 @@ function Sign({ sign }: { readonly sign: PatchLine["sign"] }) {
   );
 }
 
-function Text({ segments, line }: { readonly segments: readonly Segment[]; readonly line: PatchLine }) {
+interface TextProps {
+  readonly segments: readonly Segment[];
+  readonly line: PatchLine;
+  readonly mate: PatchLine | undefined;
+}
+
+function Text({ segments, line, mate }: TextProps) {
+  const endMatters = mate !== undefined && mate.text.endsWith("\r") !== line.text.endsWith("\r");
+  const more = line.text.length - LONGEST_SHOWN;
   return (
     <code class="p-rl-text">
-      <Pieces segments={segments} />
+      <Pieces segments={shownOf(segments, endMatters)} />
+      {more > 0 && <span class="p-rl-note">{more.toLocaleString("en")} characters more</span>}
       {line.unended && line.sign !== "same" && <span class="p-rl-note">no line break at the end</span>}
     </code>
   );

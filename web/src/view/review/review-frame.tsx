@@ -6,6 +6,7 @@ import type { Gateway } from "../../gateway/types";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
 import { focusComposer } from "../shell/focus";
+import { ProposalsAloud } from "./aloud";
 import { ReviewPanel } from "./review-panel";
 import { useRoomBeside } from "./room";
 
@@ -26,6 +27,7 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
       <div class={`p-talk${reviewed && !over ? " p-talk-beside" : ""}`} inert={reviewed && over}>
         {children}
       </div>
+      <ProposalsAloud session={session} />
       {reviewed && (
         <ReviewPanel
           review={review}

@@ -4,6 +4,7 @@ import type { FileConflict, FileContents } from "../../generated/portico/v1/agen
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";
 import { linesOf, type Patch, type PatchHunk, type PatchLine } from "../../model/review-diff";
 import type { RowPlace } from "../timeline/layout";
+import { LONGEST_SHOWN } from "./colours";
 import { notesOf, type Note } from "./notes";
 import { pairsOf, type Pair } from "./pairing";
 
@@ -178,5 +179,5 @@ function startOf({ oldStart, oldLines, newStart, newLines }: PatchHunk) {
 }
 
 function guess(text: string, columns: number): number {
-  return LINE_HEIGHT * Math.max(1, Math.ceil(text.length / Math.max(8, columns)));
+  return LINE_HEIGHT * Math.max(1, Math.ceil(Math.min(text.length, LONGEST_SHOWN) / Math.max(8, columns)));
 }

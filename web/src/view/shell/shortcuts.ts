@@ -49,7 +49,8 @@ export function onShortcut(event: KeyboardEvent, app: AppModel, places: Places):
 }
 
 function actionFor(event: KeyboardEvent, app: AppModel, places: Places): (() => void) | undefined {
-  if (event.key === "F1") return places.showKeys;
+  // In an editor this key is the editor's own.
+  if (event.key === "F1") return app.gateway.onCommand === undefined ? places.showKeys : undefined;
   const chord = (event.ctrlKey || event.metaKey) && event.altKey;
   if (!chord) return event.key === "?" && !takesText(event.target) ? places.showKeys : undefined;
   const { active } = app.tabs.tabs.peek();

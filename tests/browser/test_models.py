@@ -1,0 +1,66 @@
+"""Free text to Porter on the page: the offline model answers, and a model that fails is told on a card."""
+
+import asyncio
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.conftest import Open, Shoot
+from tests.browser.house import House
+from tests.support.model_endpoint import BAD_KEY, OVERLOADED, Answer, ModelEndpoint, Refuse, Reply, Say
+from tests.support.offline import have_offline_model
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+AT_ONCE = {"retry-after": "0"}
+BUSY = Refuse(529, OVERLOADED.message, OVERLOADED.type, headers=AT_ONCE)
+
+
+@pytest.fixture
+def offline_house(own_house: House) -> House:
+    have_offline_model(own_house.environ())
+    return own_house
+
+
+async def test_without_any_key_free_text_is_answered_and_the_page_says_once_that_the_model_is_tiny(
+    offline_house: House, open_page: Open, shoot: Shoot
+) -> None:
+    chat = await open_page(await asyncio.to_thread(offline_house.open))
+    await chat.new_session("Porter")
+    await chat.ask("Say hello to the crew.")
+    tiny = chat.log.get_by_text(re.compile("tiny model on this machine"))
+    await expect(tiny).to_be_visible()
+    await expect(tiny).to_contain_text("portico models use")
+    await expect(chat.answers.first).to_have_text(re.compile(r"\w{2,}"))
+    await expect(chat.composer.get_by_role("combobox", name=re.compile("Model"))).to_contain_text("smollm2")
+    await shoot(chat, "offline", night=True)
+    await chat.ask("And once more.")
+    await expect(chat.answers).to_have_count(2)
+    await expect(tiny).to_have_count(1)
+
+
+@pytest.mark.parametrize(
+    ("reply", "title"),
+    [(BUSY, "The model is busy"), (BAD_KEY, "The agent needs you to sign in")],
+)
+async def test_a_model_that_fails_has_a_card_and_can_be_tried_again(
+    own_house: House, open_page: Open, shoot: Shoot, reply: Reply, title: str
+) -> None:
+    async with ModelEndpoint() as endpoint:
+        endpoint.answer = lambda _: reply
+        around = {
+            "PORTICO_MODEL": "anthropic:claude-sonnet-5-5",
+            "ANTHROPIC_API_KEY": "a-key",
+            "ANTHROPIC_BASE_URL": endpoint.address,
+        }
+        chat: Chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
+        await chat.new_session("Porter")
+        await chat.ask("Say hello to the crew.")
+        card = chat.card(f"Error: {title}")
+        await expect(card).to_be_visible()
+        await shoot(chat, f"model-{title.rsplit(maxsplit=1)[-1]}", widths=(480,))
+        endpoint.answer = lambda _: Answer(Say("Ahoy."))
+        await card.get_by_role("button", name="Try again").click()
+        await expect(chat.answers).to_have_text("Ahoy.")
