@@ -9,7 +9,7 @@ import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, StoreFailed
 from portico.review.git import Git, translated
-from portico.review.repositories import Dirt, Operation, find_repository, need_repository
+from portico.review.repositories import Operation, find_repository, need_repository
 from tests.review.trees import git, repository, write
 from tests.support.waiting import wait_for_file
 
@@ -20,7 +20,7 @@ async def test_a_folder_knows_whether_it_is_in_a_repository(tmp_path: Path) -> N
     (tmp_path / "plain").mkdir()
     found = await find_repository(workspace / "inner", os.environ)
     assert found is not None
-    assert (found.root, found.operation(), found.submodules()) == (workspace, None, False)
+    assert (found.root, found.operation()) == (workspace, None)
     assert await find_repository(tmp_path / "plain", os.environ) is None
     assert await find_repository(workspace / ".git", os.environ) is None
 
@@ -30,22 +30,19 @@ async def test_head_is_a_branch_detached_or_unborn(tmp_path: Path) -> None:
     found = await need_repository(workspace, os.environ)
     commit = git(workspace, "rev-parse", "HEAD")
     head = await found.head()
-    assert (head.branch, head.commit, head.detached, head.unborn) == ("main", commit, False, False)
+    assert (head.branch, head.commit, head.detached) == ("main", commit, False)
     git(workspace, "checkout", "--quiet", "--detach")
     head = await found.head()
     assert (head.branch, head.commit, head.detached) == (None, commit, True)
     git(workspace, "switch", "--quiet", "--orphan", "fresh")
     head = await found.head()
-    assert (head.branch, head.commit, head.unborn) == ("fresh", None, True)
+    assert (head.branch, head.commit) == ("fresh", None)
 
 
-async def test_what_is_not_committed_is_told_by_kind(tmp_path: Path) -> None:
+async def test_what_is_ignored_is_told_apart(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w", a="1\n", b="1\n", __gitignore="*.log\n")
     found = await need_repository(workspace, os.environ)
-    assert not await found.dirt()
-    write(workspace, {"a": "2\n", "b": "2\n", "new name": "n\n", "x.log": "l\n"})
-    git(workspace, "add", "a")
-    assert await found.dirt() == Dirt(("a",), ("b",), ("new name",))
+    write(workspace, {"new name": "n\n", "x.log": "l\n"})
     assert await found.ignored(("x.log", "a", "new name")) == {"x.log"}
 
 
@@ -61,7 +58,6 @@ async def test_a_conflict_that_nobody_resolved_is_named(tmp_path: Path) -> None:
         git(workspace, "merge", "other")
     found = await need_repository(workspace, os.environ)
     assert found.operation() is Operation.MERGE
-    assert (await found.dirt()).conflicted == ("a.txt",)
     (workspace / ".git" / "MERGE_HEAD").unlink()
     with pytest.raises(SessionBusy, match=r"a\.txt has a conflict"):
         await found.settled_head()

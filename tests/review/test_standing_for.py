@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from portico.acp import _schema as acp
@@ -86,9 +87,9 @@ async def test_nobody_is_asked_about_changes_that_will_be_reviewed(tmp_path: Pat
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
         scene.to_client(id=7, method="session/request_permission", params=question(kind))
-        told = (await ends.client.receive())["params"]
-        assert (told["outcome"], told["source"]) == ("allowed", "review")
         assert (await ends.agent.receive())["result"]["outcome"]["optionId"] == "yes"
+        scene.to_client(method="session/update", params={"sessionId": "s1", "update": {}})
+        assert (await ends.client.receive())["method"] == "session/update"
 
 
 @pytest.mark.parametrize(
@@ -155,3 +156,29 @@ async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: 
         )
         asked = await ends.agent.receive()
         assert "Active file: src/a.py" in asked["params"]["prompt"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"locations": [{"path": "~/.profile"}]},
+        {"locations": [{"path": "$HOME/.profile"}]},
+        {"locations": [{"path": "file:/etc/hosts"}]},
+        {"locations": [{"path": f"{FOLDER}/.git/hooks/post-checkout"}]},
+        {"locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": {"command": "rm -r /"}},
+        {"locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": {"file_path": f"{WORKSPACE}/a.py"}},
+        {"locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": {"filePath": "../../a.py"}},
+    ],
+)
+def test_a_change_that_tells_of_more_than_files_in_the_folder_is_asked_about(told: dict[str, Any]) -> None:
+    call = msgspec.convert({"toolCallId": "1", "kind": "edit", **told}, acp.ToolCallUpdate)
+    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
+
+
+def test_what_an_agent_tells_of_a_file_in_the_folder_beside_its_place_makes_no_difference() -> None:
+    told = {"file_path": f"{FOLDER}/a.py", "old_string": "/etc", "new_string": "$HOME"}
+    call = msgspec.convert(
+        {"toolCallId": "1", "kind": "edit", "locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": told},
+        acp.ToolCallUpdate,
+    )
+    assert deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder

@@ -211,6 +211,53 @@ async def test_a_folder_behind_a_link_is_known_by_both_its_names(tmp_path: Path)
         assert await talk.say(f"{linked}/q7/a {real}/q7/b") == f"{WORKSPACE}/a {WORKSPACE}/b"
 
 
+async def test_in_a_part_of_a_repository_files_of_the_other_parts_have_both_their_names_too(
+    tmp_path: Path,
+) -> None:
+    repository, own = tmp_path / "mia" / "tools", tmp_path / "state" / "tree" / "tools"
+    for top in (repository, own):
+        (top / ".git").mkdir(parents=True)
+        (top / "app").mkdir()
+    async with talking() as talk:
+        await talk.open(str(own / "app"), str(repository / "app"))
+        assert await talk.say(f"{own}/lib/a.py and {own}/app/b.py") == (
+            f"{repository}/lib/a.py and {repository}/app/b.py"
+        )
+        assert await talk.prompt(f"see {repository}/lib/a.py") == f"see {own}/lib/a.py"
+        assert await talk.prompt(f"see {repository.parent}/other") == f"see {repository.parent}/other"
+
+
+async def test_tool_servers_serve_the_folder_of_the_agent_where_they_were_to_serve_the_workspace(
+    tmp_path: Path,
+) -> None:
+    workspace, folder = tmp_path / "home" / "app", tmp_path / "state" / "app"
+    for top in (workspace, folder):
+        (top / "src").mkdir(parents=True)
+    program = str(workspace / "serve")
+    server = {
+        "name": "files",
+        "command": program,
+        "args": ["--rw", str(workspace), f"--root={workspace}/src", f"{workspace}/not-there", "/home"],
+        "env": [{"name": "ROOTS", "value": f"{workspace}/src:/opt"}, {"name": "N", "value": "1"}],
+    }
+    remote = {"type": "http", "name": "far", "url": "https://example.org", "headers": []}
+    async with talking() as talk:
+        meta = {"portico": {"workspace": str(workspace)}}
+        params = {"cwd": str(folder), "mcpServers": [server, remote], "_meta": meta}
+        asked = await talk.call("session/new", params, {"sessionId": "s1"})
+    assert asked["params"] == {
+        **params,
+        "mcpServers": [
+            {
+                **server,
+                "args": ["--rw", str(folder), f"--root={folder}/src", f"{workspace}/not-there", "/home"],
+                "env": [{"name": "ROOTS", "value": f"{folder}/src:/opt"}, {"name": "N", "value": "1"}],
+            },
+            remote,
+        ],
+    }
+
+
 async def streamed(talk: Talk, *texts: str, kind: str = "agent_message_chunk") -> None:
     for text in texts:
         content = {"sessionUpdate": kind, "messageId": "m", "content": {"type": "text", "text": text}}

@@ -4,12 +4,13 @@ A client that is Portico announces it in `initialize`, under `_meta.portico` of 
 nobody else is sent any of these.
 """
 
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import Meta, Raw
 
 from portico.acp import _schema as schema
+from portico.domain.errors import ModelFailure
 from portico.rpc.messages import Fault, FaultKind
 
 VERSION = 1
@@ -19,14 +20,48 @@ LEFT = "_portico/session_left"
 PROPOSED = "_portico/proposal_updated"
 """Its parameters are the event of that name, and `sessionId`."""
 
+TODOS = "_portico/todos"
+"""The person's list of things to do, for an agent that takes it."""
+
 Scope = Literal["once", "session", "always"]
-Source = Literal["deny_rule", "approval", "allow_rule", "review", "bypass"]
+Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
 
 
 class PorticoCapabilities(msgspec.Struct, frozen=True):
     """`clientCapabilities._meta.portico`: that the client is Portico, and how it takes permissions."""
 
     permissions: int = 0
+
+
+class AgentExtensions(msgspec.Struct, frozen=True):
+    """`agentCapabilities._meta.portico`: which of our notifications the agent takes."""
+
+    todos: int = 0
+
+
+class Sorted(msgspec.Struct, frozen=True):
+    """`_meta.portico` of a plan: so many of its last entries are the list of things to do, and no steps."""
+
+    todos: Annotated[int, Meta(ge=0)] | None = None
+
+
+class Open(msgspec.Struct, frozen=True):
+    """`_meta.portico` of an option that takes other values than those that it lists."""
+
+    open: bool = False
+
+
+class WrittenTodo(schema.Wire, frozen=True, kw_only=True):
+    content: str
+    status: schema.PlanEntryStatus = "pending"
+    priority: schema.PlanEntryPriority = "medium"
+
+
+class WrittenTodos(schema.Wire, frozen=True, kw_only=True):
+    """The parameters of `_portico/todos`: the whole list."""
+
+    session_id: str
+    todos: list[WrittenTodo]
 
 
 class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -73,11 +108,11 @@ class Placed(msgspec.Struct, frozen=True):
 
 
 class Failed(msgspec.Struct, frozen=True, omit_defaults=True):
-    """`portico` in the data of an error answer of Porter's: which failure it is, for a client that is Portico."""
+    """`portico` in the data of an error answer: which failure it is, for a client that is Portico."""
 
     code: str = ""
     suggestion: str | None = None
-    by_model: bool = False
+    model_failure: ModelFailure | None = None
 
 
 class FaultNotification(schema.Wire, frozen=True, kw_only=True):
@@ -98,7 +133,7 @@ def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
 
 
-Mark = TypeVar("Mark", Offered, Chosen, Placed, Failed, PorticoCapabilities)
+Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, PorticoCapabilities)
 
 
 def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
@@ -114,5 +149,7 @@ def placed_by(meta: Any) -> Placed:
     return from_meta(meta if isinstance(meta, dict) else None, Placed)
 
 
-def to_meta(value: Offered | Chosen | Placed | Failed | PorticoCapabilities) -> dict[str, Any]:
+def to_meta(
+    value: Offered | Chosen | Placed | Failed | Sorted | Open | AgentExtensions | PorticoCapabilities,
+) -> dict[str, Any]:
     return {"portico": msgspec.to_builtins(value)}

@@ -20,6 +20,11 @@ MAX_PATHS = 1_000
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _COMMAND_KEYS = ("command", "cmd")
+_PATH_KEYS = frozenset(
+    {"path", "file", "filename", "filepath", "abspath", "absolutepath", "oldpath", "newpath"}
+    | {"targetfile", "notebookpath", "source", "destination", "uri"}
+)
+_EXPANDED = ("~", "$", "%")
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +66,7 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
     paths = _names(call, folder or workspace)
     in_own_folder = False
     if folder is not None:
-        in_own_folder = bool(paths) and not any(_is_rooted(name, workspace) for name in paths)
+        in_own_folder = _is_about_files_in(folder, call, paths)
         own = (name for name in _names(call, workspace) if not _is_rooted(name, workspace))
         paths = tuple(dict.fromkeys((*paths, *own)))
     kind, title = call.kind or "other", call.title or call.name or ""
@@ -74,6 +79,26 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
         paths=paths,
         in_own_folder=in_own_folder,
     )
+
+
+def _is_about_files_in(folder: str, call: acp.ToolCallUpdate, names: tuple[str, ...]) -> bool:
+    """Whether all that a call tells is files in a folder: no command, no name that a shell would make another of.
+
+    What belongs to git there is no file to look at, since no review shows it.
+    """
+    told = call.raw_input if isinstance(call.raw_input, dict) else {}
+    if not names or any(told.get(key) for key in _COMMAND_KEYS):
+        return False
+    also = [
+        value
+        for key, value in told.items()
+        if str(key).replace("_", "").casefold() in _PATH_KEYS and isinstance(value, str) and value
+    ]
+    given = [*(location.path for location in call.locations or ()), *also]
+    if any(path.startswith(_EXPANDED) for path in given):
+        return False
+    own = (*names, *(name for path in also for name in _both_names(folder, path)))
+    return not any(_is_rooted(name, folder) or ".git" in name.casefold().split("/") for name in own)
 
 
 def _is_windows(workspace: str) -> bool:
@@ -112,10 +137,14 @@ def _names(call: acp.ToolCallUpdate, workspace: str) -> tuple[str, ...]:
     if len(given) > MAX_PATHS:
         return ()
     for path in given:
-        names[_seen_from(workspace, path)] = None
-        if (real := _real(workspace, path)) is not None:
-            names[real] = None
+        names |= dict.fromkeys(_both_names(workspace, path))
     return tuple(names)
+
+
+def _both_names(workspace: str, path: str) -> tuple[str, ...]:
+    """A path as it was given, and where it leads once links are followed."""
+    real = _real(workspace, path)
+    return (_seen_from(workspace, path),) if real is None else (_seen_from(workspace, path), real)
 
 
 def _seen_from(workspace: str, path: str) -> str:
@@ -144,7 +173,7 @@ def _real(workspace: str, path: str) -> str | None:
 
 def _without_address(path: str) -> str:
     """A file's address as its path."""
-    if not path.lower().startswith("file://"):
+    if not path.lower().startswith("file:/"):
         return path
     try:
         return unquote(urlsplit(path).path) or path

@@ -1,7 +1,7 @@
 """The permission broker: decides what was decided beforehand, asks about the rest, remembers scopes.
 
-The order is: denials, what a person approved for the session or for good, allowances, the review that
-changes in a tree of the session's own are yet to meet, the agent's bypass, a person. It fails closed. Whatever
+The order is: denials, what a person approved for the session or for good, allowances, the agent's
+bypass, the review that changes in a tree of the session's own are yet to meet, a person. It fails closed. Whatever
 goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
 an error where it offers none.
 """
@@ -51,8 +51,7 @@ log = logging.getLogger(__name__)
 
 _ASK = "session/request_permission"
 _OURS = frozenset({DECIDED, FAULT, PROPOSED})
-# Where the person looks at changes before they reach a file, nobody needs to be asked about making them.
-_REVIEWED = frozenset({"edit", "delete", "move"})
+_CHANGES = frozenset({"edit", "delete", "move"})
 
 
 class _Decision(msgspec.Struct, frozen=True):
@@ -149,7 +148,9 @@ class PermissionBroker(SessionProxy):
         suggestion = None if choices.allow_once is None else suggested_rule(deed)
         question = _Question(message, asked.session_id, root, choices, deed, suggestion)
         decision = self._decide(question)
-        if decision is None:
+        if decision is None and choices.allow_once is not None and _is_reviewed(deed):
+            self._select(message, choices.allow_once)
+        elif decision is None:
             self._show(question)
         else:
             self._carry_out(question, decision)
@@ -165,8 +166,6 @@ class PermissionBroker(SessionProxy):
             return _Decision("allowed", once, "approval", approved)
         if (allowance := self._policy.allowing(deed)) is not None:
             return _Decision("allowed", once, "allow_rule", allowance.text)
-        if deed.in_own_folder and deed.kind in _REVIEWED:
-            return _Decision("allowed", once, "review")
         return _Decision("allowed", once, "bypass") if self._policy.bypass else None
 
     def _carry_out(self, question: _Question, decision: _Decision) -> None:
@@ -281,3 +280,11 @@ class PermissionBroker(SessionProxy):
         finally:
             while self._asked:
                 self._deny(self._asked.popitem()[1])
+
+
+def _is_reviewed(deed: Deed) -> bool:
+    """Whether the person will look at a change before it reaches a file, and so need not be asked about making it.
+
+    It leaves no trace as a permission: the trace is the proposal.
+    """
+    return deed.in_own_folder and deed.kind in _CHANGES

@@ -1,0 +1,111 @@
+"""A turn in a very large folder, or in a home directory: not held up for long, and told what was not kept."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from portico.domain.errors import InvalidInput
+from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
+from portico.review.reviews import Reviews
+from portico.review.shadows import Bounds
+from portico.testing.clock import ManualClock
+from tests.review.trees import checkpoints, content, git, repository, write
+
+FEW_AT_ONCE = Bounds(at_once=3, taking_seconds=0)
+NO_TIME = Bounds(listing_seconds=0)
+
+
+def make(home: Path, bounds: Bounds | None = None) -> Reviews:
+    state = home / ".state"
+    return Reviews.at(state / "review", os.environ, ManualClock(), ours=state, bounds=bounds)
+
+
+@pytest.mark.parametrize("kind", ["in git", "without git"])
+async def test_a_checkpoint_that_takes_long_is_gone_on_with_by_the_next_turns(
+    tmp_path: Path, kind: str
+) -> None:
+    work = tmp_path / "w"
+    write(work, {f"d/f{number}": str(number) for number in range(8)})
+    if kind == "in git":
+        repository(work)
+    (work / "d" / "f7").unlink()
+    before = content(work)
+    store = checkpoints(tmp_path, FEW_AT_ONCE)
+    left = len(before)
+    while (left := left - 3) > 0:
+        with pytest.raises(InvalidInput, match=f"{left} files of .* are yet to be kept"):
+            await store.create(work, "a turn", hurried=True)
+        assert await store.list(work) == ()
+    whole = await store.create(work, "a turn", hurried=True)
+    write(work, {"d/f0": "changed", "d/new": "new"})
+    (work / "d" / "f1").unlink()
+    await store.restore(work, whole.id)
+    assert content(work) == before
+
+
+async def test_a_person_who_asks_for_it_gets_a_whole_checkpoint_however_long_it_takes(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    bounds = Bounds(at_once=3, taking_seconds=0, listing_seconds=0)
+    kept = await checkpoints(tmp_path, bounds).create(work, "before the branch")
+    assert await checkpoints(tmp_path, bounds).read(work, kept.id, "f7") == b"1"
+
+
+@pytest.mark.parametrize("bounds", [NO_TIME, FEW_AT_ONCE])
+async def test_a_direct_turn_in_a_large_folder_says_once_that_there_is_no_checkpoint(
+    tmp_path: Path, bounds: Bounds
+) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    review = await make(tmp_path, bounds).open("s1", work, "direct")
+    with pytest.raises(
+        InvalidInput, match=r"too many files to look through|5 files of .* are yet to be kept"
+    ) as no:
+        await review.begin_turn("Make it better")
+    assert "git ignore" in (no.value.details.suggestion or "")
+    write(work, {"f0": "agent"})
+    assert await review.end_turn() == [], "It was said before the turn."
+
+
+async def test_an_apply_in_a_large_folder_is_done_and_says_that_there_is_no_checkpoint(
+    tmp_path: Path,
+) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    reviews = make(tmp_path, FEW_AT_ONCE)
+    review = await reviews.open("s1", work, "proposal")
+    await review.begin_turn("Make it better")
+    write(review.folder, {"f0": "agent"})
+    (told,) = await review.end_turn()
+    assert isinstance(told, ProposalUpdated)
+    outcome = await reviews.apply("s1", told.proposal_id, 1)
+    assert (work / "f0").read_text() == "agent"
+    (notice,) = [one for one in outcome.payloads if isinstance(one, Notice)]
+    assert notice.text.startswith("No checkpoint was taken. 5 files of")
+
+
+async def test_a_branch_has_its_way_back_however_large_the_folder(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    review = await make(tmp_path, FEW_AT_ONCE).open("s1", work, "branch")
+    told = await review.begin_turn("Make it better")
+    assert [type(one) for one in told] == [Notice, CheckpointCreated]
+    assert git(work, "branch", "--show-current") == "portico/make-it-better"
+
+
+async def test_what_portico_keeps_for_itself_is_in_no_checkpoint_of_a_home_directory(tmp_path: Path) -> None:
+    write(tmp_path, {"notes.txt": "mine\n", ".state/sessions.db": "old"})
+    reviews = make(tmp_path)
+    review = await reviews.open("s1", tmp_path, "direct")
+    await review.begin_turn("Make it better")
+    write(tmp_path, {"notes.txt": "agent\n", ".state/sessions.db": "new"})
+    await review.end_turn()
+    first = (await reviews.checkpoints("s1"))[-1]
+    compared = await reviews.compare("s1", first.id)
+    assert [one.path for one in compared.files] == ["notes.txt"]
+    await reviews.restore("s1", first.id)
+    assert (tmp_path / "notes.txt").read_text() == "mine\n"
+    assert (tmp_path / ".state" / "sessions.db").read_text() == "new"
+
+
+async def test_what_portico_keeps_for_itself_is_in_no_copy_for_an_agent(tmp_path: Path) -> None:
+    write(tmp_path, {"notes.txt": "mine\n", ".state/sessions.db": "old"})
+    review = await make(tmp_path).open("s1", tmp_path, "proposal")
+    assert content(review.folder) == {"notes.txt": ("file", b"mine\n")}
