@@ -14,6 +14,7 @@ from bench import (
     end_to_end,
     initialize,
     memory,
+    model,
     page,
     prose,
     review,
@@ -36,6 +37,7 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "model": model.measure,
 }
 
 

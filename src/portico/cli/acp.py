@@ -159,20 +159,35 @@ class _Door:
     async def _launch(self, spec: AgentSpec) -> AgentProcess:
         from portico.agents.processes import LocalAgents
 
-        process = await LocalAgents(self._environ).launch(spec, Path.cwd())
+        process = await LocalAgents(self._environ).launch(spec, Path.cwd(), folder=self._apart())
         self._started.append(process)
         if self._watch is not None:
             self._watch.learn(spec.env)
         return process
 
-    def _plan(self) -> "ChainPlan":
-        from portico.agents.processes import LocalAgents
-        from portico.cli.chains import ChainPlan, Wishes
+    def _apart(self) -> Path | None:
+        """Where an agent stands that is to work in trees of its sessions: an agent that takes its process's folder
+        for the session's must not find the person's files, and there is no session yet."""
+        if self._mode() not in ("proposal", "worktree"):
+            return None
+        from portico.config.paths import state_folder
+
+        nowhere = state_folder(self._environ) / "review" / "nowhere"
+        nowhere.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return nowhere
+
+    def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder
         from portico.config.settings import load_settings
 
-        settings = load_settings(config_folder(self._environ), Path.cwd())
-        mode: ReviewMode = self._flags.mode or settings.mode
+        mode: ReviewMode = self._flags.mode or load_settings(config_folder(self._environ), Path.cwd()).mode
+        return mode
+
+    def _plan(self) -> "ChainPlan":
+        from portico.agents.processes import LocalAgents
+        from portico.cli.chains import ChainPlan, Wishes
+
+        mode = self._mode()
         wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
         agents = LocalAgents(self._environ)
         reviews = None

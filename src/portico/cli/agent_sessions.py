@@ -16,7 +16,7 @@ from portico.doors.terminal import phrasing
 from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.tables import plain_columns
 from portico.sessions.agent_sessions import agent_sessions
-from portico.sessions.link import AgentLink
+from portico.sessions.link import AgentLink, Place
 from portico.sessions.ports import AgentSpec
 
 _CLOSING_GRACE = 1.0
@@ -51,7 +51,7 @@ async def _ask(
     async with open_host(environ) as host:
         ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
         workspace = Path.cwd() if folder is None else Path(folder)
-        link = await AgentLink.open(ports, spec, workspace, (), acp.ClientCapabilities())
+        link = await AgentLink.open(ports, spec, Place(workspace), (), acp.ClientCapabilities())
         try:
             return await agent_sessions(link, ports, cwd=folder, limit=limit), host.clock.now_ms()
         finally:

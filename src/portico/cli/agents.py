@@ -22,7 +22,7 @@ from portico.config.settings import Settings, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitize import clean_line
 from portico.rpc.messages import ConnectionLost, RpcError
-from portico.sessions.link import AgentLink
+from portico.sessions.link import AgentLink, Place
 from portico.sessions.ports import AgentSpec
 
 _DESCRIPTION = """Which agents there are, and whether one works here.
@@ -136,7 +136,7 @@ async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, 
         # The agent alone: with proxies in front of it, it would seem to have what they bring.
         ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
         try:
-            link = await AgentLink.open(ports, spec, Path.cwd(), (), _SIGNS_IN)
+            link = await AgentLink.open(ports, spec, Place(Path.cwd()), (), _SIGNS_IN)
         except PorticoError as error:
             return checkup, error
         try:

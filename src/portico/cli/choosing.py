@@ -14,6 +14,7 @@ from portico.cli.chains import Wishes
 from portico.cli.conversing import Conversation, OwnConversation
 from portico.cli.host import Host, python_program
 from portico.conductor.policy import parse_rule
+from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, load_settings
 from portico.domain.errors import InvalidInput, SessionBusy
@@ -24,6 +25,7 @@ from portico.sessions.ports import AgentSpec
 from portico.sessions.service import SessionService
 
 AGENT_VARIABLE = "PORTICO_AGENT"
+_BUDGET_VARIABLE = "PORTICO_BUDGET_TURN"
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,7 +79,28 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument(
         "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
     )
+    parser.add_argument(
+        "--budget-usd",
+        metavar="DOLLARS",
+        type=_dollars,
+        help="what a turn of Porter's may cost, for this run alone",
+    )
+    parser.add_argument(
+        "--budget-tokens",
+        metavar="COUNT",
+        type=_tokens,
+        help="how many tokens it may take, as in 200k",
+    )
     parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
+
+
+def with_budget(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this run, with the budget of the flags in it. It is kept nowhere else."""
+    wanted = Allowance(tokens=flags.budget_tokens, dollars=flags.budget_usd)
+    if wanted == Allowance():
+        return dict(environ)
+    before = environ.get(_BUDGET_VARIABLE, "").strip()
+    return {**environ, _BUDGET_VARIABLE: str(wanted.over(parse_allowance(before) if before else Allowance()))}
 
 
 def wishes_of(flags: argparse.Namespace) -> Wishes:
@@ -186,8 +209,14 @@ def _begun_in(mode: ReviewMode, earlier: SessionSummary | None, *, adopted: bool
 
 def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:
     """InvalidInput for what can be said only by whoever opens a session."""
-    chosen = {"--allow": flags.allow, "--deny": flags.deny, "--trace": flags.trace}
-    refused = [name for name, value in chosen.items() if value]
+    chosen = {
+        "--allow": flags.allow or None,
+        "--deny": flags.deny or None,
+        "--trace": flags.trace or None,
+        "--budget-usd": flags.budget_usd,
+        "--budget-tokens": flags.budget_tokens,
+    }
+    refused = [name for name, value in chosen.items() if value is not None]
     if spec.command != earlier.agent_command and (flags.agent or flags.agent_command):
         refused.append("--agent" if flags.agent else "--agent-command")
     if refused:
@@ -196,6 +225,20 @@ def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionS
             f"{' and '.join(refused)} cannot be had.",
             suggestion=f"Leave {'it' if len(refused) == 1 else 'them'} out, or end the server first: portico stop",
         )
+
+
+def _dollars(text: str) -> float:
+    dollars = None if "," in text else parse_allowance(f"${text.removeprefix('$')}").dollars
+    if dollars is None:
+        raise InvalidInput(f"{text!r} is no sum of dollars.", suggestion="As in: 0.50")
+    return dollars
+
+
+def _tokens(text: str) -> int:
+    tokens = None if "," in text else parse_allowance(text).tokens
+    if tokens is None:
+        raise InvalidInput(f"{text!r} is no number of tokens.", suggestion="As in: 200000, or 200k")
+    return tokens
 
 
 def _folder(text: str) -> Path:

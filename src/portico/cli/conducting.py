@@ -33,8 +33,10 @@ class ConductedAgents:
         self._agents = agents
         self._reviews = reviews
 
-    async def launch(self, spec: AgentSpec, workspace: Path) -> "ConductedAgent":
-        process = await self._agents.launch(spec, workspace)
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None
+    ) -> "ConductedAgent":
+        process = await self._agents.launch(spec, workspace, folder=folder)
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
         plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append, watch, self._reviews)

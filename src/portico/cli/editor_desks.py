@@ -6,12 +6,13 @@ from typing import TypeVar
 
 from portico.cli.editor_reviews import kept_editor_sessions
 from portico.cli.host import Host
-from portico.cli.reviewing import LocalReviews
+from portico.cli.reviewing import LocalReviews, to_its_end
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.doors.reviews import Finished, ReviewEnding
 from portico.review.branches import Ending
 from portico.review.editor_sessions import EditorSession
+from portico.sessions.between_turns import tree_lease
 
 _Outcome = TypeVar("_Outcome")
 
@@ -31,17 +32,30 @@ def editor_sessions_in(environ: Mapping[str, str], folder: Path) -> list[Session
 class EditorReviews(LocalReviews):
     """Decides on changes of sessions of editors, and writes nothing down that only a log would have."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: Host, session: SessionSummary) -> None:
         super().__init__(host.service, host.ports, host.reviews)
+        self._session = session
 
     async def finish(self, session_id: SessionId, ending: ReviewEnding, message: str | None) -> Finished:
-        outcome = await self._reviews.finish(session_id, Ending(ending), message)
+        outcome = await self._decide(
+            session_id,
+            lambda: self._reviews.finish(session_id, Ending(ending), message),
+            writes_tree=True,
+        )
         return Finished(commit=outcome.ended.commit, reference=outcome.ended.reference)
 
     async def _decide(
         self, session_id: SessionId, decide: Callable[[], Awaitable[_Outcome]], *, writes_tree: bool
     ) -> _Outcome:
-        return await decide()
+        async def carry_out() -> _Outcome:
+            lease = tree_lease(self._ports, self._session) if writes_tree else None
+            try:
+                return await decide()
+            finally:
+                if lease is not None:
+                    lease.release()
+
+        return await to_its_end(carry_out(), name=f"deciding on changes of {session_id}")
 
 
 def _summary(one: EditorSession) -> SessionSummary:

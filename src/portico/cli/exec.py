@@ -11,7 +11,7 @@ import msgspec
 
 from portico.cli.answering import Answerer, Person
 from portico.cli.arguments import Arguments, add_trace_flag, proper_text, seconds
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_budget
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
     flags = parser.parse_args(arguments)
     if flags.api and flags.json_stream:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
-    return asyncio.run(_exec(flags, dict(os.environ)))
+    return asyncio.run(_exec(flags, with_budget(flags, os.environ)))
 
 
 async def _exec(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:

@@ -11,10 +11,11 @@ from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
 from portico.cli.failures import configure_log
 from portico.cli.keeping_reviews import open_reviews
+from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
 from portico.editors.local import LocalEditors
 from portico.review.reviews import Reviews
-from portico.sessions.ports import Clock, Ports, Store
+from portico.sessions.ports import Agents, Clock, Ports, Store
 from portico.sessions.service import SessionService
 from portico.store.sqlite import SqliteStore
 
@@ -37,8 +38,13 @@ class Host:
 
 
 @asynccontextmanager
-async def open_host(environ: Mapping[str, str], wishes: Wishes = NO_WISHES) -> AsyncIterator[Host]:
-    """A host that has recovered what died, and that ends everything it started."""
+async def open_host(
+    environ: Mapping[str, str], wishes: Wishes = NO_WISHES, agents: Agents | None = None
+) -> AsyncIterator[Host]:
+    """A host that has recovered what died, and that ends everything it started.
+
+    `agents` starts them; without it they are programs of this machine.
+    """
     configure_log()
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
@@ -47,10 +53,11 @@ async def open_host(environ: Mapping[str, str], wishes: Wishes = NO_WISHES) -> A
         reviews = open_reviews(environ, clock)
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, LocalAgents(environ), reviews),
+            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews),
             editors=LocalEditors(environ),
             reviews=reviews,
             clock=clock,
+            mcp_servers=lambda workspace: configured_servers(workspace, environ),
             version=__version__,
         )
         service = SessionService(ports)

@@ -18,9 +18,8 @@ def open_reviews(environ: Mapping[str, str], clock: Clock) -> Reviews:
         review = load_settings(config_folder(environ), workspace).review
         return Protection(allow=review.allow, deny=review.deny)
 
-    return Reviews.at(
-        state_folder(environ) / "review", environ, clock, protect=protect, linked=_linked(environ)
-    )
+    ours = state_folder(environ)
+    return Reviews.at(ours / "review", environ, clock, ours=ours, protect=protect, linked=_linked(environ))
 
 
 def _linked(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ COMMANDS = {
     "acp": "any agent behind Portico's proxies, for any ACP editor",
     "agents": "list the agents, check one, see its sessions, sign in to it",
     "models": "list the models of Porter, check one, choose one, fetch the offline one",
+    "eval": "let a model do small tasks, and see how many it gets right",
     "auth": "keys for the providers of models: log in, log out, see what there is",
     "agent": "Porter, the built-in agent, on standard input and output (ACP)",
     "trace": "draw a conversation that was written down, or play it again",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.porter.setup import Setup
+from portico.porter.setup import KnownModel, Setup
 
 if TYPE_CHECKING:
     from portico.porter.loop.tally import Purse
@@ -31,6 +31,16 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> Setup:
 
         return open_model(name, settings.models, environ)
 
+    def known() -> tuple[KnownModel, ...]:
+        from portico.porter.models.known import known_models
+
+        return known_models(settings.models, environ)
+
+    def check(name: str) -> None:
+        from portico.porter.models.providers import find_provider, parse_model_name
+
+        find_provider(parse_model_name(name).provider, settings.models)
+
     def purse(tokens: int, dollars: float) -> "Purse":
         from portico.porter.models.budgets import Budget, allowances
         from portico.porter.models.spending import Spent, day_ledger
@@ -39,5 +49,11 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> Setup:
         return Budget(limits, day_ledger(environ), session=Spent(tokens, dollars))
 
     return Setup(
-        choose=choose, open=open_named, purse=purse, scenarios=folder / "scenarios", trusted=settings.trusted
+        choose=choose,
+        open=open_named,
+        known=known,
+        check=check,
+        purse=purse,
+        scenarios=folder / "scenarios",
+        trusted=settings.trusted,
     )

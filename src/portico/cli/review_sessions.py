@@ -80,7 +80,7 @@ async def reviewed_session(
 async def desk_of(host: Host, session: SessionSummary, environ: Mapping[str, str]) -> ReviewDesk:
     """Who decides on the changes of a session. What there is to see can be seen whoever has it."""
     if session.last_seq == 0:  # It has no log here: an editor opened it.
-        return EditorReviews(host)
+        return EditorReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
     held = host.store.lease_holder(session_lease(session.session_id)) is not None
     if host.service.is_open(session.session_id) or not held:

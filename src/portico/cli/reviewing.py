@@ -186,7 +186,7 @@ class LocalReviews:
                 await record(*outcome.payloads)
                 return outcome
 
-        return await _to_its_end(carry_out(), name=f"deciding on changes of {session_id}")
+        return await to_its_end(carry_out(), name=f"deciding on changes of {session_id}")
 
     async def _contents(self, session_id: SessionId, proposal_id: str, path: str) -> FileContents:
         file, sides = await self._reviews.file(session_id, proposal_id, path)
@@ -205,7 +205,7 @@ class LocalReviews:
         )
 
 
-async def _to_its_end(work: Coroutine[Any, Any, _Result], *, name: str) -> _Result:
+async def to_its_end(work: Coroutine[Any, Any, _Result], *, name: str) -> _Result:
     """What the work comes to. Whoever is sent away meanwhile leaves when it is done, not in the middle."""
     task = asyncio.create_task(work, name=name)
     try:

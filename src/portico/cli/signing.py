@@ -21,7 +21,7 @@ from portico.domain.events import QuestionAsked
 from portico.domain.values import Choice, QuestionField
 from portico.doors.terminal.sanitize import clean_line
 from portico.sessions.deadlines import put_down
-from portico.sessions.link import AgentLink
+from portico.sessions.link import AgentLink, Place
 from portico.sessions.ports import AgentSpec
 from portico.sessions.questions import NOBODY_THERE, Reply
 from portico.sessions.services import capabilities_to_ask
@@ -99,7 +99,7 @@ async def _log_out(spec: AgentSpec, environ: Mapping[str, str]) -> None:
 async def _open(host: Host, spec: AgentSpec, environ: Mapping[str, str]) -> AgentLink:
     """The agent alone, without proxies: they have no part in who signs in."""
     ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
-    return await AgentLink.open(ports, spec, Path.cwd(), _ASKING, capabilities_to_ask())
+    return await AgentLink.open(ports, spec, Place(Path.cwd()), _ASKING, capabilities_to_ask())
 
 
 async def _ask(question: QuestionAsked, term: str) -> Reply:

@@ -1,5 +1,6 @@
 """What the server knows besides sessions: agents, files, settings, approvals, secrets."""
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from portico.agents.registry import AgentRegistry
 from portico.cli.agents import listed_agent
 from portico.cli.choosing import AGENT_VARIABLE
 from portico.cli.host import python_program
+from portico.cli.porter_setup import read_setup
 from portico.conductor.approvals import FileApprovals
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Keeper, Secrets, system_keyring
@@ -22,6 +24,8 @@ from portico.doors.connect.surroundings import (
     AgentInfo,
     ApprovalView,
     FoundFile,
+    ScenarioInfo,
+    ScenarioList,
     ServerInfo,
     SettingView,
 )
@@ -84,6 +88,27 @@ class LocalSurroundings:
             )
             for one in listed
         ]
+
+    async def scenarios(self, workspace: Path) -> ScenarioList:
+        def load() -> ScenarioList:
+            from portico.porter.scenarios.loading import load_scenarios
+
+            setup = read_setup(workspace, self._environ)
+            found = load_scenarios(setup.scenarios, workspace, trusted=setup.trusted)
+            return ScenarioList(
+                scenarios=tuple(
+                    ScenarioInfo(
+                        name=one.name,
+                        description=one.description,
+                        model=one.model or "",
+                        is_default=one is found.default,
+                    )
+                    for one in found.by_name.values()
+                ),
+                problems=tuple(map(str, found.problems)),
+            )
+
+        return await asyncio.to_thread(load)
 
     def mode(self, workspace: Path) -> ReviewMode:
         return self._settings(workspace).mode

@@ -1,6 +1,7 @@
 """An MCP server over standard input and output, with the manners that its first argument names."""
 
 import json
+import os
 import sys
 import time
 from typing import Any
@@ -17,6 +18,7 @@ TOOLS = [
     {"name": "huge", "inputSchema": {"type": "object"}},
     {"name": "die", "inputSchema": {"type": "object"}},
     {"name": "hang", "inputSchema": {"type": "object"}},
+    {"name": "variable", "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}}},
 ]
 
 
@@ -37,6 +39,8 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
     if name == "die":
         sys.stderr.write("out of memory\n")
         sys.exit(3)
+    if name == "variable":
+        return text(os.environ.get(arguments["name"], "not set"))
     if name == "hang":
         time.sleep(1000)
     return text(f"cannot {name}", isError=True)

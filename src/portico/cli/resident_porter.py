@@ -1,0 +1,53 @@
+"""Porter inside of this process instead of a program of its own: what it needs is imported once for many sessions."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+from portico.porter.agent import Porter
+from portico.porter.setup import SetupOf
+from portico.rpc.streams import MemoryStream, memory_pair
+from portico.sessions.ports import AgentSpec
+
+NAME = "porter"
+SPEC = AgentSpec(name=NAME, command=("portico", "agent"))
+
+
+class ResidentPorters:
+    """Implements `sessions.ports.Agents`. `state` is the folder that conversations are kept in."""
+
+    def __init__(self, state: Path, environ: Mapping[str, str], setup_of: SetupOf) -> None:
+        self._state = state
+        self._environ = environ
+        self._setup_of = setup_of
+
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None
+    ) -> "ResidentPorter":
+        near, far = memory_pair()
+        porter = Porter(far, state=self._state, environ=self._environ, setup_of=self._setup_of)
+        return ResidentPorter(
+            near, asyncio.create_task(porter.run(), name=f"{spec.name} in {workspace.name}")
+        )
+
+
+class ResidentPorter:
+    """One connection with Porter, as an agent process is one."""
+
+    def __init__(self, stream: MemoryStream, serving: "asyncio.Task[None]") -> None:
+        self.stream = stream
+        self._serving = serving
+
+    def stderr_tail(self) -> str:
+        return ""
+
+    async def wait(self) -> str:
+        await asyncio.wait({self._serving})
+        return "its end"
+
+    async def stop(self, *, grace: float) -> None:
+        await self.stream.close()
+        done, _ = await asyncio.wait({self._serving}, timeout=grace)
+        if not done:
+            self._serving.cancel()
+            await asyncio.wait({self._serving})

@@ -1,0 +1,1 @@
+"""Owns the evaluation: small repository tasks with checks that run, and scripted models that solve them."""

@@ -1,0 +1,91 @@
+"""A model that solves one task as its script says. It stands in for a real one, to prove everything but the model."""
+
+from collections.abc import AsyncGenerator
+
+from portico.porter.evaluation.task import Step, Task
+from portico.porter.models.port import (
+    AssistantMessage,
+    Finished,
+    Message,
+    ModelEvent,
+    ModelFacts,
+    ModelRequest,
+    Text,
+    TextChunk,
+    ToolCall,
+    ToolCallChunk,
+    ToolCallReady,
+    ToolMessage,
+    Usage,
+    UserMessage,
+)
+
+PROVIDER = "scripted"
+_CHARACTERS_PER_TOKEN = 4
+
+
+class ScriptedModel:
+    """Takes the step that comes after as many answers as the conversation has, so that nothing is kept here."""
+
+    def __init__(self, task: Task) -> None:
+        self._task = task
+
+    @property
+    def name(self) -> str:
+        return f"{PROVIDER}:{self._task.name}"
+
+    async def facts(self) -> ModelFacts:
+        return ModelFacts(window=200_000, images=False)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        number = sum(isinstance(message, AssistantMessage) for message in request.messages)
+        step = next_step(self._task, number, _shown(request))
+        if step.says:
+            yield TextChunk(step.says)
+        calls = tuple(
+            ToolCall(f"call-{number}-{place}", one.tool, one.arguments)
+            for place, one in enumerate(step.calls)
+        )
+        for one in calls:
+            yield ToolCallChunk(one.id, one.name, one.arguments)
+            yield ToolCallReady(one)
+        yield _usage(request, step)
+        said = (Text(step.says),) if step.says else ()
+        message = AssistantMessage((*said, *calls), model=self.name)
+        yield Finished("tool_calls" if calls else "stop", message)
+
+    async def close(self) -> None:
+        """There is nothing to let go of."""
+
+
+def next_step(task: Task, number: int, shown: str) -> Step:
+    """The step of this number. A script that is over, or that missed something, ends in words that say so."""
+    if number >= len(task.script):
+        return Step(says="The script of this task is over.")
+    step = task.script[number]
+    missing = [text for text in step.sees if text not in shown]
+    if missing:
+        return Step(says=f"The script of this task waited in vain to be shown: {missing[0]}")
+    return step
+
+
+def _shown(request: ModelRequest) -> str:
+    """What a model learns from a request that it did not know: its instructions and the newest message."""
+    return "\n".join((request.system, *map(_text, request.messages[-1:])))
+
+
+def _text(message: Message) -> str:
+    match message:
+        case UserMessage(parts=parts) | AssistantMessage(parts=parts):
+            return "".join(part.text for part in parts if isinstance(part, Text))
+        case ToolMessage(results=results):
+            parts_of_all = (part for result in results for part in result.parts)
+            return "\n".join(part.text for part in parts_of_all if isinstance(part, Text))
+
+
+def _usage(request: ModelRequest, step: Step) -> Usage:
+    sent = len(request.system) + sum(len(_text(message)) for message in request.messages)
+    received = len(step.says) + sum(len(one.tool) + len(one.arguments) for one in step.calls)
+    return Usage(
+        input=sent // _CHARACTERS_PER_TOKEN, output=received // _CHARACTERS_PER_TOKEN + 1, cost_usd=0.0
+    )
