@@ -16,8 +16,7 @@ from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, repository, write
 
 ROOT = Path(__file__).parents[2]
-RANDOM_KILLS = 40
-RANDOM_SECONDS = 5.0
+RANDOM_KILLS = 200
 
 
 @contextmanager
@@ -87,7 +86,7 @@ async def test_a_kill_before_any_step_leaves_the_tree_as_it_was(tmp_path: Path) 
     assert steps > 10
 
 
-async def test_kills_at_random_moments_end_before_or_after(tmp_path: Path) -> None:
+async def test_kills_at_200_random_moments_end_before_or_after(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     lay_out(workspace)
     store = Checkpoints(tmp_path / "state", os.environ, ManualClock())
@@ -111,9 +110,7 @@ async def test_kills_at_random_moments_end_before_or_after(tmp_path: Path) -> No
             await store.recover(workspace)
             assert content(workspace) in (before, after)
             assert not list(workspace.glob(f"{STAGING_PREFIX}*"))
-            if time.monotonic() - begun > RANDOM_SECONDS:
-                break
-    assert kills >= 3
+    assert kills >= RANDOM_KILLS // 4, "hardly any kill came before the end"
     reset(workspace, copy)
     await store.restore(workspace, first.id)
     assert content(workspace) == after

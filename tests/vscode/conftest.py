@@ -14,7 +14,7 @@ from tests.vscode.editor import VSIX, CodeServer, Workbench
 __all__ = ["browser", "built_page"]
 
 OUTPUT = Path(__file__).parent / "output"
-Open = Callable[[], Awaitable[Workbench]]
+Open = Callable[..., Awaitable[Workbench]]
 
 
 @pytest.fixture(scope="session")
@@ -39,11 +39,11 @@ def code_server(house: House) -> Iterator[CodeServer]:
 async def open_window(browser: Browser, code_server: CodeServer, house: House) -> AsyncIterator[Open]:
     contexts = []
 
-    async def open_one() -> Workbench:
+    async def open_one(folder: Path = house.workspace, server: CodeServer = code_server) -> Workbench:
         context = await browser.new_context(viewport={"width": 1280, "height": 820})
         contexts.append(context)
         window = Workbench(await context.new_page())
-        await window.open(code_server, house.workspace)
+        await window.open(server, folder)
         return window
 
     yield open_one

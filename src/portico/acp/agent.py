@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.acp import extensions
 from portico.acp.ends import End, Serve
 from portico.acp.lenient import decode
 from portico.rpc.connection import Reply, Tap
@@ -28,10 +29,12 @@ class AgentEnd(End):
         name: str,
         serve: Mapping[str, Serve],
         on_cancel: Callable[[str], None],
+        on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
         tap: Tap | None = None,
     ) -> None:
         super().__init__(stream, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
         self._on_cancel = on_cancel
+        self._on_todos = on_todos
         self._open: set[str] = set()
         self._held: dict[str, list[schema.SessionUpdate]] = {}
 
@@ -84,11 +87,13 @@ class AgentEnd(End):
         return reply
 
     def notification(self, method: str, params: Raw) -> None:
-        if method == "session/cancel":
-            try:
+        try:
+            if method == "session/cancel":
                 self._on_cancel(decode(params, schema.CancelNotification).session_id)
-            except msgspec.DecodeError as error:
-                log.warning("%s: session/cancel passed over: %s", self.name, error)
+            elif method == extensions.TODOS and self._on_todos is not None:
+                self._on_todos(decode(params, extensions.WrittenTodos))
+        except msgspec.DecodeError as error:
+            log.warning("%s: %s passed over: %s", self.name, method, error)
 
     def _release(self, session_id: str) -> None:
         self._open.add(session_id)

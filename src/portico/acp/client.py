@@ -113,6 +113,10 @@ class ClientEnd(End):
     def cancel(self, session_id: str) -> None:
         self._connection.notify("session/cancel", schema.CancelNotification(session_id=session_id))
 
+    def write_todos(self, written: extensions.WrittenTodos) -> None:
+        """Tell an agent that takes it what the person wrote."""
+        self._connection.notify(extensions.TODOS, written)
+
     async def set_mode(self, request: schema.SetSessionModeRequest) -> None:
         await self.call("session/set_mode", request, schema.SetSessionModeResponse)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.domain.errors import AgentNotFound, ErrorDetails
+from portico.rpc.placing import placed_command, placed_environ
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
@@ -33,9 +34,13 @@ class LocalAgents:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
 
-    async def launch(self, spec: AgentSpec, workspace: Path) -> "LocalAgent":
+    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> "LocalAgent":
+        environ, command = {**self._environ, **spec.env}, spec.command
+        if folder is not None:
+            command = placed_command(command, workspace=workspace)
+            environ = placed_environ(environ, workspace=workspace, folder=folder)
         try:
-            group = await spawn(spec.command, cwd=workspace, environ={**self._environ, **spec.env})
+            group = await spawn(command, cwd=folder or workspace, environ=environ)
         except CannotRun as error:
             raise AgentNotFound(
                 f"The agent {spec.name} cannot be started: {error.reason}.",

@@ -56,6 +56,20 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         )
 
 
+    def over(self, other: "Allowance") -> "Allowance":
+        """This one, and the other in what it leaves open."""
+        return Allowance(
+            tokens=other.tokens if self.tokens is None else self.tokens,
+            dollars=other.dollars if self.dollars is None else self.dollars,
+        )
+
+    def __str__(self) -> str:
+        """As `parse_allowance` reads it."""
+        dollars = [] if self.dollars is None else [f"${self.dollars!r}"]
+        tokens = [] if self.tokens is None else [str(self.tokens)]
+        return ",".join([*dollars, *tokens])
+
+
 class BudgetSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What Porter may spend in one turn, in one session, and in one day over all sessions."""
 

@@ -8,6 +8,7 @@
 | `model`              | user    | user → workspace, and the workspace's only if trusted    |
 | `models`             | user    | user → workspace, and the workspace's only if trusted    |
 | `budgets`            | both    | the lower of each: a workspace may always ask for less   |
+| `mcpServers`         | user    | user → workspace, and the workspace's only if trusted    |
 | `permissions.allow`  | user    | user, and the workspace's only if trusted                |
 | `permissions.deny`   | both    | all of them: a workspace may always ask for less         |
 | `review.mode`        | user    | user → workspace → built-in                              |
@@ -28,6 +29,7 @@ import msgspec
 from portico.config.editing import with_member
 from portico.config.jsonc import to_json
 from portico.config.locking import locked
+from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
@@ -77,12 +79,13 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     model: str | None = None
     models: dict[str, ProviderSetting] = {}
     budgets: BudgetSetting = BudgetSetting()
+    mcp_servers: dict[str, McpServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
 
-class Settings(msgspec.Struct, frozen=True, kw_only=True):
+class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What holds for a workspace, after all owners had their say."""
 
     agent: str
@@ -91,6 +94,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     model: str | None
     models: dict[str, ProviderSetting]
     budgets: BudgetSetting
+    mcp_servers: dict[str, McpServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
     trusted: bool
@@ -114,6 +118,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         model=user.model or from_project.model,
         models={**from_project.models, **user.models},
         budgets=user.budgets.at_most(project.budgets),
+        mcp_servers={**from_project.mcp_servers, **user.mcp_servers},
         permissions=PermissionSetting(
             allow=user.permissions.allow + from_project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,
@@ -145,6 +150,7 @@ _DESCRIPTIONS = {
     "model": "the model that Porter talks to, as provider:model",
     "models": "providers of models: addresses, variables of keys, prices",
     "budgets": "what Porter may spend in a turn, a session and a day",
+    "mcpServers": "MCP servers whose tools every agent gets",
     "permissions": "what is allowed or denied without asking",
     "review": "how changes reach your files, and which files they may reach",
     "trustedWorkspaces": "folders whose own settings may choose programs and permissions",

@@ -30,7 +30,7 @@ Foreign errors are translated where they enter, `from` their cause. What a perso
 """
 
 from enum import IntEnum, StrEnum
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import msgspec
 
@@ -75,6 +75,11 @@ EXIT_CODES: dict[ErrorCode, ExitCode] = {
 }
 
 
+ModelFailure = Literal["full", "silent", "busy", "refused", "failed"]
+"""What the model behind an agent did, where its code alone does not say it."""
+MODEL_FAILURES: dict[str, ModelFailure] = {name: name for name in get_args(ModelFailure)}
+
+
 class ErrorDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What helps the reader of an error card, beyond its one sentence."""
 
@@ -83,6 +88,13 @@ class ErrorDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     stderr: str | None = None
     exit_status: str | None = None
     auth_methods: tuple[str, ...] = ()
+    model_failure: ModelFailure | None = None
+
+
+def exit_code_of(code: ErrorCode, details: ErrorDetails) -> ExitCode:
+    """What a command that fails so exits with: a model that would or could not is the provider's failure."""
+    by_model = code is ErrorCode.INTERNAL and details.model_failure is not None
+    return ExitCode.PROVIDER if by_model else EXIT_CODES[code]
 
 
 class PorticoError(Exception):
@@ -103,7 +115,7 @@ class PorticoError(Exception):
 
     @property
     def exit_code(self) -> ExitCode:
-        return EXIT_CODES[self.code]
+        return exit_code_of(self.code, self.details)
 
 
 class PersonMustAct(PorticoError):
@@ -165,26 +177,34 @@ class MalformedEvent(PeerFailed):
 class ModelFailed(PorticoError):
     """The model behind the agent could not go on."""
 
-    @property
-    def exit_code(self) -> ExitCode:
-        return ExitCode.PROVIDER if self.code is ErrorCode.INTERNAL else EXIT_CODES[self.code]
+    failure: ClassVar[ModelFailure] = "failed"
+
+    def __init__(self, message: str, *, suggestion: str | None = None, details: ErrorDetails | None = None):
+        super().__init__(message, suggestion=suggestion, details=details)
+        self.details = msgspec.structs.replace(self.details, model_failure=self.failure)
 
 
 class ContextLimit(ModelFailed):
     code = ErrorCode.CONTEXT_LIMIT
+    failure = "full"
     recoverable = False
 
 
 class ModelTimedOut(ModelFailed):
     code = ErrorCode.NETWORK_TIMEOUT
+    failure = "silent"
 
 
 class ModelBusy(ModelFailed):
     """Too many requests, or too many people: it may work later."""
 
+    failure = "busy"
+
 
 class ModelRefused(ModelFailed):
     """The model, or its provider's filter, would not answer."""
+
+    failure = "refused"
 
 
 class ModelReported(ModelFailed):

@@ -1,8 +1,9 @@
 """Which files hold secrets, by their names: no agent reads or writes them."""
 
+import re
 import unicodedata
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from fnmatch import translate
 
 _PRIVATE_NAMES = (
     ".env",
@@ -16,6 +17,7 @@ _PRIVATE_NAMES = (
     "id_ecdsa*",
     "id_ed25519*",
 )
+_PRIVATE_NAME = re.compile("|".join(map(translate, _PRIVATE_NAMES)))
 _PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
 _PRIVATE_FOLDERS = {".ssh"}
 
@@ -26,10 +28,12 @@ def is_private(parts: Iterable[str]) -> bool:
     if not names or _PRIVATE_FOLDERS.intersection(names):
         return bool(names)
     name = names[-1]
-    return name not in _PUBLIC_NAMES and any(fnmatchcase(name, pattern) for pattern in _PRIVATE_NAMES)
+    return name not in _PUBLIC_NAMES and _PRIVATE_NAME.match(name) is not None
 
 
 def plain_name(name: str) -> str:
     """A name as forgiving file systems see it: case, invisible characters, streams, trailing dots."""
-    visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
+    visible = name
+    if not name.isascii():  # Most are, and then no character is invisible.
+        visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
     return visible.casefold().partition(":")[0].rstrip(". ") or visible

@@ -99,7 +99,10 @@ class Choice(Value, frozen=True):
 
 
 class ConfigOption(Value, frozen=True):
-    """One thing about the agent that a person may set: its mode, its model, a switch."""
+    """One thing about the agent that a person may set: its mode, its model, a switch.
+
+    One that is `open` takes other values than its choices.
+    """
 
     option_id: str
     name: str
@@ -107,6 +110,7 @@ class ConfigOption(Value, frozen=True):
     category: str | None = None
     choices: tuple[Choice, ...] = ()
     description: str | None = None
+    open: bool = False
 
 
 class QuestionField(Value, frozen=True):

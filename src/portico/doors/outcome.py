@@ -1,6 +1,6 @@
 """What one turn came to, folded from its events: its answer, its failure, its exit code."""
 
-from portico.domain.errors import EXIT_CODES, ExitCode
+from portico.domain.errors import ExitCode, exit_code_of
 from portico.domain.events import (
     AnyPayload,
     ErrorReported,
@@ -67,7 +67,7 @@ class Outcome:
     def exit_code(self) -> ExitCode:
         """0 for a turn that went through; a stop, or a question nobody could answer, is policy."""
         if self.error is not None:
-            return EXIT_CODES[self.error.code]
+            return exit_code_of(self.error.code, self.error.details)
         if self.host_lost:
             return ExitCode.TRANSPORT
         if self.ended is None or self.ended.state is not TurnState.COMPLETED or self.nobody_asked:

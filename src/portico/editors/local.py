@@ -5,6 +5,7 @@ from pathlib import Path
 
 from portico.editors.files import LocalFiles
 from portico.editors.terminals import LocalTerminals
+from portico.rpc.placing import placed_environ
 from portico.sessions.ports import Files, Terminals
 
 
@@ -30,5 +31,8 @@ class LocalEditors:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
 
-    def open(self, workspace: Path) -> LocalEditor:
-        return LocalEditor(LocalFiles(workspace), LocalTerminals(workspace, self._environ))
+    def open(self, workspace: Path, *, folder: Path | None = None) -> LocalEditor:
+        environ = self._environ
+        if folder is not None:
+            environ = placed_environ(environ, workspace=workspace, folder=folder)
+        return LocalEditor(LocalFiles(folder or workspace), LocalTerminals(folder or workspace, environ))

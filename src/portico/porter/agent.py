@@ -12,8 +12,8 @@ from portico import __version__
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
-from portico.acp.extensions import Failed, to_meta
-from portico.domain.errors import AuthRequired, ModelFailed, PorticoError
+from portico.acp.extensions import VERSION, AgentExtensions, Failed, WrittenTodos, to_meta
+from portico.domain.errors import AuthRequired, PorticoError
 from portico.porter.setup import SetupOf, nothing_set_up
 from portico.rpc.connection import Tap
 from portico.rpc.messages import INTERNAL_ERROR, ConnectionLost, RpcError
@@ -33,6 +33,7 @@ _CAPABILITIES = schema.AgentCapabilities(
         resume=schema.SessionResumeCapabilities(),
         close=schema.SessionCloseCapabilities(),
     ),
+    meta=to_meta(AgentExtensions(todos=VERSION)),
 )
 
 
@@ -57,9 +58,12 @@ class Porter:
             "session/close": self._by_sessions(lambda sessions: sessions.close),
             "session/delete": self._by_sessions(lambda sessions: sessions.delete),
             "session/prompt": self._by_sessions(lambda sessions: sessions.prompt),
+            "session/set_config_option": self._by_sessions(lambda sessions: sessions.set_config_option),
             "session/set_mode": self._by_sessions(lambda sessions: sessions.set_mode),
         }
-        self._end = AgentEnd(stream, name="client", serve=serve, on_cancel=self._cancel, tap=tap)
+        self._end = AgentEnd(
+            stream, name="client", serve=serve, on_cancel=self._cancel, on_todos=self._take_todos, tap=tap
+        )
         self._state = state
         self._environ = environ
         self._setup_of = setup_of
@@ -98,13 +102,19 @@ class Porter:
             except PorticoError as error:
                 words = f"{error.message} {error.suggestion}" if error.suggestion else error.message
                 code = AUTH_REQUIRED if isinstance(error, AuthRequired) else INTERNAL_ERROR
-                by_model = isinstance(error, ModelFailed)
-                told = Failed(code=error.code, suggestion=error.suggestion, by_model=by_model)
+                told = Failed(
+                    code=error.code,
+                    suggestion=error.suggestion,
+                    model_failure=error.details.model_failure,
+                )
                 raise RpcError(code, words, to_meta(told)) from error
             except ConnectionLost as error:
                 raise RpcError(INTERNAL_ERROR, "the client is gone") from error
 
         return answer
+
+    def _take_todos(self, written: WrittenTodos) -> None:
+        self._sessions.take_todos(written)
 
     def _cancel(self, session_id: str) -> None:
         self._sessions.cancel(session_id)

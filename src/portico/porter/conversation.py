@@ -8,12 +8,13 @@ from typing import Any
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.acp.extensions import Sorted, to_meta
 from portico.porter.background import Background
 from portico.porter.files import Files
 from portico.porter.loop.history import History
 from portico.porter.scenarios.scenario import DEFAULT, Scenario, Scenarios
 from portico.porter.terminals import Terminals
-from portico.porter.transcripts import AnyEntry, Chose, Item, Listed, Paid, Titled, Transcript
+from portico.porter.transcripts import AnyEntry, Chose, Item, Listed, Paid, Titled, Told, Transcript
 from portico.porter.workspace import Workspace
 
 
@@ -50,11 +51,15 @@ class Conversation:
         self.history = History(transcript.append)
         self.scenarios = Scenarios({})
         self.scenario_name = DEFAULT
+        # What the person chose for this session, here and now: whoever opens it again says so again.
+        self.model: str | None = None
         self.spent_tokens = 0
         self.spent_dollars: float | None = None
         self.title: str | None = None
         self.plan: tuple[Item, ...] = ()
         self.todos: tuple[Item, ...] = ()
+        self._todos_news = False
+        self.noticed: set[str] = set()
         # What the person allowed for the whole session. Not kept on disk: after a restart Porter asks again.
         self.granted: set[tuple[str, str]] = set()
         self._running: asyncio.Task[schema.StopReason] | None = None
@@ -77,6 +82,8 @@ class Conversation:
                     self.scenario_name = name
                 case Paid(tokens=tokens, dollars=dollars):
                     self._add(tokens, dollars)
+                case Told(update=schema.Notice(title=title)):
+                    self.noticed.add(title)
                 case _:
                     self._calls += 1
 
@@ -122,10 +129,22 @@ class Conversation:
         self.todos = self.todos if todos is None else todos
         self.transcript.append(Listed(plan=self.plan, todos=self.todos))
 
+    def take_todos(self, todos: tuple[Item, ...]) -> None:
+        """The person has written the list."""
+        if todos != self.todos:
+            self.set_lists(todos=todos)
+            self._todos_news = True
+
+    def todos_news(self) -> bool:
+        """Whether the person has changed the list since this was asked last."""
+        news, self._todos_news = self._todos_news, False
+        return news
+
     def as_plan(self) -> schema.Plan:
         """Both lists as the one plan that the protocol knows: the steps, then what is left to do."""
         current = next((item for item in self.plan if not item.done), None)
         return schema.Plan(
+            meta=to_meta(Sorted(todos=len(self.todos))),
             entries=[
                 schema.PlanEntry(
                     content=item.text,
@@ -137,7 +156,7 @@ class Conversation:
                     else "pending",
                 )
                 for item in (*self.plan, *self.todos)
-            ]
+            ],
         )
 
     async def take_turn(self, work: Coroutine[Any, Any, schema.StopReason]) -> schema.StopReason:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND
-from portico.acp.extensions import placed_by
+from portico.acp.extensions import WrittenTodos, placed_by
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import make_session_id
 from portico.porter.commands.table import available_commands, perform
 from portico.porter.conversation import Circumstances, Conversation
 from portico.porter.files import ClientFiles, DiskFiles, Files
+from portico.porter.lists import one_line
 from portico.porter.markdown import sendable
+from portico.porter.model_option import DEFAULT as USUAL
+from portico.porter.model_option import OPTION_ID, model_option
 from portico.porter.prompt import Prompt, read_prompt
 from portico.porter.replay import replay
 from portico.porter.scenarios.scenario import Scenarios
@@ -25,6 +28,7 @@ from portico.porter.terminals import ClientTerminals, LocalTerminals
 from portico.porter.transcripts import (
     Answered,
     AnyEntry,
+    Item,
     Listing,
     Opened,
     Prompted,
@@ -78,7 +82,11 @@ class Sessions:
         conversation = self._begin(opened.session_id, workspace, transcript, circumstances)
         conversation.scenarios = scenarios
         self._announce(conversation)
-        return schema.NewSessionResponse(session_id=conversation.id, modes=modes_of(conversation))
+        return schema.NewSessionResponse(
+            session_id=conversation.id,
+            modes=modes_of(conversation),
+            config_options=await self._options(conversation),
+        )
 
     async def load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
         conversation, entries = await self._reopen(request)
@@ -86,12 +94,16 @@ class Sessions:
             self._end.update(conversation.id, update)
             await self._end.drain()
         self._announce(conversation)
-        return schema.LoadSessionResponse(modes=modes_of(conversation))
+        return schema.LoadSessionResponse(
+            modes=modes_of(conversation), config_options=await self._options(conversation)
+        )
 
     async def resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
         conversation, _ = await self._reopen(request)
         self._announce(conversation)
-        return schema.ResumeSessionResponse(modes=modes_of(conversation))
+        return schema.ResumeSessionResponse(
+            modes=modes_of(conversation), config_options=await self._options(conversation)
+        )
 
     async def set_mode(self, request: schema.SetSessionModeRequest) -> schema.SetSessionModeResponse:
         """A mode is a scenario. It holds from the next turn on."""
@@ -101,6 +113,20 @@ class Sessions:
             raise RpcError(INVALID_PARAMS, f"there is no scenario {request.mode_id!r}; there are: {known}")
         conversation.choose(request.mode_id)
         return schema.SetSessionModeResponse()
+
+    async def set_config_option(
+        self, request: schema.SetSessionConfigOptionRequest
+    ) -> schema.SetSessionConfigOptionResponse:
+        """The one option is the model. It holds from the next turn on."""
+        conversation = self._opened(request.session_id)
+        if request.config_id != OPTION_ID or not isinstance(request.value, str):
+            raise RpcError(INVALID_PARAMS, f"there is no option {request.config_id!r} with such a value")
+        chosen = None if request.value == USUAL else request.value
+        if chosen is not None:
+            setup = await asyncio.to_thread(self._setup_of, conversation.circumstances.home)
+            setup.check(chosen)
+        conversation.model = chosen
+        return schema.SetSessionConfigOptionResponse(config_options=await self._options(conversation))
 
     async def list_all(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
         found = await asyncio.to_thread(self._transcripts.newest_first)
@@ -124,6 +150,20 @@ class Sessions:
             await self._let_go(conversation)
         await asyncio.to_thread(self._transcripts.delete, request.session_id)
         return schema.DeleteSessionResponse()
+
+    def take_todos(self, written: WrittenTodos) -> None:
+        """The person's list replaces ours, in a session that is open."""
+        if (conversation := self._open.get(written.session_id)) is not None:
+            conversation.take_todos(
+                tuple(
+                    Item(
+                        one_line(todo.content),
+                        done=todo.status == "completed",
+                        active=todo.status == "in_progress",
+                    )
+                    for todo in written.todos
+                )
+            )
 
     async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
         conversation = self._idle(self._opened(request.session_id))
@@ -208,6 +248,17 @@ class Sessions:
             return load_scenarios(setup.scenarios, workspace.root, trusted=setup.trusted)
 
         return await asyncio.to_thread(load)
+
+    async def _options(self, conversation: Conversation) -> list[schema.SessionConfigOption]:
+        def find() -> list[schema.SessionConfigOption]:
+            try:
+                setup = self._setup_of(conversation.circumstances.home)
+                default = conversation.scenario.model or setup.choose()
+                return model_option(conversation.model, default, setup.known())
+            except InvalidInput:
+                return model_option(conversation.model, None, ())
+
+        return await asyncio.to_thread(find)
 
     def _begin(
         self, session_id: str, workspace: Workspace, transcript: Transcript, circumstances: Circumstances

@@ -13,6 +13,13 @@ if TYPE_CHECKING:
     from portico.porter.models.port import Model
 
 
+class KnownModel(msgspec.Struct, frozen=True):
+    """A model that can be chosen, as `provider:model`."""
+
+    name: str
+    about: str = ""
+
+
 def _no_model(name: str) -> "Model":
     raise InvalidInput(f"The model {name} cannot be opened here.")
 
@@ -21,14 +28,26 @@ def _nobody_chose() -> None:
     return None
 
 
+def _none_known() -> tuple[KnownModel, ...]:
+    return ()
+
+
+def _any_name(_name: str) -> None:
+    return None
+
+
 class Setup(msgspec.Struct, frozen=True, kw_only=True):
     """`choose` names the model to open when nobody names another; None without any. `scenarios` is a folder.
+
+    `known` are the models that a person is offered, `check` is InvalidInput for a name that cannot be any.
 
     `purse` makes the purse of a session from the tokens and dollars that it has spent.
     """
 
     choose: Callable[[], str | None] = _nobody_chose
     open: Callable[[str], "Model"] = _no_model
+    known: Callable[[], tuple[KnownModel, ...]] = _none_known
+    check: Callable[[str], None] = _any_name
     purse: "Callable[[int, float], Purse] | None" = None
     scenarios: Path | None = None
     trusted: bool = False

@@ -91,6 +91,12 @@ class Turn:
             )
         )
 
+    def notice_once(self, title: str, description: str) -> None:
+        """Something that is worth knowing once in a session, over restarts too."""
+        if title not in self._conversation.noticed:
+            self._conversation.noticed.add(title)
+            self.notice(title, description)
+
     def inform(self, update: schema.SessionUpdate) -> None:
         """Keep and tell an update."""
         self._keep(update)

@@ -175,8 +175,11 @@ class Carrier:
                     path = f"{folder}/{entry.name}"
                     if _is_cache(path) or (may_hold_secrets(entry.name) and not self._is_published(path)):
                         continue
+                    is_folder = entry.is_dir(follow_symlinks=False)
+                    if entry.name == ".git" and not is_folder:
+                        continue  # It leads to a repository of the person's, which is not to be worked in.
                     yield path, entry.stat(follow_symlinks=False)
-                    if entry.is_dir(follow_symlinks=False):
+                    if is_folder:
                         waiting.append(path)
 
     def _is_published(self, path: str) -> bool:

@@ -143,18 +143,3 @@ def apply_hunks(old: bytes, hunks: Sequence[Hunk], chosen: Collection[str]) -> b
         parts += (old[at : hunk.old_offset], hunk.new)
         at = hunk.old_offset + len(before)
     return b"".join((*parts, old[at:]))
-
-
-def remaining_hunks(hunks: Sequence[Hunk], chosen: Collection[str]) -> tuple[Hunk, ...]:
-    """The hunks that were not chosen, at their places in the content that the chosen ones have made."""
-    remaining: list[Hunk] = []
-    lines = size = 0
-    for hunk in hunks:
-        if hunk.hunk_id in chosen:
-            lines += hunk.new_lines - hunk.old_lines
-            size += len(hunk.new) - len(hunk.old)
-            continue
-        remaining.append(
-            msgspec.structs.replace(hunk, old_start=hunk.old_start + lines, old_offset=hunk.old_offset + size)
-        )
-    return tuple(remaining)

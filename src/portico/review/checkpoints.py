@@ -77,7 +77,7 @@ class Retention(msgspec.Struct, frozen=True):
 
 
 class Checkpoints:
-    """The checkpoints of all workspaces, in one folder of the state folder."""
+    """The checkpoints of all workspaces, in one folder of `ours`, the state folder, which none of them holds."""
 
     def __init__(
         self,
@@ -85,6 +85,7 @@ class Checkpoints:
         environ: Mapping[str, str],
         clock: Clock,
         *,
+        ours: Path | None = None,
         bounds: Bounds | None = None,
         retention: Retention | None = None,
         step: Step | None = None,
@@ -92,15 +93,18 @@ class Checkpoints:
         self._folder = folder
         self._environ = environ
         self._clock = clock
+        self._ours = ours or folder
         self._bounds = bounds or Bounds()
         self._retention = retention or Retention()
         self._step = step
         self._busy: dict[Path, asyncio.Lock] = {}
 
-    async def create(self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN) -> Checkpoint:
-        """Keep the workspace as it is now."""
+    async def create(
+        self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
+    ) -> Checkpoint:
+        """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
         async with self._opened(workspace) as shadow:
-            checkpoint = await self._create(shadow, label, moment)
+            checkpoint = await self._create(shadow, label, moment, hurried=hurried)
             await self._prune(shadow)
             return checkpoint
 
@@ -220,8 +224,10 @@ class Checkpoints:
             base=base,
         )
 
-    async def _create(self, shadow: Shadow, label: str, moment: Moment) -> Checkpoint:
-        snapshot = await shadow.snapshot(self._bounds)
+    async def _create(
+        self, shadow: Shadow, label: str, moment: Moment, *, hurried: bool = False
+    ) -> Checkpoint:
+        snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
         at_ms = self._clock.now_ms()
         newest = next(iter(await self._list(shadow)), None)
         if newest is not None:
@@ -280,7 +286,7 @@ class Checkpoints:
         if not real.is_dir():
             raise InvalidInput(f"{workspace} is not a folder, so it has no checkpoints.")
         name = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
-        return Shadow(real, self._folder / name, self._environ)
+        return Shadow(real, self._folder / name, self._environ, self._ours)
 
     def _swap(self, shadow: Shadow) -> Swap:
         owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]

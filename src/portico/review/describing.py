@@ -6,7 +6,7 @@ from portico.domain.events import ProposalUpdated
 from portico.domain.privacy import is_private
 from portico.domain.reviews import ProposedFile, ProposedHunk
 from portico.review.changes import ChangeSet, FileChange, with_contents
-from portico.review.diffs import Hunk, diff
+from portico.review.diffs import Diff, Hunk, diff
 from portico.review.marking import Mark
 from portico.review.proposal_store import Proposal
 from portico.review.unified import unified
@@ -41,7 +41,8 @@ def described_all(
     left = ALL_DIFFS_BYTES
     for change in changes:
         file = described(change, marks.get(change.path, Mark()), read, min(left, DIFF_BYTES))
-        left -= len(file.diff.encode())
+        # Once there is no room for one, nothing after it is read: that would take long for little.
+        left = 0 if file.shortened and left < DIFF_BYTES else left - len(file.diff.encode())
         files.append(file)
     return tuple(files)
 
@@ -55,11 +56,12 @@ def described(change: FileChange, mark: Mark, read: Read, most: int | None = Non
     secret = any(is_private(path.split("/")) for path in (change.path, change.old_path or change.path))
     if most is None or (most > 0 and size <= _READ_BYTES and not secret):
         loaded = with_contents(ChangeSet((change,)), read).changes[0]
-        text = _decoded(unified(loaded))
+        compared = _compared(loaded)
+        text = _decoded(unified(loaded, compared))
         if most is not None and len(text.encode()) > most:
             text = None
         else:
-            hunks = _hunks(loaded)
+            hunks = compared.hunks
     return ProposedFile(
         path=change.path,
         operation=change.operation.value,
@@ -86,10 +88,10 @@ def described(change: FileChange, mark: Mark, read: Read, most: int | None = Non
     )
 
 
-def _hunks(change: FileChange) -> tuple[Hunk, ...]:
+def _compared(change: FileChange) -> Diff:
     old = b"" if change.old is None else change.old.loaded()
     new = b"" if change.new is None else change.new.loaded()
-    return diff(old, new).hunks
+    return diff(old, new)
 
 
 def _decoded(patch: bytes) -> str:

@@ -24,10 +24,6 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     new_digest: str | None
 
     @property
-    def creates(self) -> bool:
-        return self.kept is None
-
-    @property
     def deletes(self) -> bool:
         return self.staged is None
 

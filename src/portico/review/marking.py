@@ -15,7 +15,7 @@ from portico.review.changes import ChangeSet, FileChange, Operation
 from portico.review.diffs import diff
 from portico.review.disk import Disk
 from portico.review.lines import encoding_of
-from portico.review.planning import Limits, Planner
+from portico.review.planning import Limits, NotWritable, Planner
 from portico.review.protection import Protection
 
 LARGE_BYTES = 1024 * 1024
@@ -80,7 +80,7 @@ def _mark(
     compared = diff(old, new)
     paths = [path for path in (change.path, change.old_path) if path is not None]
     against = next((reason for path in paths if (reason := protection.reason_against(path))), None)
-    if against is None and isinstance(trouble, PermissionDenied):
+    if against is None and isinstance(trouble, PermissionDenied) and not isinstance(trouble, NotWritable):
         against = trouble.message
     told = trouble.message if isinstance(trouble, PorticoError) else None
     warnings = [against or told, change.warning, *_warnings(workspace, change, old, new)]

@@ -19,6 +19,10 @@ from portico.review.merging import merge
 from portico.review.places import Places
 
 
+class NotWritable(PermissionDenied):
+    """The disk does not let a file be written now; whoever may change that can have it applied later."""
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How large a change set may be."""
 
@@ -178,7 +182,10 @@ class Planner:
             if not parent.is_dir():
                 raise InvalidInput(f"{path} cannot be written: {parent.name} is a file, not a folder.")
             if not os.access(parent, os.W_OK | os.X_OK):
-                raise PermissionDenied(f"{path} cannot be written: the folder {parent} is read-only.")
+                raise NotWritable(
+                    f"{path} cannot be written: the folder {parent} is read-only.",
+                    suggestion="Make the folder writable, then apply again.",
+                )
             return
 
     def _add(self, target: Path, found: Found | None, data: bytes | None, mode: int | None) -> None:
@@ -236,5 +243,5 @@ def unapplied(path: str, error: OSError) -> PorticoError:
     if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
         return StoreFailed(reason, suggestion="Free some space, then apply again.")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
-        return PermissionDenied(reason, suggestion="Make the folder writable, then apply again.")
+        return NotWritable(reason, suggestion="Make the folder writable, then apply again.")
     return InvalidInput(reason)

@@ -43,22 +43,6 @@ class Head(msgspec.Struct, frozen=True):
     def detached(self) -> bool:
         return self.branch is None
 
-    @property
-    def unborn(self) -> bool:
-        return self.commit is None
-
-
-class Dirt(msgspec.Struct, frozen=True):
-    """What is not committed, by path."""
-
-    staged: tuple[str, ...] = ()
-    changed: tuple[str, ...] = ()
-    untracked: tuple[str, ...] = ()
-    conflicted: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.staged or self.changed or self.untracked or self.conflicted)
-
 
 class Repository:
     """One working tree of a repository. `git` stands at its root."""
@@ -77,25 +61,6 @@ class Repository:
     def operation(self) -> Operation | None:
         """A rebase, merge or the like that waits for its end."""
         return next((name for mark, name in _MARKS if (self.git_folder / mark).exists()), None)
-
-    def submodules(self) -> bool:
-        return (self.root / ".gitmodules").is_file()
-
-    async def dirt(self) -> Dirt:
-        answer = await self.git.run("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames")
-        found: dict[str, list[str]] = {"staged": [], "changed": [], "untracked": [], "conflicted": []}
-        for line in answer.names:
-            state, path = line[:2], line[3:]
-            if state == "??":
-                found["untracked"].append(path)
-            elif "U" in state or state in ("AA", "DD"):
-                found["conflicted"].append(path)
-            else:
-                if state[0] != " ":
-                    found["staged"].append(path)
-                if state[1] != " ":
-                    found["changed"].append(path)
-        return Dirt(**{kind: tuple(paths) for kind, paths in found.items()})
 
     async def ignored(self, paths: tuple[str, ...]) -> frozenset[str]:
         """Which of these the repository ignores, tracked ones left out."""
@@ -142,14 +107,20 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
     """The repository that a folder is in; None where there is none, and in a bare one."""
     git = Git(folder, environ)
     answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
-    lines = answer.text.split("\n")
+    lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
     if answer.code != 0 or lines[0] != "true":
         unknown = "not a git repository" in answer.complaint or "work tree" in answer.complaint
         if unknown or lines[0] == "false":
             return None
         raise translated("rev-parse", answer.complaint)
+    if len(lines) != 3:  # A name may hold the very character by which names are parted here.
+        lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
     root = Path(lines[1])
     return Repository(root, Path(lines[2]), git.at(root))
+
+
+async def _told(git: Git, question: str) -> str:
+    return os.fsdecode((await git.run("rev-parse", question)).output).removesuffix("\n")
 
 
 async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repository:

@@ -32,6 +32,7 @@ from portico.review.resolving import Side, Sides
 from portico.review.revising import revision_prompt
 from portico.review.selecting import Selection
 from portico.review.session_review import Parts, SessionReview
+from portico.review.shadows import Bounds
 from portico.review.standing import ReviewStatus, look_at
 from portico.review.workplaces import Workplaces
 from portico.review.writing import Writing
@@ -67,13 +68,16 @@ class Reviews:
         environ: Mapping[str, str],
         clock: Clock,
         *,
+        ours: Path | None = None,
         protect: Protect = lambda _: Protection(),
         linked: tuple[str, ...] = (),
+        bounds: Bounds | None = None,
     ) -> "Reviews":
-        """Reviews with all they keep in one folder of the state folder."""
-        checkpoints = Checkpoints(folder / "checkpoints", environ, clock)
+        """Reviews with all they keep in one folder of `ours`, the state folder. `bounds` are of checkpoints."""
+        ours = ours or folder
+        checkpoints = Checkpoints(folder / "checkpoints", environ, clock, ours=ours, bounds=bounds)
         proposals = Proposals(folder / "proposals", Applier(folder / "applies"), clock, protect)
-        workplaces = Workplaces(folder / "workplaces", environ, linked=linked)
+        workplaces = Workplaces(folder / "workplaces", environ, ours=ours, linked=linked)
         parts = Parts(
             arrangements=Arrangements(folder / "sessions"),
             workplaces=workplaces,
@@ -109,6 +113,14 @@ class Reviews:
             if arrangement != known:
                 self._parts.arrangements.keep(arrangement)
             return SessionReview(arrangement, self._parts, workplace, self._told(session))
+
+    async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
+        """Propose what a turn that died had changed in the session's own tree."""
+        async with self._parts.arrangements.held(session):
+            workplace = await self._parts.workplaces.find(workspace, session)
+            if workplace is None or not await asyncio.to_thread(workplace.top.is_dir):
+                return ()
+            return tuple(await self._parts.gathering.gather(workplace))
 
     async def forget(self, session: str, workspace: Path) -> None:
         """The session is deleted: what was kept for it goes too. Branches and checkpoints stay."""

@@ -45,6 +45,7 @@ class SessionReview:
         self._parts = parts
         self._workplace = workplace
         self._told_left_out = False
+        self._kept = True
         self._label = "a turn"
         self._untold = list(untold)
 
@@ -59,7 +60,9 @@ class SessionReview:
                 told = await self._begin_apart(self._workplace)
             else:
                 told = await self._begin_branch(label) if self._mode == "branch" else []
+                self._kept = False
                 told.append(await self._checkpoint(self._label, Moment.BEFORE_TURN))
+                self._kept = True
         late, self._untold = self._untold, []
         return [*late, *told]
 
@@ -67,6 +70,8 @@ class SessionReview:
         async with self._parts.arrangements.held(self._session):
             if self._workplace is not None:
                 return await self._parts.gathering.gather(self._workplace)
+            if not self._kept:
+                return []  # It was said before the turn, and nobody should wait for the same again.
             return [await self._checkpoint(f"After: {self._label}", Moment.AFTER_TURN)]
 
     async def adopt(self, path: str, data: bytes) -> bool:
@@ -108,8 +113,10 @@ class SessionReview:
         return slug
 
     async def _checkpoint(self, label: str, moment: Moment) -> AnyPayload:
+        # In direct mode a turn may go on without a checkpoint, so it is not held up for long.
+        hurried = self._mode == "direct"
         return checkpoint_payload(
-            await self._parts.checkpoints.create(self._workspace, short_label(label), moment)
+            await self._parts.checkpoints.create(self._workspace, short_label(label), moment, hurried=hurried)
         )
 
 
@@ -148,6 +155,7 @@ def _left_out(workplace: Workplace) -> Notice:
     more = len(lines) - _NAMED
     return Notice(
         level="info",
-        text=f"The agent works in a copy without {names}{f' and {more} more' if more > 0 else ''}.",
+        text=f"The agent works in a copy that is not all as you have it: {names}"
+        f"{f' and {more} more' if more > 0 else ''}.",
         details="\n".join(lines),
     )

@@ -11,14 +11,18 @@ import os
 import secrets
 import shutil
 import stat
+import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
+from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
 from portico.review.git import Git
 from portico.review.repositories import find_repository
+from portico.review.workplace_listing import inside
 
 STAGING_PREFIX = ".portico-restore-"
 _MANY_FILES = 500
@@ -42,10 +46,16 @@ _ATTRIBUTES = "* -text -ident -filter !working-tree-encoding !eol !diff !merge\n
 
 
 class Bounds(msgspec.Struct, frozen=True):
-    """How much a snapshot takes up at most. A file that was held before is held on, whatever its size."""
+    """How much a snapshot takes up at most. A file that was held before is held on, whatever its size.
+
+    Seconds count for a hurried one alone. Files are taken in `at_once` so many, the first ones in any case.
+    """
 
     file_bytes: int = 50 * 1024 * 1024
     new_bytes: int = 2 * 1024 * 1024 * 1024
+    at_once: int = 4000
+    listing_seconds: float = 5.0
+    taking_seconds: float = 3.0
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -77,12 +87,30 @@ class Difference(msgspec.Struct, frozen=True):
     new: Entry
 
 
-class Shadow:
-    """The store of one workspace, in one folder. Whoever uses it holds the lock of `checkpoints`."""
+class _Found(NamedTuple):
+    """A new file: its mode and size."""
 
-    def __init__(self, workspace: Path, folder: Path, environ: Mapping[str, str]) -> None:
+    mode: int
+    size: int
+
+
+class _Unfinished(Exception):
+    """Time is up, and so many files are yet to be taken."""
+
+    def __init__(self, left: int) -> None:
+        self.left = left
+
+
+class Shadow:
+    """The store of one workspace, in one folder. Whoever uses it holds the lock of `checkpoints`.
+
+    Nothing in `ours`, where Portico keeps its state, is held: to go back in the work is not to go back in that.
+    """
+
+    def __init__(self, workspace: Path, folder: Path, environ: Mapping[str, str], ours: Path) -> None:
         self.workspace = workspace
         self.folder = folder
+        self._ours = inside(ours, workspace)
         self._environ = environ
         self._store = folder / "store.git"
         self._index = self._store / "index"
@@ -107,40 +135,66 @@ class Shadow:
         for left in (*self._store.glob("index.*"), *self.folder.glob("blobs.*")):
             left.unlink(missing_ok=True)
 
-    async def snapshot(self, bounds: Bounds) -> Snapshot:
-        """The workspace as a tree in the store."""
+    async def snapshot(self, bounds: Bounds, *, hurried: bool = False) -> Snapshot:
+        """The workspace as a tree in the store. What a hurried one could not finish, the next goes on with."""
         index = self._store / f"index.{secrets.token_hex(4)}"
         if self._index.exists():
             # With its time: git mistrusts its cache for files that are no older than the index.
             shutil.copy2(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
-            left_out = await self._gather(git, bounds)
+            left_out = await self._gather(git, bounds, hurried=hurried)
             tree = (await git.run("write-tree")).text
             if index.exists():
                 index.replace(self._index)
+        except _Unfinished as error:
+            index.replace(self._index)
+            raise InvalidInput(
+                f"{error.left} files of {self.workspace} are yet to be kept for the first time.",
+                suggestion="The next turn goes on with it. Have git ignore what is generated, and there is less to keep.",
+            ) from error
         finally:
             index.unlink(missing_ok=True)
         return Snapshot(tree, left_out)
 
-    async def _gather(self, git: Git, bounds: Bounds) -> tuple[LeftOut, ...]:
-        held = set((await git.run("ls-files", "-z", "--cached")).names)
+    async def _gather(self, git: Git, bounds: Bounds, *, hurried: bool) -> tuple[LeftOut, ...]:
+        try:
+            async with asyncio.timeout(bounds.listing_seconds if hurried else None):
+                changed, gone = await self._touched(git)
+                held = set((await git.run("ls-files", "-z", "--cached")).names)
+                found = await self._unheld(git, self.workspace, "", held)
+                new, left_out = await asyncio.to_thread(
+                    _choose, self.workspace, found, bounds, without=self._ours
+                )
+        except TimeoutError as error:
+            raise InvalidInput(
+                f"{self.workspace} has too many files to look through within {bounds.listing_seconds:g} s.",
+                suggestion="Open a smaller folder, or have git ignore what is generated.",
+            ) from error
+        if gone:
+            await git.run("update-index", "-z", "--force-remove", "--stdin", given=_listed(gone))
+        await self._take(git, changed + new, bounds, hurried=hurried)
+        return left_out
+
+    async def _touched(self, git: Git) -> tuple[list[str], list[str]]:
+        """Held files that have changed, and those that are gone."""
         touched = (await git.run("diff-files", "-z", "--name-status", "--no-renames")).names
         states = dict(zip(touched[1::2], touched[::2], strict=True))
         changed = [path for path, state in states.items() if state != "D" and _is_file(self.workspace, path)]
-        gone = list(states.keys() - set(changed))
-        found = await self._unheld(git, self.workspace, "", held)
-        new, left_out = await asyncio.to_thread(_choose, self.workspace, found, bounds)
-        if gone:
-            await git.run("update-index", "-z", "--force-remove", "--stdin", given=_listed(gone))
-        if taken := changed + new:
+        return changed, list(states.keys() - set(changed))
+
+    async def _take(self, git: Git, paths: list[str], bounds: Bounds, *, hurried: bool) -> None:
+        deadline = time.monotonic() + bounds.taking_seconds
+        for start in range(0, len(paths), bounds.at_once):
+            if hurried and start and time.monotonic() >= deadline:
+                raise _Unfinished(len(paths) - start)
+            taken = paths[start : start + bounds.at_once]
             # Many new blobs go into one pack, which is much faster than a file for each.
             taking = git.having("core.bigFileThreshold=1") if len(taken) > _MANY_FILES else git
             words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
             await taking.run(*words, given=_listed(taken))
-        return left_out
 
-    async def _unheld(self, git: Git, folder: Path, prefix: str, held: set[str]) -> set[str]:
+    async def _unheld(self, git: Git, folder: Path, prefix: str, held: set[str]) -> dict[str, _Found]:
         """Every new file that is not ignored: as its repository sees it, those inside included, or as we do."""
         repository = await find_repository(folder, self._environ)
         asked = git if repository is None else repository.git.at(folder)
@@ -169,20 +223,21 @@ class Shadow:
         return tuple(found)
 
 
-def _parted(workspace: Path, paths: list[str], held: set[str]) -> tuple[set[str], set[str]]:
+def _parted(workspace: Path, paths: list[str], held: set[str]) -> tuple[dict[str, _Found], set[str]]:
     """The files among these that are not held, and the folders that are repositories of their own."""
-    files: set[str] = set()
+    root = str(workspace)
+    files: dict[str, _Found] = {}
     inner: set[str] = set()
     for path in paths:
         if path in held:
             continue
         name = path.rstrip("/")
         try:
-            folder = stat.S_ISDIR(os.lstat(f"{workspace}/{name}").st_mode)
+            facts = os.lstat(f"{root}/{name}")
         except OSError:
             continue  # Gone since it was listed, or listed and never there.
-        if not folder:
-            files.add(name)
+        if not stat.S_ISDIR(facts.st_mode):
+            files[name] = _Found(facts.st_mode, facts.st_size)
         elif (workspace / name / ".git").exists():
             inner.add(name)
     return files, inner
@@ -196,28 +251,28 @@ def _is_file(workspace: Path, path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-def _choose(workspace: Path, paths: set[str], bounds: Bounds) -> tuple[list[str], tuple[LeftOut, ...]]:
+def _choose(
+    workspace: Path, files: Mapping[str, _Found], bounds: Bounds, *, without: str | None
+) -> tuple[list[str], tuple[LeftOut, ...]]:
     """Which new files are held: the small ones first, none of secrets, none that cannot be read."""
     sizes: list[tuple[int, str]] = []
     left_out: list[LeftOut] = []
-    for path in paths:
+    for path, found in files.items():
         parts = path.split("/")
         if parts[0].startswith(STAGING_PREFIX) or any(part.casefold() == ".git" for part in parts):
             continue
-        try:
-            facts = os.lstat(f"{workspace}/{path}")
-        except OSError:
+        if without is not None and path.startswith(f"{without}/"):
             continue
-        if not (stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)):
+        if not (stat.S_ISREG(found.mode) or stat.S_ISLNK(found.mode)):
             continue
         if is_private(parts):
             left_out.append(LeftOut(path, "may hold secrets"))
-        elif facts.st_size > bounds.file_bytes:
+        elif found.size > bounds.file_bytes:
             left_out.append(LeftOut(path, f"larger than {bounds.file_bytes >> 20} MB"))
-        elif stat.S_ISREG(facts.st_mode) and not os.access(f"{workspace}/{path}", os.R_OK):
+        elif not _readable(workspace, path, found.mode):
             left_out.append(LeftOut(path, "cannot be read"))
         else:
-            sizes.append((facts.st_size, path))
+            sizes.append((found.size, path))
     taken: list[str] = []
     total = 0
     for size, path in sorted(sizes):
@@ -227,6 +282,13 @@ def _choose(workspace: Path, paths: set[str], bounds: Bounds) -> tuple[list[str]
         else:
             left_out.append(LeftOut(path, f"beyond {bounds.new_bytes >> 20} MB in all"))
     return taken, tuple(sorted(left_out, key=lambda each: each.path))
+
+
+def _readable(workspace: Path, path: str, mode: int) -> bool:
+    open_to_all = stat.S_IROTH | stat.S_IRGRP | stat.S_IRUSR
+    if not stat.S_ISREG(mode) or mode & open_to_all == open_to_all:
+        return True  # As nearly all are, so the system is asked only about the others.
+    return os.access(f"{workspace}/{path}", os.R_OK)
 
 
 def _listed(paths: list[str]) -> bytes:

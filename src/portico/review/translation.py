@@ -1,11 +1,13 @@
 """Lets a person and an agent speak of the same file, each by the path that it has for them.
 
 An agent that works in a folder of its own names files there; the person knows them in the workspace. What the
-agent says or asks is translated on its way to the client, and prompts are on their way to the agent. Files and
-commands are no words: fs/* and terminal/* pass as they are. A chain without such a session costs nothing.
+agent says or asks is translated on its way to the client, and prompts are on their way to the agent, as are the
+places that tool servers are told of. Files and commands are no words: fs/* and terminal/* pass as they are. A chain
+without such a session costs nothing.
 """
 
 import os
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -17,8 +19,10 @@ from portico.conductor.message import Message, failure, response
 from portico.conductor.proxy import Proxy
 from portico.conductor.session_proxy import succeeded
 from portico.review.pieces import Pieces
+from portico.review.servers import placed_servers
 from portico.review.spellings import Replacing
 from portico.rpc.messages import ErrorObject, RpcError
+from portico.rpc.placing import corresponding_tops
 
 _PROMPT = "session/prompt"
 _ELICIT = "elicitation/create"
@@ -39,9 +43,13 @@ class _Session(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Pair:
-    """A folder in which an agent works, and the workspace that it stands for."""
+    """A folder in which an agent works, and the workspace that it stands for.
+
+    Both may be parts of larger trees that stand for each other in the same way, as a repository does.
+    """
 
     def __init__(self, folder: str, workspace: str) -> None:
+        workspace, folder = map(str, corresponding_tops(Path(workspace), Path(folder)))
         self.folders = tuple(dict.fromkeys((folder, os.path.realpath(folder))))
         self.for_person = Replacing(self.folders, workspace)
         self.for_agent = Replacing((workspace, os.path.realpath(workspace)), folder)
@@ -96,7 +104,9 @@ class Translation(Proxy):
         # From the question on: a session that is loaded speaks before it is there.
         self._opening.append(pair)
         self._count()
-        self.forward_right(message, lambda answer: self._opened(message, answer, pair))
+        placed = placed_servers(message.params, pair.for_agent, pair.folders[0])
+        asked_there = message if placed is message.params else message.with_params(placed)
+        self.forward_right(asked_there, lambda answer: self._opened(message, answer, pair))
 
     def _opened(self, asked: Message, answer: Message, pair: Pair) -> None:
         self._opening.remove(pair)

@@ -20,12 +20,12 @@ _QUOTED = {
 }  # fmt: skip
 
 
-def unified(change: FileChange) -> bytes:
-    """The patch of one change; empty if it changes nothing."""
+def unified(change: FileChange, compared: Diff | None = None) -> bytes:
+    """The patch of one change; empty if it changes nothing. What is `compared` already is not compared again."""
     old = b"" if change.old is None else change.old.loaded()
     new = b"" if change.new is None else change.new.loaded()
     binary = looks_binary(old) or looks_binary(new)
-    text = None if binary else diff_lines(old, new, Breaks.LINE_FEED)
+    text = None if binary else _by_line_feeds(old, new, compared)
     lines = [*_mode_lines(change), *_rename_lines(change, old, new, text)]
     differs = old != new or change.operation in {Operation.CREATE, Operation.DELETE}
     if differs:
@@ -43,6 +43,12 @@ def unified(change: FileChange) -> bytes:
             patch += [b"--- %s\n" % _tabbed(before), b"+++ %s\n" % _tabbed(after)]
             patch += _body(old, text)
     return b"".join(patch)
+
+
+def _by_line_feeds(old: bytes, new: bytes, compared: Diff | None) -> Diff:
+    if compared is not None and compared.breaks is Breaks.LINE_FEED:
+        return compared
+    return diff_lines(old, new, Breaks.LINE_FEED)
 
 
 def _mode_lines(change: FileChange) -> Iterator[bytes]:

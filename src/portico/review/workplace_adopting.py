@@ -1,8 +1,8 @@
 """Takes over into a workplace what a person has in an editor and has not saved, in a file the agent left alone."""
 
 from portico.review.changes import digest_of
-from portico.review.workplace_changes import prefix_of
 from portico.review.scratch_files import Unfit, led_astray
+from portico.review.workplace_changes import prefix_of
 from portico.review.workplace_records import Entry, Record, step
 from portico.review.workplace_steps import perform
 from portico.review.workplace_trees import Tree

@@ -116,8 +116,17 @@ class Filler:
                 self._left_out.append(
                     LeftOut(path, "is a link out of the folder, and leads nowhere from here")
                 )
+            elif found.entry.link and self._leads_elsewhere(found.data):
+                self._left_out.append(
+                    LeftOut(path, "is a link out of the folder: what is written through it is not reviewed")
+                )
         if found.stamp is not None:
             self._record.persons[path] = found.stamp
+
+    def _leads_elsewhere(self, target: bytes) -> bool:
+        """Whether a link names a place outside of the person's tree by its full path."""
+        root = os.fsencode(self._record.root)
+        return target.startswith(b"/") and not (os.path.normpath(target) + b"/").startswith(root + b"/")
 
 
 def _megabytes(size: int) -> str:

@@ -117,7 +117,7 @@ def _make(folder: Path, top: Path, repository: Repository | None) -> None:
     if repository is None:
         return
     common = _common(repository)
-    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(common / "objects") + b"\n")
+    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(_line(common / "objects")))
     for name in _RULES:
         for source in (repository.git_folder / name, common / name):
             if source.is_file():
@@ -149,6 +149,11 @@ def _common(repository: Repository) -> Path:
 
 def _stamps(git_folder: Path) -> tuple[Stamp | None, ...]:
     return tuple(current_stamp(str(git_folder / name)) for name in _MOVING)
+
+
+def _line(path: Path) -> str:
+    """A path as a line of its own, in quotes where it holds a line's end."""
+    return f"{_quoted(path) if chr(10) in str(path) else path}\n"
 
 
 def _quoted(path: Path) -> str:

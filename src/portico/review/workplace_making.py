@@ -26,7 +26,7 @@ _NAMED_LEFT_OUT = 100
 
 
 class Maker:
-    """Makes workplaces. `state` is the folder of them all, which is never copied into one."""
+    """Makes workplaces. `state` is where Portico keeps its own, them included, which is never copied into one."""
 
     def __init__(
         self, state: Path, environ: Mapping[str, str], bounds: Bounds, linked: tuple[str, ...]

@@ -56,7 +56,7 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Workplaces:
-    """The workplaces of all sessions, in one folder of the state folder.
+    """The workplaces of all sessions, in one folder of `ours`, the state folder, which no agent gets a copy of.
 
     `linked` are names of ignored folders that the person wants shared with the agent instead of copied.
     """
@@ -66,14 +66,16 @@ class Workplaces:
         folder: Path,
         environ: Mapping[str, str],
         *,
+        ours: Path | None = None,
         linked: tuple[str, ...] = (),
         bounds: Bounds | None = None,
     ) -> None:
         self._folder = resolved(folder)
+        self._ours = self._folder if ours is None else resolved(ours)
         self._environ = environ
         self._bounds = bounds or Bounds()
         self._worktrees = Worktrees(self._folder / "worktrees", environ)
-        self._maker = Maker(self._folder, environ, self._bounds, linked)
+        self._maker = Maker(self._ours, environ, self._bounds, linked)
 
     async def open(self, workspace: Path, session: str, *, mode: ReviewMode = "proposal") -> Workplace:
         """The session's workplace: a new one, or the one it has. One deleted by hand is made anew."""
@@ -109,7 +111,7 @@ class Workplaces:
         async with self._opened(workplace) as record:
             if not record.root.is_dir():
                 raise FileMissing(f"{record.root} is gone, so nothing can be taken over from it.")
-            listing = await self._maker.trees(record).of_person(record.root, self._folder)
+            listing = await self._maker.trees(record).of_person(record.root, self._ours)
             await follow(rules_of(record), record.root, self._environ)
             refresher = Refresher(record, tree_of(record), self._bounds)
             return await ended(lambda _: refresher.refresh(listing.files))

@@ -30,7 +30,7 @@ class Writing:
 
     async def _checkpoint(self, workspace: Path, label: str, moment: Moment) -> AnyPayload:
         try:
-            return checkpoint_payload(await self._checkpoints.create(workspace, label, moment))
+            return checkpoint_payload(await self._checkpoints.create(workspace, label, moment, hurried=True))
         except PorticoError as error:
             # An apply can be taken back without one.
             return Notice(

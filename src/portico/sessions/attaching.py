@@ -4,7 +4,7 @@
 what was said before.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -82,12 +82,16 @@ class Attaching(Tenant, Protocol):
     reviewing: Reviewing
     retelling: Retelling | None
 
+    async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
+        """The MCP servers that its agent gets and can use."""
+        ...
+
 
 async def attach_session(
     link: AgentLink, session: Attaching, *, known: str | None, forked_from: ForkedFrom | None
 ) -> Attached:
     """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
-    ways = _Ways(link, session, Counted())
+    ways = _Ways(link, session, Counted(), await session.given_servers(link))
     attached = None
     if known is not None:
         attached = await ways.resume(known) or await ways.load(known)
@@ -105,7 +109,7 @@ async def attach_adopted(
     link: AgentLink, session: Attaching, session_id: str, retelling: Retelling
 ) -> Attached:
     """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
-    ways = _Ways(link, session, retelling)
+    ways = _Ways(link, session, retelling, await session.given_servers(link))
     attached = await ways.load(session_id) or await ways.resume(session_id)
     if attached is None:
         why = " ".join(ways.failed) or "It offers neither session/load nor session/resume."
@@ -120,17 +124,24 @@ async def attach_adopted(
 class _Ways:
     """Each way to the agent's session is tried once; None says that it does not lead there."""
 
-    def __init__(self, link: AgentLink, session: Attaching, retelling: Retelling) -> None:
+    def __init__(
+        self,
+        link: AgentLink,
+        session: Attaching,
+        retelling: Retelling,
+        servers: Sequence[acp.McpServer],
+    ) -> None:
         self.failed: list[str] = []
         self._link = link
         self._session = session
         self._folder = str(session.reviewing.folder)
         self._placed = extensions.to_meta(session.reviewing.placed)
         self._retelling = retelling
+        self._servers = list(servers)
         self._offered = link.info.agent_capabilities
 
     async def begin(self, way: AttachedBy) -> Attached:
-        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=[], meta=self._placed)
+        request = acp.NewSessionRequest(cwd=self._folder, mcp_servers=self._servers, meta=self._placed)
         response = await self._link.new_session(self._session, request)
         return _attached(response.session_id, way, response)
 
@@ -138,7 +149,7 @@ class _Ways:
         if self._offered.session_capabilities.resume is None:
             return None
         request = acp.ResumeSessionRequest(
-            session_id=session_id, cwd=self._folder, mcp_servers=[], meta=self._placed
+            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
         )
         self._session.retelling = self._retelling
         try:
@@ -154,7 +165,7 @@ class _Ways:
         if not self._offered.load_session:
             return None
         request = acp.LoadSessionRequest(
-            session_id=session_id, cwd=self._folder, mcp_servers=[], meta=self._placed
+            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
         )
         self._session.retelling = self._retelling
         try:
@@ -169,7 +180,9 @@ class _Ways:
     async def fork(self, session_id: str) -> Attached | None:
         if self._offered.session_capabilities.fork is None:
             return None
-        request = acp.ForkSessionRequest(session_id=session_id, cwd=self._folder, meta=self._placed)
+        request = acp.ForkSessionRequest(
+            session_id=session_id, cwd=self._folder, mcp_servers=self._servers, meta=self._placed
+        )
         try:
             response = await self._link.fork_session(self._session, request)
         except RpcError as error:

@@ -35,7 +35,7 @@ async def between_turns(
             held.callback(_session(ports, session_id).release)
             record = _Closed(ports, session_id)
         if writes_tree:
-            held.callback(_tree(ports, summary).release)
+            held.callback(tree_lease(ports, summary).release)
         yield record
 
 
@@ -67,7 +67,8 @@ def _session(ports: Ports, session_id: SessionId) -> Lease:
     return lease
 
 
-def _tree(ports: Ports, summary: SessionSummary) -> Lease:
+def tree_lease(ports: Ports, summary: SessionSummary) -> Lease:
+    """The right to write the tree of a session. SessionBusy while another session works there."""
     name = f"tree {summary.workspace}"
     lease = ports.store.lease(name, summary.session_id)
     if lease is None:

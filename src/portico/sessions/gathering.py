@@ -98,7 +98,7 @@ class Gathering:
         self._compactions: dict[str, _Compaction] = {}
         self._message: _Message | None = None
         self._held = 0
-        self._plans = Plans()
+        self.plans = Plans()
         self._subagents = Subagents()
 
     def take(self, update: acp.SessionUpdate) -> Iterator[AnyPayload]:
@@ -125,7 +125,7 @@ class Gathering:
             case acp.SubagentUpdate():
                 yield self._subagents.take(update)
             case acp.Plan() | acp.PlanUpdate() | acp.PlanRemoved():
-                yield self._plans.take(update)
+                yield from self.plans.take(update)
             case _:
                 payload = translate.other_update(update)
                 yield payload

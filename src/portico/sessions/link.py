@@ -27,11 +27,19 @@ from portico.domain.errors import (
 )
 from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
 from portico.sessions.deadlines import put_down, within
+from portico.sessions.failures import told_failure
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
 
 log = logging.getLogger(__name__)
 
 LAST_WORDS_SECONDS = 2.0
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where an agent works: in the person's workspace, or in a `folder` that stands for it."""
+
+    workspace: Path
+    folder: Path | None = None
 
 
 class Tenant(Protocol):
@@ -74,12 +82,12 @@ class AgentLink:
         cls,
         ports: Ports,
         spec: AgentSpec,
-        workspace: Path,
+        place: Place,
         methods: Iterable[str],
         capabilities: acp.ClientCapabilities,
     ) -> "AgentLink":
         """Start the agent and shake hands. A failure says why, with the agent's last words."""
-        process = await ports.agents.launch(spec, workspace)
+        process = await ports.agents.launch(spec, place.workspace, folder=place.folder)
         link = cls(ports, spec, process, methods)
         link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
         hello = acp.InitializeRequest(
@@ -218,6 +226,8 @@ class AgentLink:
         """A failure of the agent in words for a person, with what it said last."""
         if isinstance(error, ConnectionLost):
             return await self._crashed()
+        if (told := told_failure(error, self._details(), self._sign_in_ways())) is not None:
+            return told
         if error.code == AUTH_REQUIRED:
             return self._auth_required(error)
         if "context" in error.message.lower() and any(
@@ -246,7 +256,7 @@ class AgentLink:
         )
 
     def _auth_required(self, error: RpcError) -> AuthRequired:
-        methods = tuple(method.name for method in self.info.auth_methods or ())
+        methods = self._sign_in_ways()
         if methods and self.spec.login_hint:
             what = f"Sign in ({' or '.join(methods)}): {self.spec.login_hint}"
         else:
@@ -256,6 +266,9 @@ class AgentLink:
             suggestion=what,
             details=ErrorDetails(agent=self.spec.name, auth_methods=methods),
         )
+
+    def _sign_in_ways(self) -> tuple[str, ...]:
+        return tuple(method.name for method in self.info.auth_methods or ())
 
     def _details(self, exit_status: str | None = None) -> ErrorDetails:
         return ErrorDetails(

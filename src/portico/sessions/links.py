@@ -1,14 +1,15 @@
 """The agents that run now: one process for all sessions of one agent in one folder.
 
-A session takes a link and gives it back. The last one to leave ends the agent.
+A session takes a link and gives it back. The last one to leave ends the agent. A session that works in a tree of
+its own has a process of its own, which stands there: an agent that takes its process's folder for the session's
+must not find the person's files.
 """
 
 import asyncio
-from pathlib import Path
 
 import msgspec
 
-from portico.sessions.link import AgentLink, Tenant
+from portico.sessions.link import AgentLink, Place, Tenant
 from portico.sessions.ports import AgentSpec, Editor, Ports
 from portico.sessions.services import capabilities_of
 
@@ -17,7 +18,7 @@ class _Key(msgspec.Struct, frozen=True):
     name: str
     command: tuple[str, ...]
     env: tuple[tuple[str, str], ...]
-    workspace: str
+    place: Place
 
 
 class AgentLinks:
@@ -27,15 +28,13 @@ class AgentLinks:
         self._taken: dict[AgentLink, set[Tenant]] = {}
         self._starting: dict[_Key, asyncio.Lock] = {}
 
-    async def take(self, spec: AgentSpec, workspace: Path, editor: Editor, tenant: Tenant) -> AgentLink:
+    async def take(self, spec: AgentSpec, place: Place, editor: Editor, tenant: Tenant) -> AgentLink:
         """The running agent, started if need be."""
-        key = _Key(spec.name, spec.command, tuple(sorted(spec.env.items())), str(workspace))
+        key = _Key(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
         async with self._starting.setdefault(key, asyncio.Lock()):
             link = self._running.get(key)
             if link is None or not link.alive:
-                link = await AgentLink.open(
-                    self._ports, spec, workspace, tenant.serve, capabilities_of(editor)
-                )
+                link = await AgentLink.open(self._ports, spec, place, tenant.serve, capabilities_of(editor))
                 self._running[key] = link
                 self._taken[link] = set()
             self._taken[link].add(tenant)

@@ -5,7 +5,7 @@ runs from prompt to end is in `turn.py`.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -27,7 +27,7 @@ from portico.sessions.attaching import Attached, Retelling, attach_session
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
-from portico.sessions.link import AgentLink
+from portico.sessions.link import AgentLink, Place
 from portico.sessions.links import AgentLinks
 from portico.sessions.options import SessionOptions
 from portico.sessions.ports import AgentSpec, Lease, Ports
@@ -59,7 +59,7 @@ class LiveSession:
         self.retelling: Retelling | None = None
         self.untold: str | None = None
         """What the agent has to be told with the next prompt, because it remembers nothing."""
-        self._open_editor(self.workspace)
+        self._open_editor(None)
         # Held while the agent is started and its session opened, so that this is never done twice at once.
         self.reaching = asyncio.Lock()
         self.link: AgentLink | None = None
@@ -106,8 +106,10 @@ class LiveSession:
         if self.link is None or not self.link.alive:
             await self.disconnect()
             await self.reviewing.open()
-            self._open_editor(self.reviewing.folder)
-            self.link = await self._links.take(self.spec, self.workspace, self.editor, self)
+            folder = self.reviewing.folder
+            place = Place(self.workspace, None if folder == self.workspace else folder)
+            self._open_editor(place.folder)
+            self.link = await self._links.take(self.spec, place, self.editor, self)
         return self.link
 
     async def change_mode(self, mode: ReviewMode) -> None:
@@ -131,7 +133,21 @@ class LiveSession:
         attached = await attach_session(self.link, self, known=known, forked_from=forked_from)
         self.untold = await self._what_was_said(attached)
         self.note_attached(attached)
+        self._tell_todos()
         await self.options.restore(self.link.end, attached, chosen)
+
+    async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
+        """The MCP servers of the settings; what the agent cannot be given is noted."""
+        given = await asyncio.to_thread(self.ports.mcp_servers, self.workspace)
+        by_http = link.info.agent_capabilities.mcp_capabilities.http
+        unreachable = (
+            f"The MCP server {server.name} is left out: {self.spec.name} uses none over HTTP."
+            for server in given.servers
+            if server.url is not None and not by_http
+        )
+        for problem in (*given.problems, *unreachable):
+            self.journal.record(events.Notice(level="warning", text=problem))
+        return [server for server in given.servers if server.url is None or by_http]
 
     async def disconnect(self, *, grace: float | None = None) -> None:
         """End the agent and every command it runs."""
@@ -166,6 +182,25 @@ class LiveSession:
         if self.link is None or self.agent_session_id is None or not self._attached:
             raise InvalidInput("The agent is not running.", suggestion="Send a prompt first.")
         await self.options.set(self.link.end, self.agent_session_id, name, value)
+
+    async def write_todos(self, todos: tuple[values.Todo, ...]) -> None:
+        """Take the person's list. An agent that works with it knows it before it asks its model again."""
+        await self.journal.commit(events.TodosUpdated(todos=todos))
+        self.gathering.plans.todos = todos
+        if self.agent_alive:
+            self._tell_todos()
+
+    def _tell_todos(self) -> None:
+        """The log has the list that holds, whatever the agent remembers."""
+        todos, link = self.gathering.plans.todos, self.link
+        if todos is None or link is None or self.agent_session_id is None:
+            return
+        if extensions.from_meta(link.info.agent_capabilities.meta, extensions.AgentExtensions).todos:
+            written = [
+                extensions.WrittenTodo(content=todo.content, status=todo.status, priority=todo.priority)
+                for todo in todos
+            ]
+            link.end.write_todos(extensions.WrittenTodos(session_id=self.agent_session_id, todos=written))
 
     def hear(self) -> None:
         """The agent, or the person it waited for, has given a sign of life."""
@@ -237,6 +272,8 @@ class LiveSession:
             for event in await self.ports.store.standing(self.id):
                 if isinstance(event.payload, events.ConfigUpdated):
                     self.options.recall(event.payload)
+                if isinstance(event.payload, events.TodosUpdated):
+                    self.gathering.plans.todos = event.payload.todos
             self._recalled = True
         return self.options.set_by_person()
 
@@ -254,8 +291,8 @@ class LiveSession:
         turn_id = self.journal.turn_id
         return [event for event in found if turn_id is None or event.turn_id != turn_id]
 
-    def _open_editor(self, folder: Path) -> None:
-        self.editor = self.ports.editors.open(folder)
+    def _open_editor(self, folder: Path | None) -> None:
+        self.editor = self.ports.editors.open(self.workspace, folder=folder)
         self.serve: Mapping[str, Serve] = serve_editor(
             self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
         )

@@ -150,6 +150,8 @@ def _value_of(option: ConfigOption, wanted: str | bool) -> str | bool:
         for choice in option.choices
         if word.casefold() in (choice.value.casefold(), choice.name.casefold())
     ]
+    if not exact and not alike and option.open:
+        return word
     if not exact and not alike:
         values = ", ".join(choice.value for choice in option.choices)
         raise InvalidInput(f"{word!r} is no {option.option_id} that there is; there are {values}.")

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import msgspec
 
+from portico.acp import _schema as acp
 from portico.domain.desks import Desk
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
@@ -154,8 +155,11 @@ class AgentProcess(Protocol):
 
 
 class Agents(Protocol):
-    async def launch(self, spec: AgentSpec, workspace: Path) -> AgentProcess:
-        """Start the program. AgentNotFound when it is missing or cannot be run."""
+    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> AgentProcess:
+        """Start the program. AgentNotFound when it is missing or cannot be run.
+
+        With a `folder` that stands for the workspace, the program stands in there.
+        """
         ...
 
 
@@ -217,7 +221,9 @@ class Editor(Protocol):
 
 
 class Editors(Protocol):
-    def open(self, workspace: Path) -> Editor: ...
+    def open(self, workspace: Path, *, folder: Path | None = None) -> Editor:
+        """The editor of a session. With a `folder` that stands for the workspace, its files are those there."""
+        ...
 
 
 class Review(Protocol):
@@ -244,9 +250,28 @@ class Reviews(Protocol):
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
 
-    async def forget(self, session_id: SessionId, workspace: Path) -> None:
-        """The session is deleted: what was kept for it goes too, but for what would lose work."""
+    async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
+        """What a turn that died had changed in a tree of its own, and the person has to look at."""
         ...
+
+    async def forget(self, session_id: SessionId, workspace: Path) -> None:
+        """The session is deleted: what was kept for it goes too, what it proposes included. Branches stay."""
+        ...
+
+
+class GivenServers(msgspec.Struct, frozen=True):
+    """The MCP servers that agents are given in a workspace, and sentences about those that they cannot be."""
+
+    servers: tuple[acp.McpServer, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+ServersOf = Callable[[Path], GivenServers]
+"""Finds them for a workspace. Blocks. InvalidInput when a settings file is broken."""
+
+
+def _no_servers(_workspace: Path) -> GivenServers:
+    return GivenServers()
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
@@ -265,5 +290,6 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     editors: Editors
     reviews: Reviews
     clock: Clock
+    mcp_servers: ServersOf = _no_servers
     limits: Limits = Limits()
     version: str = ""

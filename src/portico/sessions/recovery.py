@@ -1,15 +1,18 @@
 """What a host does first: turns that died with their host are marked as interrupted.
 
-A session whose lease is held is alive in another process and is left alone.
+A session whose lease is held is alive in another process and is left alone. What a dead turn had changed in a tree
+of its own is told with its end, so that nobody takes it for nothing.
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 
-from portico.domain.events import AnyPayload, Event, StateChanged, TurnEnded
+from portico.domain.errors import PorticoError
+from portico.domain.events import AnyPayload, Event, Notice, StateChanged, TurnEnded
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnStatus
-from portico.sessions.ports import Clock, Store
+from portico.sessions.ports import Clock, Ports, Reviews, Store
 
 _REASON = "Portico ended while the turn was under way."
 
@@ -19,27 +22,29 @@ def session_lease(session_id: SessionId) -> str:
     return f"session {session_id}"
 
 
-async def recover(store: Store, clock: Clock) -> list[SessionId]:
+async def recover(ports: Ports) -> list[SessionId]:
     """Interrupt every turn that nobody runs any more; the sessions it was done to."""
+    store = ports.store
     recovered = []
     for session_id in await store.active_sessions():
         lease = store.lease(session_lease(session_id), "recovery")
         if lease is None:
             continue
         try:
-            if await interrupt(store, clock, session_id):
+            if await interrupt(ports, session_id):
                 recovered.append(session_id)
         finally:
             lease.release()
     return recovered
 
 
-async def interrupt(store: Store, clock: Clock, session_id: SessionId) -> bool:
+async def interrupt(ports: Ports, session_id: SessionId) -> bool:
     """End a turn that the log calls active; whether there was one. The caller holds the session's lease."""
-    summary = await store.summary(session_id)
+    summary = await ports.store.summary(session_id)
     if summary is None or not summary.state.active:
         return False
-    await store.append(_interruption(summary, clock.now_ms()), durable=True)
+    salvaged = await _salvaged(ports.reviews, summary)
+    await ports.store.append(_interruption(summary, ports.clock.now_ms(), salvaged), durable=True)
     return True
 
 
@@ -50,11 +55,20 @@ async def append(store: Store, clock: Clock, session_id: SessionId, payloads: Se
         await store.append(_events(summary, clock.now_ms(), None, payloads), durable=True)
 
 
-def _interruption(summary: SessionSummary, at: int) -> list[Event]:
+async def _salvaged(reviews: Reviews, summary: SessionSummary) -> Sequence[AnyPayload]:
+    """What the turn had changed and could not propose any more."""
+    try:
+        return await reviews.salvage(summary.session_id, Path(summary.workspace))
+    except PorticoError as error:
+        what = f"What the interrupted turn changed could not be gathered. {error.message}"
+        return [Notice(level="warning", text=what, details=error.suggestion)]
+
+
+def _interruption(summary: SessionSummary, at: int, salvaged: Sequence[AnyPayload]) -> list[Event]:
     state = TurnStatus(summary.state).after(TurnEvent.PROCESS_LOST).state
     ended = TurnEnded(state=state, stop_reason="interrupted", duration_ms=0, tools_used=0)
     moved = StateChanged(state=state, previous=summary.state, reason=_REASON)
-    return _events(summary, at, summary.last_turn, (ended, moved))
+    return _events(summary, at, summary.last_turn, (*salvaged, ended, moved))
 
 
 def _events(

@@ -6,18 +6,19 @@ it reads from there.
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
-from portico.domain.events import AnyPayload, Event, SessionStarted, StateChanged, TurnEnded
+from portico.domain.events import AnyPayload, Event, SessionStarted, StateChanged, TodosUpdated, TurnEnded
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
+from portico.domain.values import Todo
 from portico.sessions.adopting import adopt
 from portico.sessions.deadlines import put_down
 from portico.sessions.forking import fork
@@ -63,7 +64,7 @@ class SessionService:
 
     async def recover(self) -> list[SessionId]:
         """Interrupt turns whose host died. Call once, before anything else."""
-        return await recover(self._ports.store, self._ports.clock)
+        return await recover(self._ports)
 
     async def start(
         self,
@@ -122,7 +123,7 @@ class SessionService:
             return self._open[session_id].session.journal.committed_seq
         lease = self._lease(session_id)
         try:
-            await interrupt(self._ports.store, self._ports.clock, session_id)
+            await interrupt(self._ports, session_id)
             summary = await self.show(session_id)
             session = LiveSession(summary, spec, lease, self._ports, self._links)
             await session.journal.commit(
@@ -289,6 +290,13 @@ class SessionService:
             await append(self._ports.store, self._ports.clock, session_id, payloads)
         finally:
             lease.release()
+
+    async def write_todos(self, session_id: SessionId, todos: Sequence[Todo]) -> None:
+        """Take the list of things to do that the person wrote. SessionBusy if another process has the session."""
+        if session_id in self._open:
+            await self._open[session_id].session.write_todos(tuple(todos))
+        else:
+            await self.record(session_id, TodosUpdated(todos=tuple(todos)))
 
     async def show(self, session_id: SessionId) -> SessionSummary:
         summary = await self._ports.store.summary(session_id)

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import Offered
+from portico.acp.extensions import Offered, Open, from_meta
 from portico.domain import events, values
 from portico.rpc.messages import Fault
 
@@ -149,6 +149,7 @@ def _config_option(option: acp.SessionConfigOption) -> values.ConfigOption:
                 category=option.category,
                 choices=tuple(_choices(option.options)),
                 description=option.description,
+                open=from_meta(option.meta, Open).open,
             )
         case _:
             assert_never(option)
@@ -200,12 +201,19 @@ def other_update(update: acp.SessionUpdate) -> events.AnyPayload:
         case acp.Notice():
             return events.Notice(
                 level=_LEVELS.get(update.severity, "info"),
-                text=update.title if update.description is None else f"{update.title}: {update.description}",
+                text=_in_one(update.title, update.description),
                 source="agent",
                 raw=as_raw(update),
             )
         case _:
             return unknown_update(as_raw(update))
+
+
+def _in_one(title: str, description: str | None) -> str:
+    """A title that is a sentence already is followed by the next one."""
+    if not description:
+        return title
+    return f"{title} {description}" if title.endswith((".", "!", "?")) else f"{title}: {description}"
 
 
 _LEVELS: dict[str, Literal["info", "warning", "error"]] = {"warning": "warning", "error": "error"}

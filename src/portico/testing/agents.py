@@ -46,7 +46,7 @@ class MemoryAgents:
         self.behaviour = behaviour
         self.launched: list[MemoryAgent] = []
 
-    async def launch(self, spec: AgentSpec, workspace: Path) -> MemoryAgent:
+    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> MemoryAgent:
         near, far = memory_pair()
         agent = MemoryAgent(near, far, self.behaviour)
         self.launched.append(agent)
@@ -61,5 +61,5 @@ class NoEditor:
 
 
 class NoEditors:
-    def open(self, workspace: Path) -> NoEditor:
+    def open(self, workspace: Path, *, folder: Path | None = None) -> NoEditor:
         return NoEditor()

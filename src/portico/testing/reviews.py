@@ -46,5 +46,8 @@ class OpenReviews:
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
         return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
 
+    async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
+        return ()
+
     async def forget(self, session_id: SessionId, workspace: Path) -> None:
         self.forgotten.append(session_id)

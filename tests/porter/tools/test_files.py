@@ -253,6 +253,8 @@ async def test_a_proposal_is_shown_and_not_written(use: Use, folder: Path) -> No
         diffs = [part for part in client.content(call) if isinstance(part, schema.Diff)]
         assert [(diff.old_text, diff.new_text) for diff in diffs] == [("old\n", "new\n"), (None, "fresh\n")]
         assert client.questions == []
+        [notice] = client.updates(schema.Notice)
+        assert "--mode proposal" in (notice.description or "")
 
     changes = [
         {"path": "a.txt", "operation": "update", "new_content": "new\n"},

@@ -11,7 +11,7 @@ from connectrpc.errors import ConnectError
 from pyqwest import Client, HTTPTransport, Proxy
 
 from portico.domain import errors
-from portico.domain.errors import ErrorCode, ErrorDetails, PorticoError, ServerLost
+from portico.domain.errors import MODEL_FAILURES, ErrorCode, ErrorDetails, PorticoError, ServerLost
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
@@ -150,6 +150,7 @@ def _raise_ours(error: ConnectError) -> NoReturn:
                 stderr=told.stderr or None,
                 exit_status=told.exit_status or None,
                 auth_methods=tuple(told.auth_methods),
+                model_failure=MODEL_FAILURES.get(told.model_failure),
             )
             raise _KINDS[ErrorCode[told.code.name]](error.message, details=details) from error
     raise ServerLost(

@@ -149,6 +149,7 @@ def to_options(options: Iterable[values.ConfigOption]) -> list[pb.ConfigOption]:
             category=option.category or "",
             choices=_choices(option.choices),
             description=option.description or "",
+            open=option.open,
         )
         for option in options
     ]
@@ -209,6 +210,7 @@ def to_details(code: ErrorCode, details: ErrorDetails, *, recoverable: bool) -> 
         stderr=details.stderr or "",
         exit_status=details.exit_status or "",
         auth_methods=list(details.auth_methods),
+        model_failure=details.model_failure or "",
         recoverable=recoverable,
     )
 

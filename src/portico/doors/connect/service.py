@@ -47,6 +47,20 @@ class Service(ReviewCalls):
             ]
         )
 
+    async def list_scenarios(
+        self, request: pb.ListScenariosRequest, _: Context, /
+    ) -> pb.ListScenariosResponse:
+        found = await self._surroundings.scenarios(self._folder(request.workspace))
+        return pb.ListScenariosResponse(
+            scenarios=[
+                pb.Scenario(
+                    name=one.name, description=one.description, model=one.model, is_default=one.is_default
+                )
+                for one in found.scenarios
+            ],
+            problems=list(found.problems),
+        )
+
     async def authenticate_agent(
         self, request: pb.AuthenticateAgentRequest, _: Context, /
     ) -> pb.AuthenticateAgentResponse:

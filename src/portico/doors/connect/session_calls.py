@@ -239,7 +239,7 @@ class SessionCalls(AgentService):
         name = session_id(request.session_id)
         await self.dispatcher.open(name)
         written = todos(request.todos)
-        await self._service.record(name, TodosUpdated(todos=tuple(written)))
+        await self._service.write_todos(name, written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 
     def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:

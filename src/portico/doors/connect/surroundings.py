@@ -28,6 +28,22 @@ class AgentInfo(msgspec.Struct, frozen=True, kw_only=True):
     is_default: bool = False
 
 
+class ScenarioInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """What Porter can be told to be; `model` is empty when it asks for none."""
+
+    name: str
+    description: str
+    model: str = ""
+    is_default: bool = False
+
+
+class ScenarioList(msgspec.Struct, frozen=True, kw_only=True):
+    """`problems` are sentences about files that are broken."""
+
+    scenarios: tuple[ScenarioInfo, ...]
+    problems: tuple[str, ...] = ()
+
+
 class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
     """A path relative to the workspace, and which of its characters fit the query."""
 
@@ -62,6 +78,8 @@ class Surroundings(Protocol):
         ...
 
     def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
+
+    async def scenarios(self, workspace: Path) -> ScenarioList: ...
 
     def mode(self, workspace: Path) -> ReviewMode:
         """How the changes of a new session reach the files, unless the caller says."""

@@ -1,6 +1,6 @@
 """Proposals and checkpoints in a few words, the same for every terminal. Pure text, already safe to show."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
 from portico.domain.reviews import FileOperation, ProposedFile
@@ -103,10 +103,6 @@ def left_out_words(checkpoint: CheckpointCreated) -> str | None:
         return None
     files = counted(checkpoint.left_out, "file")
     return f"The checkpoint lacks {files}: too large or too many to keep. A restore leaves them alone."
-
-
-def conflicting(files: Iterable[ProposedFile]) -> Sequence[str]:
-    return [clean_line(file.path) for file in files if file.conflict]
 
 
 def _both(file: ProposedFile, minus: str) -> list[str]:

@@ -7,20 +7,23 @@ of the client or of our own store goes further.
 import asyncio
 import logging
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import Any
 
-from portico.domain.errors import PorticoError, StoreFailed
+from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 from portico.porter.loop.history import INTERRUPTED, failed
 from portico.porter.loop.repetition import Repetition
 from portico.porter.models.port import Text, ToolCall, ToolResult
+from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Offered, Outcome, ToolFailure
+from portico.porter.tools.tool import Malformed, Offered, Outcome, ToolFailure
 from portico.rpc.messages import ConnectionLost
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
+_NAME = 80
 STOPPED = "The person stopped the turn before this call was made."
 
 
@@ -59,7 +62,9 @@ class Calls:
             return
         tool = self._tools.get(call.name)
         if tool is None:
-            self._known[call.id] = failed(call, self._unknown(call.name))
+            words = self._unknown(call.name)
+            self._known[call.id] = failed(call, words)
+            await self._show_unmade(call, words)
             return
         async with self._gate:
             # Stays if the turn ends before the call does.
@@ -78,6 +83,8 @@ class Calls:
             return await tool.call(self._bench, call.arguments)
         except ToolFailure as failure:
             words = str(failure)
+            if isinstance(failure, Malformed):
+                await self._show_unmade(call, words)
             if self._cut_off:
                 words += (
                     " Your answer was cut at its limit, which may have broken this call: use smaller steps."
@@ -90,6 +97,13 @@ class Calls:
             log.exception("the tool %s crashed", tool.name)
             words = "The tool crashed, which is a fault of Porter's. Try another way."
         return Outcome((Text(words),), failed=True)
+
+    async def _show_unmade(self, call: ToolCall, words: str) -> None:
+        """Let the person see a call that was never begun."""
+        work = Work(title=f"A call of {call.name[:_NAME]} that could not be made", kind="other")
+        with suppress(InvalidInput):
+            async with self._bench.turn.tool(work):
+                raise InvalidInput(words)
 
     def _unknown(self, name: str) -> str:
         from difflib import get_close_matches

@@ -24,10 +24,13 @@ from portico.porter.models.port import (
     ModelFacts,
     ModelRequest,
     RequestLimits,
+    Text,
     ToolMessage,
     Usage,
+    UserMessage,
 )
 from portico.porter.tools.bench import Bench
+from portico.porter.tools.todo_read import shown
 from portico.porter.tools.tool import Offered
 
 _KEPT_WHOLE = 6
@@ -104,6 +107,7 @@ class Loop:
         return "end_turn"
 
     async def _ask(self) -> Finished:
+        self._hear_of_list()
         if self._means.measure.of_request(self._request()) > FULL * self._means.window:
             await self._condense()
         try:
@@ -112,6 +116,13 @@ class Loop:
             # The provider counts otherwise than we do: once, it gets a shorter conversation.
             await self._condense(thoroughly=True)
             return await self._answer()
+
+    def _hear_of_list(self) -> None:
+        """What the person wrote in the list is known before the model goes on. A helper has no part in it."""
+        conversation = self._bench.turn.conversation
+        if self._history is conversation.history and conversation.todos_news():
+            words = f"[The person changed the list of things to do. Now:\n{shown(conversation.todos)}]"
+            self._history.add(UserMessage((Text(words),)))
 
     async def _answer(self) -> Finished:
         request = self._request()

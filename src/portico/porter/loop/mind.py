@@ -29,6 +29,13 @@ from portico.porter.turn import Turn
 log = logging.getLogger(__name__)
 
 
+_TINY = "This is answered by a tiny model on this machine, which is no help with code."
+_BETTER = (
+    "Connect a better one: portico models list shows them, portico auth login PROVIDER keeps a key, "
+    "portico models use PROVIDER:MODEL chooses one."
+)
+
+
 class Mind:
     def __init__(
         self, conversation: Conversation, setup_of: SetupOf, environ: Mapping[str, str], outputs: Path
@@ -51,13 +58,15 @@ class Mind:
         conversation, self._tally = self._conversation, None
         setup = await asyncio.to_thread(self._setup_of, conversation.circumstances.home)
         scenario = conversation.scenario
-        name = scenario.model or await asyncio.to_thread(setup.choose)
+        name = conversation.model or scenario.model or await asyncio.to_thread(setup.choose)
         if name is None:
             return None
         self._tally = Tally(conversation)
         means = await self._means(name, setup, self._tally)
         means.purse.begin_turn()
         self._check(scenario, turn)
+        if means.facts.tiny:
+            turn.notice_once(_TINY, _BETTER)
         message = user_message(prompt, turn.workspace, self._shelf, images=means.facts.images)
         conversation.history.add(message)
         bench = Bench(

@@ -12,7 +12,7 @@ from portico.porter.mcp.client import Called, Described, McpClient, Part
 from portico.porter.models.port import Image, Text, ToolSpec
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Outcome, ToolFailure
+from portico.porter.tools.tool import Malformed, Outcome, ToolFailure
 from portico.rpc.messages import RpcError
 
 _LONGEST_NAME = 64
@@ -43,7 +43,7 @@ class McpTool:
         try:
             given = msgspec.json.decode(arguments.strip() or "{}", type=dict[str, object])
         except (msgspec.DecodeError, RecursionError) as error:
-            raise ToolFailure(f"The arguments are not one valid JSON object: {error}.") from error
+            raise Malformed(f"The arguments are not one valid JSON object: {error}.") from error
         title = f"{self._client.name}: {self._described.name}"
         work = Work(title=title, kind="other", raw_input=given, waits=True)
         async with bench.turn.tool(work) as call:

@@ -40,7 +40,8 @@ def allowances(setting: BudgetSetting, environ: Mapping[str, str]) -> BudgetSett
                 raise InvalidInput(
                     f"{variable(scope)}: {error.message}", suggestion=error.suggestion
                 ) from error
-            setting = msgspec.structs.replace(setting, **{scope: own})
+            set_before: Allowance = getattr(setting, scope)
+            setting = msgspec.structs.replace(setting, **{scope: own.over(set_before)})
     return setting
 
 
@@ -60,6 +61,11 @@ class _Mark(NamedTuple):
         if self.unit == "dollars":
             return f"${self.spent:.4g} of ${self.limit:.4g}"
         return f"{self.spent:,.0f} of {self.limit:,.0f} tokens"
+
+
+def _for_one_run(mark: _Mark) -> str:
+    flag = "--budget-usd" if mark.unit == "dollars" else "--budget-tokens"
+    return f"{flag} or {variable(mark.scope)}" if mark.scope == "turn" else variable(mark.scope)
 
 
 class Budget:
@@ -88,7 +94,7 @@ class Budget:
             if mark.share >= 1.0:
                 raise BudgetExceeded(
                     f"The budget for {_WORDS[mark.scope]} is used up: {mark}.",
-                    suggestion=f"Raise it for one run with {variable(mark.scope)}, "
+                    suggestion=f"Raise it for one run with {_for_one_run(mark)}, "
                     f"or for good in the settings: budgets.{mark.scope}.{mark.unit}",
                 )
 

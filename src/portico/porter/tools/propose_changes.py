@@ -1,6 +1,8 @@
 """propose_changes: shows the person a complete set of changes. What is proposed is not written.
 
-In a scratch folder the changes are put there, since that is where the person reviews them from.
+In a scratch folder the changes are put there, since that is where the person reviews them from. Elsewhere they
+are shown with the call and go no further, not even where edits are allowed without asking: the person is told
+how to get a proposal that can be applied.
 """
 
 import asyncio
@@ -16,6 +18,11 @@ from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
 from portico.porter.tools.changing import needs_no_answer, refuse_protected
 from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+
+_ONLY_SHOWN = "The changes are shown, not written: this session has no review to apply them from."
+_TO_APPLY = (
+    "Set its review mode to proposal (--mode proposal in a terminal) and ask again to apply what you like."
+)
 
 
 class ProposedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -60,7 +67,8 @@ async def run(bench: Bench, wanted: Propose) -> str:
     )
     async with bench.turn.tool(work):
         if not needs_no_answer(bench, [change.path for change in checked]):
-            return "The person sees the proposal. Nothing was written; they decide what becomes of it."
+            bench.turn.notice(_ONLY_SHOWN, _TO_APPLY)
+            return "The person sees the changes. Nothing was written, and in this session they cannot apply them."
         for change in checked:
             await _put(bench, change)
     return "The proposal is ready for the person's review. Nothing reaches their files before they apply it."

@@ -20,6 +20,10 @@ class ToolFailure(Exception):
     """The call could not be done, said in words that help the model to do better."""
 
 
+class Malformed(ToolFailure):
+    """The call itself makes no sense, so that nothing was begun."""
+
+
 class Outcome(msgspec.Struct, frozen=True):
     """What a call came to. A command that ended badly is `failed`, and its output is the point."""
 
@@ -75,11 +79,11 @@ def _read(arguments: str, parameters: type[Parameters]) -> Parameters:
         return msgspec.json.decode(arguments.strip() or "{}", type=parameters)
     except msgspec.ValidationError as error:
         takes = ", ".join(field.encode_name for field in msgspec.structs.fields(parameters))
-        raise ToolFailure(
+        raise Malformed(
             f"The arguments do not fit: {error}. This tool takes: {takes or 'nothing'}."
         ) from error
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-        raise ToolFailure(
+        raise Malformed(
             f"The arguments are not valid JSON ({error}). Send one JSON object, with quotes and line ends "
             "inside text escaped."
         ) from error

@@ -68,7 +68,7 @@ async function live(app: AppModel): Promise<SessionModel> {
     let found = false;
     const stop = effect(() => {
       const session = app.front.value;
-      if (found || session?.detail.value === undefined || session.connection.value.state !== "live") return;
+      if (found || session?.detail.value === undefined || !isConnected(session)) return;
       found = true;
       untracked(() => {
         queueMicrotask(() => stop());
@@ -76,6 +76,11 @@ async function live(app: AppModel): Promise<SessionModel> {
       });
     });
   });
+}
+
+function isConnected({ connection }: SessionModel): boolean {
+  const { state } = connection.value;
+  return state === "live" || state === "outdated";
 }
 
 function append(session: SessionModel, text: string): void {

@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -140,6 +140,12 @@ class AgentService(Protocol):
     async def list_agents(self, request: ListAgentsRequest, ctx: RequestContext[ListAgentsRequest, ListAgentsResponse], /) -> ListAgentsResponse:
         """
         The agents there are, and which of them are installed.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
+        """
+        What Porter can be told to be in a folder; a session has them as its mode.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -478,6 +484,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.list_agents,
+                ),
+                "/portico.v1.AgentService/ListScenarios": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListScenarios",
+                        service_name="portico.v1.AgentService",
+                        input=ListScenariosRequest,
+                        output=ListScenariosResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_scenarios,
                 ),
                 "/portico.v1.AgentService/AuthenticateAgent": Endpoint.unary(
                     method=MethodInfo(
@@ -1131,6 +1148,29 @@ class AgentServiceClient(ConnectClient):
             headers=headers,
             timeout_ms=timeout_ms,
         )
+    async def list_scenarios(
+        self,
+        request: ListScenariosRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListScenariosResponse:
+        """
+        What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListScenarios",
+                service_name="portico.v1.AgentService",
+                input=ListScenariosRequest,
+                output=ListScenariosResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
     async def authenticate_agent(
         self,
         request: AuthenticateAgentRequest,
@@ -1705,6 +1745,12 @@ class AgentServiceSync(Protocol):
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
+        """
+        What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     def authenticate_agent(self, request: AuthenticateAgentRequest, ctx: RequestContext[AuthenticateAgentRequest, AuthenticateAgentResponse], /) -> AuthenticateAgentResponse:
         """
         Signs in to an agent by one of its own methods.
@@ -2038,6 +2084,17 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.UNARY,
                     ),
                     function=service.list_agents,
+                ),
+                "/portico.v1.AgentService/ListScenarios": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ListScenarios",
+                        service_name="portico.v1.AgentService",
+                        input=ListScenariosRequest,
+                        output=ListScenariosResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.list_scenarios,
                 ),
                 "/portico.v1.AgentService/AuthenticateAgent": EndpointSync.unary(
                     method=MethodInfo(
@@ -2685,6 +2742,29 @@ class AgentServiceClientSync(ConnectClientSync):
                 service_name="portico.v1.AgentService",
                 input=ListAgentsRequest,
                 output=ListAgentsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def list_scenarios(
+        self,
+        request: ListScenariosRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListScenariosResponse:
+        """
+        What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListScenarios",
+                service_name="portico.v1.AgentService",
+                input=ListScenariosRequest,
+                output=ListScenariosResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),

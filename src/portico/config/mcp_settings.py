@@ -1,0 +1,53 @@
+"""MCP servers of the settings: programs or addresses whose tools every agent gets, and the secrets they need."""
+
+import re
+from collections.abc import Callable
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+
+_VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
+
+FindVariable = Callable[[str], str | None]
+
+
+class McpServerSetting(
+    msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True
+):
+    """A `command` or a `url`. In values of `env` and `headers`, `${NAME}` stands for a variable or a kept secret."""
+
+    command: str | None = None
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    url: str | None = None
+    headers: dict[str, str] = {}
+    disabled: bool = False
+
+    def check(self, name: str) -> None:
+        """InvalidInput unless it is one of both."""
+        if (self.command is None) == (self.url is None):
+            raise InvalidInput(
+                f"mcpServers.{name} needs either a command or a url.",
+                suggestion='As in: {"command": "my-server", "args": []} or {"url": "https://…"}',
+            )
+        if self.url is not None and not self.url.startswith(("http://", "https://")):
+            raise InvalidInput(
+                f"mcpServers.{name}: {self.url} is no web address.",
+                suggestion="It begins with http:// or https://",
+            )
+
+
+def filled_in(values: dict[str, str], find: FindVariable, where: str) -> dict[str, str]:
+    """The values with what stands for a variable put in. InvalidInput when there is none of a name."""
+
+    def value_of(found: re.Match[str]) -> str:
+        value = find(found[1])
+        if value is None:
+            raise InvalidInput(
+                f"{where} needs {found[1]}, which is not there.",
+                suggestion=f"Set {found[1]} in the environment, or keep it as a secret.",
+            )
+        return value
+
+    return {name: _VARIABLE.sub(value_of, value) for name, value in values.items()}

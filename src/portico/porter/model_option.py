@@ -1,0 +1,44 @@
+"""The model of a session, as the option that the protocol knows. It holds for the session and is in no settings."""
+
+from collections.abc import Sequence
+
+from portico.acp import _schema as schema
+from portico.acp.extensions import Open, to_meta
+from portico.porter.setup import KnownModel
+
+OPTION_ID = "model"
+DEFAULT = "default"
+"""The choice of whatever the scenario, the environment or the settings say."""
+
+
+def model_option(
+    chosen: str | None, default: str | None, known: Sequence[KnownModel]
+) -> list[schema.SessionConfigOption]:
+    """The one option, with the default first: any name can be given, also where none is known."""
+    named = {model.name: model for model in known}
+    for name in filter(None, (default, chosen)):
+        named.setdefault(name, KnownModel(name))
+    usual = schema.SessionConfigSelectEntry(
+        value=DEFAULT,
+        name=f"Default ({default})" if default else "No model",
+        description="as the settings say",
+    )
+    return [
+        schema.SessionConfigSelect(
+            id=OPTION_ID,
+            name="Model",
+            description="who answers free text; any provider:model can be named",
+            category="model",
+            current_value=chosen or DEFAULT,
+            options=[
+                usual,
+                *(
+                    schema.SessionConfigSelectEntry(
+                        value=model.name, name=model.name, description=model.about or None
+                    )
+                    for model in named.values()
+                ),
+            ],
+            meta=to_meta(Open(open=True)),
+        )
+    ]

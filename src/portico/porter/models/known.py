@@ -1,0 +1,49 @@
+"""The models that a person can choose here and now: of providers whose key is there, of the settings, offline.
+
+Only names that are known without asking anybody; every other name of a provider can be chosen too.
+"""
+
+from collections.abc import Iterator, Mapping
+
+from portico.config.model_settings import ProviderSetting
+from portico.domain.errors import AuthRequired
+from portico.porter.models.keys import find_key
+from portico.porter.models.offline.files import KNOWN, is_ready
+from portico.porter.models.providers import OFFLINE, Provider, providers
+from portico.porter.setup import KnownModel
+
+_NAMED_BY_THE_PERSON = ("azure",)
+"""Where the name of a model is whatever somebody called it, an example is none."""
+
+
+def known_models(
+    settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]
+) -> tuple[KnownModel, ...]:
+    """In the order of the providers. InvalidInput when the settings have one that makes no sense."""
+    return tuple(
+        model
+        for provider in providers(settings).values()
+        for model in _models(provider, settings.get(provider.name, ProviderSetting()), environ)
+    )
+
+
+def _models(provider: Provider, setting: ProviderSetting, environ: Mapping[str, str]) -> Iterator[KnownModel]:
+    if provider.kind == OFFLINE:
+        for file in KNOWN.values():
+            if is_ready(file, environ):
+                yield KnownModel(f"{OFFLINE}:{file.name}", "tiny; needs no key and no network")
+        return
+    if not provider.installed or (provider.needs_key and not _has_key(provider, environ)):
+        return
+    for name in setting.models:
+        yield KnownModel(f"{provider.name}:{name}", provider.title)
+    usual = provider.needs_key and provider.name not in _NAMED_BY_THE_PERSON
+    if usual and provider.example and provider.example not in setting.models:
+        yield KnownModel(f"{provider.name}:{provider.example}", provider.title)
+
+
+def _has_key(provider: Provider, environ: Mapping[str, str]) -> bool:
+    try:
+        return find_key(provider, environ) is not None
+    except AuthRequired:
+        return False

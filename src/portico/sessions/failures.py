@@ -1,0 +1,88 @@
+"""Failures that an agent names itself, in the data of its error answers.
+
+Any agent may: a name only chooses the words, the exit code and the buttons of a card. What is Portico's own to
+say (that a process crashed, that a session is busy) is believed from no agent, and what does not fit exactly
+counts for nothing.
+"""
+
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp.extensions import Failed
+from portico.domain.errors import (
+    AuthRequired,
+    BudgetExceeded,
+    ContextLimit,
+    ErrorDetails,
+    InvalidInput,
+    ModelBusy,
+    ModelFailed,
+    ModelFailure,
+    ModelRefused,
+    ModelReported,
+    ModelTimedOut,
+    PermissionDenied,
+    PorticoError,
+)
+from portico.rpc.messages import RpcError
+
+_MAX_SUGGESTION = 1000
+_BY_CODE: dict[str, type[PorticoError]] = {
+    kind.code: kind
+    for kind in (AuthRequired, BudgetExceeded, ContextLimit, InvalidInput, ModelTimedOut, PermissionDenied)
+}
+
+
+def told_failure(
+    error: RpcError, details: ErrorDetails, auth_methods: tuple[str, ...]
+) -> PorticoError | None:
+    """The failure that an error answer names; None if it names none that an agent can have."""
+    told = _said(error.data)
+    kind = _kind(told)
+    if kind is None:
+        return None
+    message = error.message.removesuffix(told.suggestion or "").rstrip()
+    suggestion = (told.suggestion or "").strip()[:_MAX_SUGGESTION] or None
+    facts = ErrorDetails(agent=details.agent)
+    if kind is AuthRequired:
+        facts = msgspec.structs.replace(facts, auth_methods=auth_methods)
+    elif kind is ModelReported:
+        facts = details
+    return kind(message or error.message, suggestion=suggestion, details=facts)
+
+
+class _Data(msgspec.Struct, frozen=True):
+    """The data of an error answer, as far as it is about us."""
+
+    portico: Failed = Failed()
+
+
+def _said(data: Any) -> Failed:
+    try:
+        return msgspec.json.decode(data, type=_Data).portico if isinstance(data, Raw) else Failed()
+    except msgspec.DecodeError:
+        return Failed()
+
+
+def _kind(told: Failed) -> type[PorticoError] | None:
+    if told.code == ModelFailed.code:
+        return None if told.model_failure is None else _model_kind(told.model_failure)
+    return _BY_CODE.get(told.code)
+
+
+def _model_kind(failure: ModelFailure) -> type[PorticoError]:
+    match failure:
+        case "full":
+            return ContextLimit
+        case "silent":
+            return ModelTimedOut
+        case "busy":
+            return ModelBusy
+        case "refused":
+            return ModelRefused
+        case "failed":
+            return ModelReported
+        case _:
+            assert_never(failure)

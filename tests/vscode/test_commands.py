@@ -1,0 +1,128 @@
+"""What the commands, menus and views of the extension do, in a real VS Code."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.chat import named, say
+from tests.browser.house import House
+from tests.browser.wishes import wish
+from tests.vscode.conftest import OUTPUT, Open
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_selection_is_explained_in_the_chat(open_window: Open) -> None:
+    window = await open_window()
+    await window.open_file("boats.py")
+    await window.select_all()
+    await window.command("Portico: Explain Selection")
+    chat = window.chat()
+    await expect(chat.prompts.last).to_contain_text("Explain lines 1–2 of @boats.py")
+    await chat.rested()
+    await window.page.screenshot(path=OUTPUT / "explained.png")
+
+
+async def test_files_and_selections_are_put_behind_what_is_written(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.prompt.fill("Compare with")
+    await window.open_file("boats.py")
+    await window.command("Portico: Add File to Chat")
+    await expect(chat.prompt).to_have_value("Compare with @boats.py ")
+    await window.select_all()
+    await window.command("Portico: Add Selection to Chat")
+    await expect(chat.prompt).to_have_value(
+        re.compile(r"@boats.py, lines 1–2:\n\n```python\nfirst\nsecond\n```")
+    )
+    await chat.prompt.fill("")
+
+
+async def test_what_waits_while_the_chat_is_hidden_is_answered_in_a_notification(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.ask(named("Painting"), *wish("make paint", "paint"), named("Painted"))
+    await expect(chat.card("Permission: Run make paint")).to_be_visible()
+    await window.leave_chat()
+    asked = window.notification("asks: Run make paint")
+    await expect(asked).to_be_visible()
+    await expect(
+        window.page.locator(".activitybar .badge-content").get_by_text("1", exact=True)
+    ).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "waiting.png")
+    await asked.get_by_role("button", name="Yes, run it").click()
+    await expect(window.notification("is done.")).to_be_visible()
+    await window.notification("is done.").get_by_role("button", name="Open").click()
+    await expect(window.chat().answers.last).to_contain_text("paint: ran")
+
+
+async def test_a_problem_is_sent_to_be_fixed(open_window: Open, house: House) -> None:
+    (house.workspace / "manifest.json").write_text('{"boats": }\n')
+    window = await open_window()
+    await window.open_file("manifest.json")
+    await expect(window.page.locator(".squiggly-error").first).to_be_attached()
+    await window.command("Portico: Fix This")
+    await expect(window.chat().prompts.last).to_contain_text("Fix this problem in @manifest.json, line 1")
+
+
+async def test_a_turn_is_stopped_by_a_command(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.ask(*wish("make sails", "sails"))
+    await expect(window.page.locator(".statusbar .codicon-bell-dot").first).to_be_visible()
+    await window.command("Portico: Stop")
+    await chat.rested()
+    await expect(chat.answers.filter(has_text="sails: ran")).to_have_count(0)
+
+
+async def test_the_status_bar_says_with_whom_one_talks(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.tell(say("Here."))
+    await expect(window.page.locator(".statusbar").get_by_text("scripted · Small")).to_be_visible()
+
+
+async def test_sessions_are_listed_live_and_opened_from_the_list(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.tell(named("Repairs of the quay"), say("Done."))
+    await window.command("Portico: New Session")
+    await expect(chat.tabs).to_have_count(2)
+    await expect(chat.prompts).to_have_count(0)
+    await window.unfold("Sessions")
+    entry = window.entries("Sessions").filter(has_text="Repairs of the quay")
+    await entry.click()
+    await expect(chat.answers.last).to_contain_text("Done.")
+
+
+async def test_todos_are_added_and_checked_off(open_window: Open, house: House) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.tell(say("Here."))
+    await window.unfold("Todos")
+    await window.command("Portico: Add Todo")
+    field = window.page.locator(".quick-input-widget input:visible").first
+    await field.fill("Scrape the hull")
+    await field.press("Enter")
+    entry = window.entries("Todos").filter(has_text="Scrape the hull")
+    await expect(entry).to_be_visible()
+    await entry.get_by_role("checkbox").click()
+    await expect(entry.get_by_role("checkbox")).to_be_checked()
+    await window.page.screenshot(path=OUTPUT / "todos.png")
+
+
+async def test_the_chat_opens_as_an_editor_too(open_window: Open) -> None:
+    window = await open_window()
+    await window.command("Portico: Open Chat in Editor")
+    chat = window.chat()
+    await chat.tell(say("In an editor."))
+    await expect(chat.answers.last).to_contain_text("In an editor.")
+    await window.page.screenshot(path=OUTPUT / "editor.png")
+
+
+async def test_no_workflow_has_opened_a_terminal(open_window: Open) -> None:
+    window = await open_window()
+    chat = await window.open_chat()
+    await chat.tell(say("Here."))
+    await expect(window.page.locator(".terminal-wrapper")).to_have_count(0)

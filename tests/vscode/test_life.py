@@ -1,0 +1,77 @@
+"""How the extension finds and starts Portico, and what it says when it cannot, in a real VS Code."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.house import House
+from tests.support.waiting import wait_until
+from tests.vscode.conftest import OUTPUT, Open
+from tests.vscode.editor import CodeServer
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.fixture(scope="module")
+def wary(house: House) -> Iterator[CodeServer]:
+    """A VS Code that trusts no folder."""
+    server = CodeServer(house.home / "wary", house.environ(), trusting=False)
+    server.start()
+    yield server
+    server.end()
+
+
+def folder_with_program(place: Path, program: str) -> Path:
+    settings = place / ".vscode" / "settings.json"
+    settings.parent.mkdir(parents=True)
+    settings.write_text(json.dumps({"portico.program": program}))
+    return place
+
+
+async def test_a_program_that_is_not_there_is_told_once_with_what_to_do(
+    open_window: Open, tmp_path: Path
+) -> None:
+    window = await open_window(folder_with_program(tmp_path / "broken", "/nowhere/portico"))
+    await window.show()
+    told = window.notification("names /nowhere/portico")
+    await expect(told).to_be_visible()
+    for remedy in ("Install", "Choose Program", "Show Log"):
+        await expect(told.get_by_role("button", name=remedy)).to_be_visible()
+    await expect(window.chat_frame.get_by_text("Connecting…")).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "broken.png")
+    await expect(told).to_have_count(1)
+
+
+async def test_a_folder_that_is_not_trusted_starts_nothing(
+    open_window: Open, wary: CodeServer, tmp_path: Path
+) -> None:
+    program, started = tmp_path / "hostile", tmp_path / "started"
+    program.write_text(f"#!/bin/sh\ntouch {started}\n")
+    program.chmod(0o755)
+    window = await open_window(folder_with_program(tmp_path / "foreign", str(program)), wary)
+    await window.show()
+    await expect(window.notification("starts nothing in a folder that you do not trust")).to_be_visible()
+    await window.unfold("Sessions")
+    await expect(window.page.get_by_role("button", name="Manage Trust").first).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "untrusted.png")
+    assert not started.exists()
+
+
+async def test_what_one_looks_at_is_written_down_for_agents_in_the_terminal(
+    open_window: Open, code_server: CodeServer, house: House
+) -> None:
+    window = await open_window()
+    await window.open_file("boats.py")
+    await window.select_all()
+    wanted = {"text": "first\nsecond\n", "startLine": 1, "endLine": 2}
+
+    def is_written() -> bool:
+        files = code_server.data.glob("User/workspaceStorage/*/*/editor-state-*.json")
+        states = [json.loads(file.read_text()) for file in files]
+        active = str(house.workspace / "boats.py")
+        return any(one.get("activeFile") == active and one.get("selection") == wanted for one in states)
+
+    wait_until(is_written, "the state file")
