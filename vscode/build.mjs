@@ -1,6 +1,7 @@
-// Builds the extension into dist/: one script, and the chat page as the browser has it.
+// Builds the extension into dist/: one script, the chat page as the browser has it, and the wheel that `make dist`
+// has made, if there is one.
 
-import { cp, mkdir, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -8,6 +9,16 @@ import * as esbuild from "esbuild";
 const here = dirname(fileURLToPath(import.meta.url));
 const page = join(here, "../src/portico/doors/web/page");
 const out = join(here, "dist");
+
+/** The generated messages stand in the page's folder, and would bring its copy along. */
+const oneProtobuf = {
+  name: "one-protobuf",
+  setup(build) {
+    build.onResolve({ filter: /^@bufbuild\/protobuf/ }, ({ path, kind, pluginData }) =>
+      pluginData === "ours" ? undefined : build.resolve(path, { kind, resolveDir: here, pluginData: "ours" }),
+    );
+  },
+};
 
 await rm(out, { recursive: true, force: true });
 await mkdir(out, { recursive: true });
@@ -21,9 +32,15 @@ await esbuild.build({
   format: "cjs",
   target: "node20",
   external: ["vscode"],
+  plugins: [oneProtobuf],
   minify: true,
   logLevel: "info",
 });
 await cp(page, join(out, "page"), { recursive: true });
 await rm(join(out, "page", "index.html"));
+const wheels = join(here, "../dist");
+const made = await readdir(wheels).catch(() => []);
+for (const wheel of made.filter((file) => file.endsWith(".whl"))) {
+  await cp(join(wheels, wheel), join(out, "wheel", wheel));
+}
 await cp(join(here, "../LICENSE"), join(here, "LICENSE"));

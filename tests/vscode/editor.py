@@ -116,6 +116,10 @@ class Workbench:
         await field.fill(f">{title}")
         await self.page.locator(".quick-input-list").get_by_text(title, exact=True).first.click()
 
+    async def knows_session(self) -> None:
+        """Until the status bar tells with whom one talks: commands about a session are offered from then on."""
+        await expect(self.page.locator(".statusbar").get_by_text("scripted · Small")).to_be_visible()
+
     async def open_file(self, name: str) -> None:
         """By its name, as with Go to File."""
         await self.page.keyboard.press("F1")

@@ -80,7 +80,7 @@ async def test_the_status_bar_says_with_whom_one_talks(open_window: Open) -> Non
     window = await open_window()
     chat = await window.open_chat()
     await chat.tell(say("Here."))
-    await expect(window.page.locator(".statusbar").get_by_text("scripted · Small")).to_be_visible()
+    await window.knows_session()
 
 
 async def test_sessions_are_listed_live_and_opened_from_the_list(open_window: Open) -> None:
@@ -100,6 +100,7 @@ async def test_todos_are_added_and_checked_off(open_window: Open, house: House) 
     window = await open_window()
     chat = await window.open_chat()
     await chat.tell(say("Here."))
+    await window.knows_session()
     await window.unfold("Todos")
     await window.command("Portico: Add Todo")
     field = window.page.locator(".quick-input-widget input:visible").first

@@ -1,40 +1,96 @@
 // The extension begins here. It starts nothing until somebody looks at it.
 
-import { homedir } from "node:os";
 import * as vscode from "vscode";
+import { codeCommands } from "./commands/code";
+import { giveKeys } from "./commands/keys";
+import { reviewCommands } from "./commands/review";
+import { serverCommands } from "./commands/server";
+import { sessionCommands } from "./commands/sessions";
 import { EditorContext } from "./editor/context";
-import { findProgram } from "./server/program";
+import { keepStateFile } from "./editor/state";
+import { Folders } from "./folders";
+import type { Parts } from "./parts";
+import { findHere } from "./server/finding";
+import { environmentFolder, Installing } from "./server/installing";
+import { Link } from "./server/link";
 import { Server } from "./server/server";
-import { CHAT_VIEW, ChatView } from "./view/chat-view";
+import { tellTroubles } from "./server/telling";
+import { CurrentSession } from "./sessions/current";
+import { LiveSessions } from "./sessions/live";
+import { showStatus } from "./status-bar";
+import { Attention } from "./view/attention";
+import { CHAT_PANEL, CHAT_VIEW, Chat } from "./view/chat";
+import { Changes } from "./views/changes";
+import { PROPOSAL_SCHEME, ProposedTexts } from "./views/proposal-diff";
+import { SessionList } from "./views/session-list";
+import { Todos } from "./views/todos";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Portico", { log: true });
-  const server = new Server(
-    async () => {
-      const program = await findProgram({
-        named: vscode.workspace.getConfiguration("portico").get("program", ""),
-        path: process.env["PATH"] ?? "",
-        platform: process.platform,
-      });
-      const folder = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? homedir();
-      log.info(`the server is looked for, or started, by ${program} for ${folder}`);
-      return { program, folder, environ: process.env };
-    },
-    (error) => {
-      log.error(error instanceof Error ? error : String(error));
-    },
-  );
   const editor = new EditorContext();
+  const parts = build(context, editor, log);
+  const { server, link, live, current, chat, folders } = parts;
   context.subscriptions.push(
     log,
     editor,
-    vscode.window.registerWebviewViewProvider(
-      CHAT_VIEW,
-      new ChatView(context.extensionUri, server, editor, log),
+    live,
+    current,
+    tellTroubles(server, log),
+    showStatus(server, current),
+    new Attention(chat, live, link, folders),
+    keepStateFile(context, editor),
+    vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
+    vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
+    vscode.workspace.registerTextDocumentContentProvider(PROPOSAL_SCHEME, new ProposedTexts(link)),
+    new SessionList(parts).show(),
+    new Todos(parts).show(),
+    new Changes(parts).show(),
+    ...sessionCommands(parts),
+    ...codeCommands(parts),
+    ...reviewCommands(parts),
+    ...serverCommands(parts),
+    ...followSettings(server),
+    new vscode.Disposable(
+      server.state.listen(({ state }) => {
+        if (state === "running")
+          void giveKeys(link, context.secrets).catch((error: unknown) => log.warn(String(error)));
+      }),
     ),
-    vscode.commands.registerCommand("portico.openChat", () =>
-      vscode.commands.executeCommand(`${CHAT_VIEW}.focus`),
-    ),
-    vscode.commands.registerCommand("portico.showLog", () => log.show()),
   );
+}
+
+function build(context: vscode.ExtensionContext, editor: EditorContext, log: vscode.LogOutputChannel): Parts {
+  const folders = new Folders();
+  const { version: wanted } = context.extension.packageJSON as { version: string };
+  const server = new Server(async () => {
+    const { program, origin } = await findHere(environmentFolder(context));
+    log.info("the server is looked for, or started", { program, origin, folder: folders.main });
+    return { program, folder: folders.main, environ: process.env, wanted };
+  });
+  const link = new Link(server);
+  const live = new LiveSessions(server, link);
+  const current = new CurrentSession(link, live, {
+    isHere: (session) => folders.isHere(session),
+    memory: context.workspaceState,
+  });
+  const chat = new Chat({
+    page: vscode.Uri.joinPath(context.extensionUri, "dist", "page"),
+    server,
+    context: editor,
+    log,
+    workspace: () => folders.main,
+    showsFront: (sessionId) => current.choose(sessionId),
+  });
+  const installing = new Installing(context, log);
+  return { server, link, live, current, chat, folders, installing, secrets: context.secrets, log };
+}
+
+/** Another program, or a folder that is trusted now: the next call looks again. */
+function followSettings(server: Server): vscode.Disposable[] {
+  return [
+    vscode.workspace.onDidGrantWorkspaceTrust(() => server.forget()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("portico.program")) server.forget();
+    }),
+  ];
 }

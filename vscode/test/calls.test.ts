@@ -29,10 +29,7 @@ async function serve(act: (request: IncomingMessage, response: ServerResponse) =
 }
 
 function at(address: Address): Server {
-  const server = new Server(
-    () => Promise.reject(new Error("never started here")),
-    () => undefined,
-  );
+  const server = new Server(() => Promise.reject(new Error("never started here")));
   vi.spyOn(server, "address").mockResolvedValue(address);
   return server;
 }

@@ -1,75 +1,129 @@
-import { chmod, mkdtemp, readFile, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { NoProgram, findProgram } from "../src/server/program";
-import { Server, ServerFailed } from "../src/server/server";
-
-async function program(script: string): Promise<{ folder: string; file: string }> {
-  const folder = await mkdtemp(join(tmpdir(), "portico-"));
-  const file = join(folder, "portico");
-  await writeFile(file, `#!/bin/sh\n${script}\n`);
-  await chmod(file, 0o755);
-  return { folder, file };
-}
-
-async function answering(): Promise<{ folder: string; file: string }> {
-  const made = await program('echo start >> "$(dirname "$0")/starts"; cat "$(dirname "$0")/answer"');
-  await writeFile(join(made.folder, "token"), "secret\n");
-  const answer = { status: "ok", port: 4711, version: "0.1.0", tokenFile: join(made.folder, "token") };
-  await writeFile(join(made.folder, "answer"), JSON.stringify(answer));
-  return made;
-}
-
-const serverOf = (file: string, failures: unknown[] = []): Server =>
-  new Server(
-    () => Promise.resolve({ program: file, folder: "/", environ: process.env }),
-    (error) => failures.push(error),
-  );
+import { NoProgram, findProgram, type Search } from "../src/server/program";
+import { ServerFailed } from "../src/server/running";
+import { NotTrusted, remediesFor, SaidOnce, wordsFor } from "../src/server/troubles";
+import { fits, WrongVersion } from "../src/server/version";
+import { answering, script, serverOf } from "./fake-program";
 
 test("whoever asks for the server while it starts waits for the same start", async () => {
-  const { folder, file } = await answering();
-  const server = serverOf(file);
+  const program = await answering();
+  const server = serverOf(program.file);
   const [one, two] = await Promise.all([server.address(), server.address()]);
   expect(one).toBe(two);
   expect(one).toEqual({ port: 4711, token: "secret", version: "0.1.0" });
-  expect(await readFile(join(folder, "starts"), "utf8")).toBe("start\n");
+  expect(await program.deeds()).toEqual(["serve begins", "serve ends"]);
 });
 
 test("a server that was lost is started again, once, however many saw it go", async () => {
-  const { folder, file } = await answering();
-  const server = serverOf(file);
+  const program = await answering();
+  const server = serverOf(program.file);
   const first = await server.address();
   server.lost(first);
   server.lost(first);
-  await Promise.resolve();
   const again = await server.address();
   server.lost(first);
   expect(await server.address()).toBe(again);
-  expect(await readFile(join(folder, "starts"), "utf8")).toBe("start\nstart\n");
+  expect((await program.deeds()).filter((deed) => deed === "serve begins")).toHaveLength(2);
+});
+
+test("restarts do not overlap: two are one, and who needs the server meanwhile waits", async () => {
+  const program = await answering();
+  const server = serverOf(program.file);
+  await server.address();
+  const restarts = [server.restart(), server.restart()];
+  const needed = server.address();
+  const [one, two, three] = await Promise.all([...restarts, needed]);
+  expect(one).toBe(two);
+  expect(three).toBe(one);
+  const once = ["stop begins", "stop ends", "serve begins", "serve ends"];
+  expect(await program.deeds()).toEqual(["serve begins", "serve ends", ...once]);
+});
+
+test("the state goes from off over starting to running, and says why it failed", async () => {
+  const states: string[] = [];
+  const server = serverOf((await answering()).file);
+  server.state.listen(({ state }) => states.push(state));
+  const address = await server.address();
+  server.lost(address);
+  await server.address();
+  expect(states).toEqual(["starting", "running", "off", "starting", "running"]);
+  const broken = serverOf("/nowhere/portico");
+  await expect(broken.address()).rejects.toThrow();
+  expect(broken.state.value.state).toBe("failed");
 });
 
 test("a failure says what Portico said, and the next call tries again", async () => {
   const said = '{"status":"failed","error":"No room.","diagnostics":{"suggestion":"Make some."}}';
-  const { file } = await program(`echo '${said}'; exit 2`);
-  const failures: unknown[] = [];
-  const server = serverOf(file, failures);
+  const { file } = await script(`echo '${said}'; exit 2`);
+  const server = serverOf(file);
   await expect(server.address()).rejects.toThrow("No room.");
   await expect(server.address()).rejects.toMatchObject({ suggestion: "Make some." });
-  expect(failures).toHaveLength(2);
 });
 
-test("a program that is not Portico is told apart", async () => {
-  const { file } = await program("echo hello");
-  await expect(serverOf(file).address()).rejects.toBeInstanceOf(ServerFailed);
+test("a program that is not Portico, or not of this version, is told apart", async () => {
+  const { file } = await script("echo hello");
+  await expect(serverOf(file).address()).rejects.toBeInstanceOf(WrongVersion);
+  const older = await answering("0.0.9");
+  await expect(serverOf(older.file).address()).rejects.toThrow("is Portico 0.0.9; this extension needs 0.1");
+  expect(await older.deeds()).toEqual([]);
 });
 
-test("the program is the one that is named, else the first on the path", async () => {
+test.each([
+  ["0.1.0", "0.1.7", true],
+  ["0.2.0", "0.1.0", false],
+  ["1.4.0", "1.0.2", true],
+  ["2.0.0", "1.0.0", false],
+])("version %s fits %s: %s", (version, wanted, fitting) => {
+  expect(fits(version, wanted)).toBe(fitting);
+});
+
+const nothing: Search = {
+  workspace: "",
+  user: "",
+  interpreter: "",
+  path: "",
+  own: "/nowhere/portico",
+  home: "/home/one",
+  platform: "linux",
+};
+
+test("the program is that of the workspace, of the user, beside Python, on the path, or our own", async () => {
   const { folder, file } = await answering();
-  const search = { named: "", path: `/nowhere:relative:${folder}`, platform: "linux" as const };
-  expect(await findProgram(search)).toBe(file);
-  expect(await findProgram({ ...search, named: file, path: "" })).toBe(file);
-  await expect(findProgram({ ...search, named: join(folder, "other") })).rejects.toBeInstanceOf(NoProgram);
-  await expect(findProgram({ ...search, named: "portico" })).rejects.toThrow("portico.program");
-  await expect(findProgram({ ...search, path: "" })).rejects.toThrow("not installed");
+  const found = (change: Partial<Search>) => findProgram({ ...nothing, ...change });
+  expect(await found({ path: `/nowhere:relative:${folder}` })).toEqual({ program: file, origin: "PATH" });
+  expect(await found({ own: file })).toEqual({ program: file, origin: "own environment" });
+  const interpreter = join(folder, "python");
+  expect(await found({ interpreter, own: file })).toMatchObject({ origin: "Python environment" });
+  expect(await found({ interpreter, user: file })).toMatchObject({ origin: "user setting" });
+  expect(await found({ user: "/other", workspace: file })).toMatchObject({ origin: "workspace setting" });
+  expect(await found({ user: "~/portico", home: folder })).toEqual({ program: file, origin: "user setting" });
+});
+
+test("a program that is named and not there is not replaced by another", async () => {
+  const { folder, file } = await answering();
+  const named = findProgram({ ...nothing, user: join(folder, "other"), path: folder, own: file });
+  await expect(named).rejects.toBeInstanceOf(NoProgram);
+  await expect(findProgram({ ...nothing, user: "portico" })).rejects.toThrow("portico.program");
+  await expect(findProgram(nothing)).rejects.toThrow("not installed");
+});
+
+test("a failure is told once, until things have gone well or something else fails", () => {
+  const said = new SaidOnce();
+  expect([said.isNew("a"), said.isNew("a"), said.isNew("b"), said.isNew("b")]).toEqual([
+    true,
+    false,
+    true,
+    false,
+  ]);
+  said.forget();
+  expect(said.isNew("b")).toBe(true);
+});
+
+test("each trouble has the remedies that help against it", () => {
+  expect(remediesFor(new NoProgram("none"))).toContain("Install");
+  expect(remediesFor(new WrongVersion("old", "update"))).toContain("Choose Program");
+  expect(remediesFor(new NotTrusted("no"))).toEqual(["Manage Trust"]);
+  expect(remediesFor(new ServerFailed("port taken", ""))).toContain("Restart Server");
+  expect(wordsFor(new ServerFailed("No room.", "Make some."))).toBe("No room. Make some.");
 });

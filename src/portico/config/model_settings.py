@@ -55,7 +55,6 @@ class Allowance(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
             tokens=_lower(self.tokens, other.tokens), dollars=_lower(self.dollars, other.dollars)
         )
 
-
     def over(self, other: "Allowance") -> "Allowance":
         """This one, and the other in what it leaves open."""
         return Allowance(

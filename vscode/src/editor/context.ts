@@ -28,6 +28,11 @@ export class EditorContext implements vscode.Disposable {
     );
   }
 
+  /** The document that is looked at. */
+  get document(): vscode.TextDocument | undefined {
+    return this.#last?.document;
+  }
+
   get now(): EditorContextPayload | null {
     const editor = this.#last;
     if (editor === undefined || editor.document.uri.scheme !== "file") return null;

@@ -1,8 +1,10 @@
 // The user's Portico server: started when it is first needed, shared with every other window and door, and
-// never ended from here, because others may be using it.
+// never ended from here unless the person asks for it, because others may be using it.
 
-import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
+import { Told, type Listened } from "../told";
+import { answerOf, run, ServerFailed } from "./running";
+import { checkVersion } from "./version";
 
 export interface Address {
   readonly port: number;
@@ -14,101 +16,95 @@ export interface Launch {
   readonly program: string;
   readonly folder: string;
   readonly environ: NodeJS.ProcessEnv;
+  /** The version that the program must fit. */
+  readonly wanted: string;
 }
 
-export class ServerFailed extends Error {
-  readonly suggestion: string;
-
-  constructor(message: string, suggestion: string) {
-    super(message);
-    this.suggestion = suggestion;
-  }
-}
+export type ServerState =
+  | { readonly state: "off" }
+  | { readonly state: "starting" }
+  | { readonly state: "running"; readonly address: Address }
+  | { readonly state: "failed"; readonly error: unknown };
 
 export class Server {
   readonly #launch: () => Promise<Launch>;
-  readonly #failed: (error: unknown) => void;
+  readonly #state = new Told<ServerState>({ state: "off" });
   #address: Promise<Address> | undefined;
+  #restarting: Promise<Address> | undefined;
 
-  constructor(launch: () => Promise<Launch>, failed: (error: unknown) => void) {
+  constructor(launch: () => Promise<Launch>) {
     this.#launch = launch;
-    this.#failed = failed;
+  }
+
+  get state(): Listened<ServerState> {
+    return this.#state;
   }
 
   /** Where it is. Whoever asks while it is being started waits for the same start. */
   address(): Promise<Address> {
-    if (this.#address === undefined) {
-      const starting = this.#start();
-      this.#address = starting;
-      starting.catch((error: unknown) => {
-        this.#failed(error);
-        if (this.#address === starting) this.#address = undefined;
-      });
-    }
-    return this.#address;
+    return this.#address ?? this.#begin(() => this.#start());
   }
 
   /** It does not answer where it was: the next call looks for it again. */
   lost(address: Address): void {
-    const known = this.#address;
-    void known?.then(
-      (found) => {
-        if (found === address && this.#address === known) this.#address = undefined;
+    const known = this.#state.value;
+    if (known.state === "running" && known.address === address) this.forget();
+  }
+
+  /** What was found or refused before does not count any more. */
+  forget(): void {
+    this.#address = undefined;
+    this.#state.set({ state: "off" });
+  }
+
+  /** Ends it and starts it anew. Two restarts are one, and whoever needs it meanwhile waits for it. */
+  restart(): Promise<Address> {
+    if (this.#restarting !== undefined) return this.#restarting;
+    const before = this.#address;
+    const restarting = this.#begin(async () => {
+      await before?.catch(() => undefined);
+      const { program, environ } = await this.#launch();
+      await run(program, ["stop", "--api"], { environ });
+      return await this.#start();
+    });
+    this.#restarting = restarting;
+    const over = (): void => {
+      this.#restarting = undefined;
+    };
+    restarting.then(over, over);
+    return restarting;
+  }
+
+  #begin(start: () => Promise<Address>): Promise<Address> {
+    const starting = start();
+    this.#address = starting;
+    this.#state.set({ state: "starting" });
+    starting.then(
+      (address) => {
+        if (this.#address === starting) this.#state.set({ state: "running", address });
       },
-      () => undefined,
+      (error: unknown) => {
+        if (this.#address !== starting) return;
+        this.#address = undefined;
+        this.#state.set({ state: "failed", error });
+      },
     );
+    return starting;
   }
 
   async #start(): Promise<Address> {
-    const { program, folder, environ } = await this.#launch();
-    const said = await run(program, ["serve", "--detach", "--api", "--cwd", folder], environ);
-    const serving = parse(said);
-    const token = (await readFile(serving.tokenFile, "utf8")).trim();
-    return { port: serving.port, token, version: serving.version };
-  }
-}
-
-function run(program: string, words: readonly string[], environ: NodeJS.ProcessEnv): Promise<string> {
-  return new Promise((resolve, reject) => {
-    execFile(
-      program,
-      words,
-      { env: environ, timeout: 60_000, windowsHide: true },
-      (error, stdout, stderr) => {
-        if (error === null) resolve(stdout);
-        else reject(explain(error, stdout, stderr));
-      },
-    );
-  });
-}
-
-/** A failure says in JSON what happened and what to do, unless the program is not Portico at all. */
-function explain(error: Error, stdout: string, stderr: string): ServerFailed {
-  try {
-    const told = JSON.parse(stdout) as { error?: string; diagnostics?: { suggestion?: string } };
-    return new ServerFailed(told.error ?? error.message, told.diagnostics?.suggestion ?? "");
-  } catch {
-    return new ServerFailed(stderr.trim() || error.message, "Check the setting portico.program.");
-  }
-}
-
-interface Serving {
-  readonly port: number;
-  readonly tokenFile: string;
-  readonly version: string;
-}
-
-function parse(said: string): Serving {
-  try {
-    const serving = JSON.parse(said) as Partial<Serving>;
-    if (typeof serving.port === "number" && typeof serving.tokenFile === "string") {
-      return { port: serving.port, tokenFile: serving.tokenFile, version: serving.version ?? "" };
+    const { program, folder, environ, wanted } = await this.#launch();
+    await checkVersion(program, wanted, environ);
+    const said = await run(program, ["serve", "--detach", "--api", "--cwd", folder], { environ });
+    const serving = answerOf(said);
+    const { port, tokenFile, version } = serving ?? {};
+    if (typeof port !== "number" || typeof tokenFile !== "string") {
+      throw new ServerFailed(
+        "The program does not answer as Portico does.",
+        "Check the setting portico.program.",
+      );
     }
-  } catch {
-    // Said below.
+    const token = (await readFile(tokenFile, "utf8")).trim();
+    return { port, token, version: typeof version === "string" ? version : "" };
   }
-  throw new ServerFailed(
-    "The program does not answer as Portico does.",
-    "Check the setting portico.program, and that it is a Portico of this version.",
-  );
 }

@@ -8,9 +8,12 @@ export interface PageFiles {
   /** Where the webview's own files come from, as its policy names it. */
   readonly source: string;
   readonly nonce: string;
+  /** The folder that new sessions work in. */
+  readonly workspace: string;
 }
 
-export function chatDocument({ build, script, sheet, source, nonce }: PageFiles): string {
+export function chatDocument(page: PageFiles): string {
+  const { build, script, sheet, source, nonce, workspace } = page;
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -27,6 +30,7 @@ export function chatDocument({ build, script, sheet, source, nonce }: PageFiles)
     <meta http-equiv="Content-Security-Policy" content="${policy}" />
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="portico-build" content="${build}" />
+    <meta name="portico-workspace" content="${quoted(workspace)}" />
     <title>Portico</title>
     <link rel="stylesheet" href="${sheet}" nonce="${nonce}" />
     <script type="module" src="${script}" nonce="${nonce}"></script>
@@ -36,4 +40,13 @@ export function chatDocument({ build, script, sheet, source, nonce }: PageFiles)
   </body>
 </html>
 `;
+}
+
+/** A folder may be called anything. */
+function quoted(text: string): string {
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;");
 }

@@ -22,8 +22,10 @@ export class Posting {
     else this.#timer = setTimeout(() => this.#flush(), wait);
   }
 
+  /** Forgets what waits. Whoever adds more later begins anew. */
   dispose(): void {
     clearTimeout(this.#timer);
+    this.#timer = undefined;
     this.#waiting = [];
   }
 

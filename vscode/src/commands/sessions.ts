@@ -1,0 +1,74 @@
+// Commands about sessions: begin, open, stop, switch, export.
+
+import * as vscode from "vscode";
+import { ExportFormat, ReviewMode } from "../../../web/src/generated/portico/v1/agent_pb";
+import { command, sessionFor, type Parts } from "../parts";
+import { save } from "../view/errands";
+import { chooseAgent, chooseMode } from "./choosing";
+
+export function sessionCommands(parts: Parts): vscode.Disposable[] {
+  const { chat, link, live, folders } = parts;
+  return [
+    command("openChat", parts, () => chat.tell()),
+    command("openChatInEditor", parts, () => chat.openPanel()),
+    command("newSession", parts, () => begin(parts, {})),
+    command("startOnBranch", parts, () => begin(parts, { mode: ReviewMode.BRANCH })),
+    command("startInWorktree", parts, () => begin(parts, { mode: ReviewMode.WORKTREE })),
+    command("openSession", parts, async (given) => {
+      const sessionId = await sessionFor(parts, given);
+      if (sessionId !== undefined) await chat.tell({ name: "open_session", sessionId });
+    }),
+    command("resumeLastSession", parts, async () => {
+      const { sessions } = await link.call((client) => client.listSessions({ limit: 50 }));
+      const last = sessions.find((session) => folders.isHere(session) && !session.isNew);
+      if (last === undefined) await chat.tell({ name: "new_session" });
+      else await chat.tell({ name: "open_session", sessionId: last.sessionId });
+    }),
+    command("stop", parts, async (given) => {
+      const sessionId = await sessionFor(parts, given);
+      if (sessionId !== undefined) await link.call((client) => client.stopTurn({ sessionId }));
+    }),
+    command("switchAgent", parts, async () => {
+      const workspace = folders.main;
+      const { agents } = await link.call((client) => client.listAgents({ workspace }));
+      const agent = await chooseAgent(agents);
+      if (agent !== undefined) await chat.tell({ name: "new_session", agent });
+    }),
+    command("switchMode", parts, async (given) => {
+      const sessionId = await sessionFor(parts, given);
+      if (sessionId !== undefined) await chooseMode(parts, sessionId);
+    }),
+    command("exportSession", parts, async (given) => {
+      const sessionId = await sessionFor(parts, given);
+      const format = sessionId === undefined ? undefined : await chooseFormat();
+      if (sessionId === undefined || format === undefined) return;
+      const { fileName, content } = await link.call((client) => client.exportSession({ sessionId, format }));
+      await save(fileName, content);
+    }),
+    command("deleteSession", parts, async (given) => {
+      const sessionId = await sessionFor(parts, given);
+      const session = live.sessions.value.get(sessionId ?? "");
+      if (sessionId === undefined || session === undefined) return;
+      const words = `Delete “${session.title === "" ? "New session" : session.title}” for good?`;
+      if ((await vscode.window.showWarningMessage(words, { modal: true }, "Delete")) === "Delete")
+        await link.call((client) => client.clearSession({ sessionId }));
+    }),
+    command("showApprovals", parts, () => chat.tell({ name: "settings" })),
+  ];
+}
+
+/** In a window with several folders the person says which one is meant. */
+async function begin({ chat, folders }: Parts, { mode }: { mode?: ReviewMode }): Promise<void> {
+  const workspace = await folders.choose();
+  if (workspace === undefined) return;
+  const elsewhere = workspace === folders.main ? {} : { workspace };
+  await chat.tell({ name: "new_session", ...elsewhere, ...(mode !== undefined && { mode }) });
+}
+
+async function chooseFormat(): Promise<ExportFormat | undefined> {
+  const formats = [
+    { label: "Markdown", description: "to read", format: ExportFormat.MARKDOWN },
+    { label: "JSON", description: "for programs, with every event", format: ExportFormat.JSON },
+  ];
+  return (await vscode.window.showQuickPick(formats, { title: "Export Session" }))?.format;
+}

@@ -1,0 +1,37 @@
+// Whether a program and this extension fit together. Before 1.0 every minor version may change the contract.
+
+import { answerOf, run, ServerFailed } from "./running";
+
+/** The program is there and does not fit: another one must be chosen or installed. */
+export class WrongVersion extends ServerFailed {}
+
+export async function checkVersion(
+  program: string,
+  wanted: string,
+  environ: NodeJS.ProcessEnv,
+): Promise<string> {
+  const answer = answerOf(await run(program, ["version", "--api"], { environ }));
+  if (answer?.["name"] !== "portico" || typeof answer["version"] !== "string") {
+    throw new WrongVersion(
+      `${program} does not answer as Portico does.`,
+      "Check the setting portico.program, or install Portico.",
+    );
+  }
+  const { version } = answer as { version: string };
+  if (!fits(version, wanted)) {
+    throw new WrongVersion(
+      `${program} is Portico ${version}; this extension needs ${contractOf(wanted)}.`,
+      "Update the older of the two, choose another program, or install the one that the extension carries.",
+    );
+  }
+  return version;
+}
+
+export function fits(version: string, wanted: string): boolean {
+  return contractOf(version) === contractOf(wanted);
+}
+
+function contractOf(version: string): string {
+  const [major = "0", minor = "0"] = version.split(".");
+  return major === "0" ? `0.${minor}` : major;
+}

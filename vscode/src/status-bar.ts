@@ -1,0 +1,32 @@
+// Draws the status in VS Code's status bar, and tells its menus what there is to do.
+
+import * as vscode from "vscode";
+import type { Server } from "./server/server";
+import type { CurrentSession } from "./sessions/current";
+import { isActive } from "./sessions/news";
+import { statusOf } from "./status";
+
+export function showStatus(server: Server, current: CurrentSession): vscode.Disposable {
+  const item = vscode.window.createStatusBarItem("portico.status", vscode.StatusBarAlignment.Right, 100);
+  item.name = "Portico";
+  item.command = "portico.openChat";
+  const draw = (): void => {
+    const { text, tooltip, tone } = statusOf(server.state.value, current.detail.value);
+    item.text = text;
+    item.tooltip = tooltip;
+    item.accessibilityInformation = { label: `Portico: ${text.replace(/\$\([^)]*\)\s*/, "")}. ${tooltip}` };
+    item.backgroundColor =
+      tone === "plain" ? undefined : new vscode.ThemeColor(`statusBarItem.${tone}Background`);
+    const detail = current.detail.value;
+    const say = (key: string, value: boolean): void =>
+      void vscode.commands.executeCommand("setContext", `portico.${key}`, value);
+    say("running", server.state.value.state === "running");
+    say("busy", detail?.summary !== undefined && isActive(detail.summary.state));
+    say("hasSession", detail !== undefined);
+    say("hasProposal", (detail?.proposals.length ?? 0) > 0);
+  };
+  const ends = [server.state.listen(draw), current.detail.listen(draw)];
+  draw();
+  item.show();
+  return vscode.Disposable.from(item, ...ends.map((end) => new vscode.Disposable(end)));
+}

@@ -1,0 +1,63 @@
+// What the status bar says: how the server stands, and with whom the person talks.
+
+import type { SessionDetail } from "../../web/src/generated/portico/v1/agent_pb";
+import { moodOf, wordsFor as stateWords, type Mood } from "../../web/src/view/shell/state-words";
+import { NotTrusted, wordsFor } from "./server/troubles";
+import type { ServerState } from "./server/server";
+
+export interface Status {
+  readonly text: string;
+  readonly tooltip: string;
+  readonly tone: "plain" | "warning" | "error";
+}
+
+const ICONS: Readonly<Record<Mood, string>> = {
+  quiet: "comment-discussion",
+  busy: "loading~spin",
+  waiting: "bell-dot",
+  bad: "warning",
+};
+
+export function statusOf(server: ServerState, session: SessionDetail | undefined): Status {
+  switch (server.state) {
+    case "off":
+      return { text: "$(comment-discussion) Portico", tooltip: "Open the chat", tone: "plain" };
+    case "starting":
+      return { text: "$(loading~spin) Portico", tooltip: "Portico is starting", tone: "plain" };
+    case "failed":
+      return server.error instanceof NotTrusted
+        ? { text: "$(shield) Portico", tooltip: wordsFor(server.error), tone: "plain" }
+        : { text: "$(error) Portico", tooltip: wordsFor(server.error), tone: "error" };
+    case "running":
+      return session?.summary === undefined
+        ? {
+            text: "$(comment-discussion) Portico",
+            tooltip: `Portico ${server.address.version}`,
+            tone: "plain",
+          }
+        : talking(session.summary, modelOf(session), server.address.version);
+  }
+}
+
+/** The model that the agent says it uses; empty if it says nothing. */
+export function modelOf({ options }: SessionDetail): string {
+  const option = options.find(({ category }) => category === "model");
+  if (option?.value.case !== "choice") return "";
+  const { value } = option.value;
+  return option.choices.find((choice) => choice.value === value)?.name ?? value;
+}
+
+function talking(
+  { agent, title, state }: NonNullable<SessionDetail["summary"]>,
+  model: string,
+  version: string,
+): Status {
+  const mood = moodOf(state);
+  const who = [agent, model].filter((part) => part !== "").join(" · ");
+  const name = title === "" ? "New session" : title;
+  return {
+    text: `$(${ICONS[mood]}) ${who}`,
+    tooltip: `${name}: ${stateWords(state)}\nPortico ${version}`,
+    tone: mood === "waiting" ? "warning" : "plain",
+  };
+}

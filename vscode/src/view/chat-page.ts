@@ -1,0 +1,135 @@
+// One page of the chat in a webview, wherever that stands. The page draws and remembers; here is only the way to the
+// server and the editor. A page that is out of sight is gone, and so are its calls: the log has what it misses.
+
+import { randomBytes } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import * as vscode from "vscode";
+import {
+  PROTOCOL,
+  framesFromPage,
+  type EditorCommand,
+  type EditorContextPayload,
+  type FromPage,
+} from "../../../web/src/gateway/frames";
+import type { EditorContext } from "../editor/context";
+import type { Server } from "../server/server";
+import { Calls } from "./calls";
+import { chatDocument } from "./document";
+import { openFile, openLink, save } from "./errands";
+import { Posting } from "./posting";
+
+/** What every page needs of the extension around it. */
+export interface Surroundings {
+  readonly page: vscode.Uri;
+  readonly server: Server;
+  readonly context: EditorContext;
+  readonly log: vscode.LogOutputChannel;
+  readonly workspace: () => string;
+  readonly showsFront: (sessionId: string) => void;
+}
+
+export class ChatPage implements vscode.Disposable {
+  readonly #webview: vscode.Webview;
+  readonly #around: Surroundings;
+  readonly #posting: Posting;
+  readonly #calls: Calls;
+  readonly #listening: vscode.Disposable;
+  #commands: EditorCommand[] = [];
+  #ready = false;
+
+  constructor(webview: vscode.Webview, around: Surroundings) {
+    this.#webview = webview;
+    this.#around = around;
+    webview.options = { enableScripts: true, localResourceRoots: [around.page] };
+    this.#posting = new Posting((post) => void webview.postMessage(post));
+    this.#calls = new Calls(around.server, (frame) => this.#posting.add(frame));
+    this.#listening = vscode.Disposable.from(
+      around.context.listen((context) => this.#showContext(context)),
+      webview.onDidReceiveMessage((data: unknown) => {
+        for (const frame of framesFromPage(data)) this.#take(frame);
+      }),
+    );
+  }
+
+  /** Has the page do something, as soon as it is there. */
+  tell(command: EditorCommand): void {
+    if (this.#ready) this.#posting.add({ protocol: PROTOCOL, id: 0, type: "command", payload: command });
+    else this.#commands.push(command);
+  }
+
+  /** The page is out of sight. */
+  hide(): void {
+    this.#ready = false;
+    this.#calls.dispose();
+    this.#posting.dispose();
+  }
+
+  dispose(): void {
+    this.hide();
+    this.#listening.dispose();
+  }
+
+  async show(): Promise<void> {
+    const { page, workspace } = this.#around;
+    const file = vscode.Uri.joinPath(page, "build.json").fsPath;
+    const { build, script, sheet } = JSON.parse(await readFile(file, "utf8")) as Record<string, string>;
+    const address = (name = ""): string =>
+      this.#webview.asWebviewUri(vscode.Uri.joinPath(page, name)).toString();
+    this.#webview.html = chatDocument({
+      build: build ?? "",
+      script: address(script),
+      sheet: address(sheet),
+      source: this.#webview.cspSource,
+      nonce: randomBytes(16).toString("base64url"),
+      workspace: workspace(),
+    });
+  }
+
+  #take(frame: FromPage): void {
+    switch (frame.type) {
+      case "ready":
+        this.#begin();
+        break;
+      case "call":
+        void this.#calls.begin(frame.id, frame.payload);
+        break;
+      case "cancel":
+        this.#calls.cancel(frame.id);
+        break;
+      case "front":
+        this.#around.showsFront(frame.payload.sessionId);
+        break;
+      case "open_link":
+        void openLink(frame.payload.url);
+        break;
+      case "open_file":
+        void openFile(frame.payload.path, frame.payload.line);
+        break;
+      case "save":
+        void save(frame.payload.fileName, frame.payload.content);
+        break;
+      case "mend_builds":
+        void vscode.commands.executeCommand("portico.mendBuilds");
+        break;
+      case "reload":
+        this.hide();
+        void this.show();
+        break;
+      default:
+        this.#around.log.warn("the chat page sent a frame of an unknown kind");
+    }
+  }
+
+  /** A page begins anew after every time that it was hidden, and counts its calls from one again. */
+  #begin(): void {
+    this.#calls.dispose();
+    this.#ready = true;
+    this.#showContext(this.#around.context.now);
+    for (const command of this.#commands.splice(0)) this.tell(command);
+  }
+
+  #showContext(context: EditorContextPayload | null): void {
+    if (!this.#ready) return;
+    this.#posting.add({ protocol: PROTOCOL, id: 0, type: "editor_context", payload: context });
+  }
+}

@@ -1,0 +1,48 @@
+// Both sides of a proposed file in VS Code's own diff editor.
+
+import * as vscode from "vscode";
+import type { Link } from "../server/link";
+import type { FileNode } from "./change-nodes";
+import { baseName } from "./paths";
+
+export const PROPOSAL_SCHEME = "portico-proposal";
+
+interface Address {
+  readonly sessionId: string;
+  readonly proposalId: string;
+  /** Another revision is another document. */
+  readonly revision: number;
+  readonly path: string;
+  readonly side: "old" | "new";
+}
+
+export async function showDiff({ sessionId, proposal, file }: FileNode): Promise<void> {
+  const { proposalId, revision } = proposal;
+  const uriOf = (side: Address["side"]): vscode.Uri => {
+    const address: Address = { sessionId, proposalId, revision, path: file.path, side };
+    return vscode.Uri.from({
+      scheme: PROPOSAL_SCHEME,
+      path: `/${file.path}`,
+      query: JSON.stringify(address),
+    });
+  };
+  const title = `${baseName(file.path)} (proposed)`;
+  await vscode.commands.executeCommand("vscode.diff", uriOf("old"), uriOf("new"), title, { preview: true });
+}
+
+export class ProposedTexts implements vscode.TextDocumentContentProvider {
+  readonly #link: Link;
+
+  constructor(link: Link) {
+    this.#link = link;
+  }
+
+  async provideTextDocumentContent(uri: vscode.Uri): Promise<string> {
+    const { sessionId, proposalId, path, side } = JSON.parse(uri.query) as Address;
+    const { contents } = await this.#link.call((client) =>
+      client.getProposal({ sessionId, proposalId, paths: [path] }),
+    );
+    const found = contents.find((one) => one.path === path);
+    return (side === "old" ? found?.oldText : found?.newText) ?? "";
+  }
+}

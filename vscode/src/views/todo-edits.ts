@@ -1,0 +1,88 @@
+// Changes to a list of todos that are shown before the server has them. What it refuses goes away again.
+
+import { create } from "@bufbuild/protobuf";
+import { Priority, Progress, TodoSchema, type Todo } from "../../../web/src/generated/portico/v1/events_pb";
+import { Told, type Listened } from "../told";
+
+export type Edit = (todos: readonly Todo[]) => readonly Todo[];
+
+export class TodoEdits {
+  readonly #write: (todos: readonly Todo[]) => Promise<readonly Todo[]>;
+  readonly #shown = new Told<readonly Todo[]>([]);
+  #atServer: readonly Todo[] = [];
+  #edits: readonly Edit[] = [];
+  #last: Promise<unknown> = Promise.resolve();
+
+  constructor(write: (todos: readonly Todo[]) => Promise<readonly Todo[]>) {
+    this.#write = write;
+  }
+
+  get shown(): Listened<readonly Todo[]> {
+    return this.#shown;
+  }
+
+  /** What the server has told. It is older than an edit that is under way. */
+  take(todos: readonly Todo[]): void {
+    this.#atServer = todos;
+    this.#show();
+  }
+
+  /** Shows it at once; rejects if the server would not have it. Edits reach it one after another. */
+  async edit(edit: Edit): Promise<void> {
+    this.#edits = [...this.#edits, edit];
+    this.#show();
+    const done = this.#last.then(async () => {
+      try {
+        this.#atServer = await this.#write(edit(this.#atServer));
+      } finally {
+        this.#edits = this.#edits.filter((one) => one !== edit);
+        this.#show();
+      }
+    });
+    this.#last = done.catch(() => undefined);
+    await done;
+  }
+
+  #show(): void {
+    this.#shown.set(this.#edits.reduce((todos, edit) => edit(todos), this.#atServer));
+  }
+}
+
+export function marked(todoId: string, isDone: boolean): Edit {
+  const status = isDone ? Progress.COMPLETED : Progress.PENDING;
+  return (todos) => todos.map((todo) => (todo.todoId === todoId ? { ...todo, status } : todo));
+}
+
+export function added(todoId: string, content: string): Edit {
+  const todo = create(TodoSchema, {
+    todoId,
+    content,
+    status: Progress.PENDING,
+    priority: Priority.MEDIUM,
+  });
+  return (todos) => [...todos, todo];
+}
+
+export function removed(todoId: string): Edit {
+  return (todos) => todos.filter((todo) => todo.todoId !== todoId);
+}
+
+export function moved(todoId: string, by: 1 | -1): Edit {
+  return (todos) => {
+    const place = todos.findIndex((todo) => todo.todoId === todoId);
+    const todo = todos[place];
+    if (todo === undefined || place + by < 0) return todos;
+    return todos.toSpliced(place, 1).toSpliced(place + by, 0, todo);
+  };
+}
+
+/** In front of another one, or at the end. */
+export function movedBefore(todoId: string, otherId: string | undefined): Edit {
+  return (todos) => {
+    const todo = todos.find((one) => one.todoId === todoId);
+    if (todo === undefined || todoId === otherId) return todos;
+    const others = todos.filter((one) => one !== todo);
+    const place = others.findIndex((one) => one.todoId === otherId);
+    return others.toSpliced(place < 0 ? others.length : place, 0, todo);
+  };
+}

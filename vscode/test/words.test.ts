@@ -1,0 +1,104 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import {
+  SessionDetailSchema,
+  SessionSummarySchema,
+  type SessionSummary,
+} from "../../web/src/generated/portico/v1/agent_pb";
+import { TurnState } from "../../web/src/generated/portico/v1/events_pb";
+import {
+  explainPrompt,
+  fenced,
+  fixPrompt,
+  mention,
+  selectionWords,
+  type Place,
+} from "../src/commands/prompts";
+import { newsBetween } from "../src/sessions/news";
+import { statusOf } from "../src/status";
+import { chatDocument } from "../src/view/document";
+
+const place: Place = {
+  path: "src/a.py",
+  startLine: 3,
+  endLine: 4,
+  language: "python",
+  text: "x = 1\ny = 2\n",
+};
+
+test("a selection is explained by where it is and what it says", () => {
+  expect(explainPrompt(place)).toBe("Explain lines 3–4 of @src/a.py:\n\n```python\nx = 1\ny = 2\n```");
+  expect(selectionWords({ ...place, endLine: 3 })).toContain("@src/a.py, line 3:");
+});
+
+test("code that has fences of its own cannot leave its fence", () => {
+  expect(fenced({ ...place, text: "a\n````\nb" })).toMatch(/^`````python\n[^]*\n`````$/);
+});
+
+test("a fix names every problem with who reports it", () => {
+  const words = fixPrompt(place, [
+    { message: "x is unused", source: "ruff" },
+    { message: "y is odd", source: "" },
+  ]);
+  expect(words).toContain(
+    "Fix these problems in @src/a.py, lines 3–4:\n\n- x is unused (ruff)\n- y is odd\n",
+  );
+});
+
+test("a file is mentioned as the server reads it", () => {
+  expect([mention("a b.py"), mention("a.py"), mention("odd.")]).toEqual(['@"a b.py"', "@a.py", '@"odd."']);
+});
+
+const address = { port: 1, token: "", version: "0.1.0" };
+const session = (state: TurnState, waiting = 0): SessionSummary =>
+  create(SessionSummarySchema, { sessionId: "s", agent: "porter", title: "Boats", state, waiting });
+
+test("the status bar says how the server stands, and with whom one talks", () => {
+  const detail = create(SessionDetailSchema, {
+    summary: session(TurnState.AWAITING, 1),
+    options: [
+      {
+        optionId: "m",
+        category: "model",
+        value: { case: "choice", value: "l" },
+        choices: [{ value: "l", name: "Large" }],
+      },
+    ],
+  });
+  expect(statusOf({ state: "running", address }, detail)).toMatchObject({
+    text: "$(bell-dot) porter · Large",
+    tone: "warning",
+  });
+  expect(statusOf({ state: "starting" }, undefined).text).toContain("loading");
+  const failed = statusOf({ state: "failed", error: new Error("No room.") }, undefined);
+  expect(failed).toMatchObject({ tone: "error", tooltip: "No room." });
+});
+
+const known = (one: SessionSummary) => new Map([[one.sessionId, one]]);
+
+test.each([
+  ["a turn that ended", session(TurnState.STREAMING), session(TurnState.COMPLETED), ["ended"]],
+  ["a turn that broke", session(TurnState.RUNNING), session(TurnState.INTERRUPTED), ["failed"]],
+  ["a question", session(TurnState.RUNNING), session(TurnState.AWAITING, 1), ["asks"]],
+  ["a stop by the person", session(TurnState.RUNNING), session(TurnState.CANCELED), []],
+  ["more words", session(TurnState.STREAMING), session(TurnState.STREAMING), []],
+])("%s is news or not", (_, before, now, kinds) => {
+  expect(newsBetween(known(before), known(now)).map(({ kind }) => kind)).toEqual(kinds);
+});
+
+test("of sessions that are seen for the first time, only those that wait are news", () => {
+  expect(newsBetween(new Map(), known(session(TurnState.COMPLETED)))).toEqual([]);
+  expect(newsBetween(new Map(), known(session(TurnState.AWAITING, 1)))).toHaveLength(1);
+});
+
+test("a folder with an odd name cannot write into the document", () => {
+  const document = chatDocument({
+    build: "b",
+    script: "s",
+    sheet: "c",
+    source: "v",
+    nonce: "n",
+    workspace: '/a"><script>&',
+  });
+  expect(document).toContain('content="/a&quot;&gt;&lt;script&gt;&amp;"');
+});
