@@ -21,6 +21,7 @@ from portico.domain.events import (
     SessionStarted,
     TurnEnded,
 )
+from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.doors.connect.calling import Address, ServerCalls
 from portico.sessions.permissions import Decision
@@ -220,7 +221,7 @@ async def test_only_the_word_of_a_person_goes_to_the_server(
         raise ServerLost("there is none")
 
     async with open_host(portico.environ()) as host:
-        session = await host.service.find(shared.id)
+        session = await host.service.show(SessionId(shared.id))
         conversation = JoinedConversation(host, session, ServerCalls(find), only_own_turns=True)
         await conversation.answer("p1", decision)
     assert len(asked) == told

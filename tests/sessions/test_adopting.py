@@ -144,7 +144,7 @@ async def test_one_that_cannot_go_on_leaves_nothing_behind(
         with pytest.raises(InvalidInput, match="cannot go on with its session old-1") as caught:
             await adopt(host)
         assert "portico agents sessions fake" in (caught.value.suggestion or "")
-        assert await host.service.list() == []
+        assert await host.store.summaries() == []
 
 
 async def test_one_that_wants_a_sign_in_first_says_so(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ async def test_one_that_wants_a_sign_in_first_says_so(tmp_path: Path) -> None:
         host.agent.on_reopen = refuse
         with pytest.raises(AuthRequired, match="who are you"):
             await adopt(host)
-        assert await host.service.list() == []
+        assert await host.store.summaries() == []
 
 
 async def test_deleting_it_here_leaves_the_agents_own_alone(tmp_path: Path) -> None:

@@ -21,8 +21,8 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
+from portico.sessions.finding import find, latest
 from portico.sessions.ports import AgentSpec
-from portico.sessions.service import SessionService
 
 AGENT_VARIABLE = "PORTICO_AGENT"
 _BUDGET_VARIABLE = "PORTICO_BUDGET_TURN"
@@ -130,7 +130,7 @@ async def choose_session(
     """
     service = host.service
     workspace = _folder(flags.cwd)
-    earlier = await _earlier(service, flags, workspace)
+    earlier = await _earlier(host, flags, workspace)
     if earlier is not None:
         workspace = Path(earlier.workspace)
     settings = load_settings(config_folder(environ), workspace)
@@ -179,12 +179,10 @@ async def choose_session(
     )
 
 
-async def _earlier(
-    service: SessionService, flags: argparse.Namespace, workspace: Path
-) -> SessionSummary | None:
+async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> SessionSummary | None:
     if flags.session is not None:
-        return await service.find(flags.session)
-    return await service.latest(workspace) if flags.go_on else None
+        return await find(host.store, flags.session)
+    return await latest(host.store, workspace) if flags.go_on else None
 
 
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:

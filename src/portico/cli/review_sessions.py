@@ -16,6 +16,7 @@ from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.doors.reviews import ReviewDesk
+from portico.sessions.finding import find
 from portico.sessions.recovery import session_lease
 
 _LOOKED_AT = 20
@@ -117,9 +118,9 @@ async def _meant(
     host: Host, flags: argparse.Namespace, suits: Suits | None, environ: Mapping[str, str]
 ) -> SessionSummary:
     if flags.session is not None:
-        return named_editor_session(environ, flags.session) or await host.service.find(flags.session)
+        return named_editor_session(environ, flags.session) or await find(host.store, flags.session)
     folder = _folder(flags.cwd)
-    found = await host.service.list(workspace=str(folder), limit=_LOOKED_AT)
+    found = await host.store.summaries(workspace=str(folder), limit=_LOOKED_AT)
     found = [*found, *editor_sessions_in(environ, folder)[:_LOOKED_AT]]
     if not found:
         raise SessionNotFound(

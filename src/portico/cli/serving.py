@@ -144,7 +144,7 @@ class _Life:
             pid=os.getpid(),
             workspace=str(self._workspace),
             uptime_seconds=round(time.monotonic() - self._began, 1),
-            sessions=len(await self.host.service.list(limit=_COUNTED_SESSIONS)),
+            sessions=len(await self.host.store.summaries(limit=_COUNTED_SESSIONS)),
             active_sessions=len(await self.host.store.active_sessions()),
             memory_bytes=_memory(),
         )

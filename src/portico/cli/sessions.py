@@ -17,6 +17,7 @@ from portico.domain.events import format_time
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.export import export_json, export_markdown
+from portico.sessions.finding import find
 
 _DESCRIPTION = """The conversations on this machine.
 
@@ -79,7 +80,7 @@ async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 async def _list(host: Host, flags: argparse.Namespace) -> int:
     workspace = None if flags.all else _resolved(flags.cwd)
-    found = await host.service.list(workspace=workspace, limit=flags.limit)
+    found = await host.store.summaries(workspace=workspace, limit=flags.limit)
     if flags.api:
         _print_json({"status": "ok", "sessions": [_listed(one) for one in found], "count": len(found)})
         return 0
@@ -94,7 +95,7 @@ async def _list(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    summary = await host.service.find(flags.session)
+    summary = await find(host.store, flags.session)
     if flags.api:
         _print_json({"status": "ok", "session": _listed(summary)})
         return 0
@@ -113,7 +114,7 @@ async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str
 
 
 async def _export(host: Host, flags: argparse.Namespace) -> int:
-    summary = await host.service.find(flags.session)
+    summary = await find(host.store, flags.session)
     export = export_json if flags.format == "json" or flags.api else export_markdown
     async for piece in export(host.store, summary):
         sys.stdout.write(piece)
@@ -121,7 +122,7 @@ async def _export(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _fork(host: Host, flags: argparse.Namespace) -> int:
-    summary = await host.service.find(flags.session)
+    summary = await find(host.store, flags.session)
     forked = await host.service.fork(summary.session_id)
     if flags.api:
         _print_json({"status": "ok", "session": _listed(await host.service.show(forked))})
@@ -131,7 +132,7 @@ async def _fork(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _delete(host: Host, flags: argparse.Namespace) -> int:
-    summary = await host.service.find(flags.session)
+    summary = await find(host.store, flags.session)
     at_stake = None if flags.yes else await _at_stake(host, summary.session_id)
     if not flags.yes and not flags.api and sys.stdin.isatty():
         if at_stake is not None:

@@ -21,6 +21,7 @@ from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import Todo
 from portico.sessions.adopting import adopt
 from portico.sessions.deadlines import put_down
+from portico.sessions.finding import folder_of, show
 from portico.sessions.forking import fork
 from portico.sessions.links import AgentLinks
 from portico.sessions.live import LiveSession
@@ -77,10 +78,10 @@ class SessionService:
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
         clock = self._ports.clock
-        await self._ports.reviews.check(Path(_folder(workspace)), mode)
+        await self._ports.reviews.check(Path(folder_of(workspace)), mode)
         session_id = make_session_id(clock.now_ms(), os.urandom(8))
         lease = self._lease(session_id)
-        started = self._started(_folder(workspace), spec, mode, reads_only=reads_only, continued=False)
+        started = self._started(folder_of(workspace), spec, mode, reads_only=reads_only, continued=False)
         started = msgspec.structs.replace(started, adopts=adopts)
         first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
         try:
@@ -299,39 +300,7 @@ class SessionService:
             await self.record(session_id, TodosUpdated(todos=tuple(todos)))
 
     async def show(self, session_id: SessionId) -> SessionSummary:
-        summary = await self._ports.store.summary(session_id)
-        if summary is None:
-            raise SessionNotFound(
-                f"There is no session {session_id}.", suggestion="See them all with: portico sessions list"
-            )
-        return summary
-
-    async def find(self, abbreviation: str) -> SessionSummary:
-        """The session whose id begins like this."""
-        if not abbreviation:
-            raise SessionNotFound(
-                "The session's id is empty.", suggestion="See them all with: portico sessions list"
-            )
-        found = await self._ports.store.summaries(id_prefix=abbreviation, limit=2)
-        exact = [summary for summary in found if summary.session_id == abbreviation]
-        if len(found) > 1 and not exact:
-            raise SessionNotFound(
-                f"Several sessions begin with {abbreviation}.", suggestion="Give more of the id."
-            )
-        return (exact or found)[0] if found else await self.show(SessionId(abbreviation))
-
-    async def latest(self, workspace: Path) -> SessionSummary:
-        """The session last used in a folder."""
-        found = await self._ports.store.summaries(workspace=_folder(workspace), limit=1)
-        if not found:
-            raise SessionNotFound(
-                f"No session has been used in {workspace} yet.",
-                suggestion="Leave out --continue to start one.",
-            )
-        return found[0]
-
-    async def list(self, *, workspace: str | None = None, limit: int = 100) -> "list[SessionSummary]":
-        return await self._ports.store.summaries(workspace=workspace, limit=limit)
+        return await show(self._ports.store, session_id)
 
     async def delete(self, session_id: SessionId) -> None:
         """Remove a session for good. SessionBusy while another process has it open.
@@ -426,12 +395,6 @@ class SessionService:
         if opened is None:
             raise SessionNotFound(f"Session {session_id} is not open here.")
         return opened
-
-
-def _folder(workspace: Path) -> str:
-    if not workspace.is_dir():
-        raise InvalidInput(f"{workspace} is not a folder.")
-    return str(workspace.resolve())
 
 
 def ends_turn(event: Event) -> bool:

@@ -1,0 +1,48 @@
+"""Finds sessions as people name them: by the beginning of an id, or by the folder that they were last used in."""
+
+from pathlib import Path
+
+from portico.domain.errors import InvalidInput, SessionNotFound
+from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
+from portico.sessions.ports import Store
+
+_SEE_ALL = "See them all with: portico sessions list"
+
+
+async def show(store: Store, session_id: SessionId) -> SessionSummary:
+    """The session with exactly this id."""
+    summary = await store.summary(session_id)
+    if summary is None:
+        raise SessionNotFound(f"There is no session {session_id}.", suggestion=_SEE_ALL)
+    return summary
+
+
+async def find(store: Store, abbreviation: str) -> SessionSummary:
+    """The session whose id begins like this."""
+    if not abbreviation:
+        raise SessionNotFound("The session's id is empty.", suggestion=_SEE_ALL)
+    found = await store.summaries(id_prefix=abbreviation, limit=2)
+    exact = [summary for summary in found if summary.session_id == abbreviation]
+    if len(found) > 1 and not exact:
+        raise SessionNotFound(
+            f"Several sessions begin with {abbreviation}.", suggestion="Give more of the id."
+        )
+    return (exact or found)[0] if found else await show(store, SessionId(abbreviation))
+
+
+async def latest(store: Store, workspace: Path) -> SessionSummary:
+    """The session last used in a folder."""
+    found = await store.summaries(workspace=folder_of(workspace), limit=1)
+    if not found:
+        raise SessionNotFound(
+            f"No session has been used in {workspace} yet.", suggestion="Leave out --continue to start one."
+        )
+    return found[0]
+
+
+def folder_of(workspace: Path) -> str:
+    """A folder by the one name that sessions know it by."""
+    if not workspace.is_dir():
+        raise InvalidInput(f"{workspace} is not a folder.")
+    return str(workspace.resolve())
