@@ -74,6 +74,7 @@ def build(place: Path) -> None:
         **os.environ,
         "PATH": f"{own}{os.pathsep}{os.environ['PATH']}",
         "npm_config_user_agent": "npm/11 node/v24 linux x64",
+        **headers(),
     }
     inside = place / "node_modules" / "code-server"
     log = place / "build.log"
@@ -88,6 +89,14 @@ def build(place: Path) -> None:
     program.write_text(f'#!/bin/sh\nexec "{own / "node"}" "{inside / "out" / "node" / "entry.js"}" "$@"\n')
     program.chmod(0o755)
     program.replace(place / "code-server")
+
+
+def headers() -> dict[str, str]:
+    """Where the native parts find Node's headers without asking the network: their interface is the same in all."""
+    node = shutil.which("node")
+    prefix = None if node is None else Path(node).resolve().parent.parent
+    found = prefix is not None and (prefix / "include" / "node" / "node_api.h").is_file()
+    return {"npm_config_nodedir": str(prefix)} if found else {}
 
 
 def main() -> int:
