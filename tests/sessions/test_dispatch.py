@@ -219,6 +219,23 @@ class TestTheLine:
             await door.until_idle()
             assert await door.sent() == ["one", "again", "two"]
 
+    async def test_what_is_said_right_after_a_stop_is_sent_when_the_turn_has_ended(
+        self, tmp_path: Path
+    ) -> None:
+        patient = Patient()
+        async with doors(patient, tmp_path) as door:
+            door.send("one")
+            await door.until_heard("one")
+            await door.queued("before")
+            door.host.service.stop(door.session_id)
+            call = door.send("after", queue=True)
+            await door.until_heard("one", "after")
+            assert await door.line() == ["before"]
+            patient.go_on(2)
+            await door.within(call)
+            await door.until_idle()
+            assert (await door.sent(), await door.line()) == (["one", "after", "before"], [])
+
     async def test_a_crash_leaves_the_line_standing(self, tmp_path: Path) -> None:
         patient = Patient()
         async with doors(patient, tmp_path) as door:

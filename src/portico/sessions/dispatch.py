@@ -165,6 +165,9 @@ class Dispatcher:
 
     async def _send_or_queue(self, session_id: SessionId, prompt: Prompt, *, queue: bool) -> Event | _InLine:
         await self.open(session_id)
+        if queue and (ending := self._turns.get(session_id)) and self._service.is_ending(session_id):
+            # Behind a turn that is stopped a line stands still; what is said after the stop is not meant to.
+            await asyncio.wait((ending,))
         if not (queue and self.occupied(session_id)):
             try:
                 return await self._begin(session_id, prompt, wait_for_tree=False)

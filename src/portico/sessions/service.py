@@ -243,6 +243,11 @@ class SessionService:
         opened = self._open.get(session_id)
         return opened is not None and opened.turn is not None
 
+    def is_ending(self, session_id: SessionId) -> bool:
+        """Whether its turn has been told to stop, or is over but for what remains to be written down."""
+        opened = self._open.get(session_id)
+        return opened is not None and opened.turn is not None and opened.turn.ending
+
     async def view(self, session_id: SessionId) -> SessionView:
         """Everything a door shows of a session besides its timeline, without reading that."""
         store = self._ports.store

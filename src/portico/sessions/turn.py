@@ -55,6 +55,7 @@ class Turn:
         self._prompt = prompt
         self._stopping = asyncio.Event()
         self._forced = asyncio.Event()
+        self._over = False
 
     def stop(self, *, force: bool = False) -> None:
         """Ask the agent to stop; with `force`, end it at once."""
@@ -65,6 +66,11 @@ class Turn:
     @property
     def stopping(self) -> bool:
         return self._stopping.is_set()
+
+    @property
+    def ending(self) -> bool:
+        """Whether it has been told to stop, or is over but for what remains to be written down."""
+        return self.stopping or self._over
 
     async def run(self) -> TurnEnded:
         """Take the turn to its end. Raises StoreFailed if the log cannot be written."""
@@ -230,6 +236,7 @@ class Turn:
 
     async def _finish(self, ending: Ending, started: float) -> TurnEnded:
         session = self._session
+        self._over = True
         if ending.event is TurnEvent.PROCESS_LOST:
             await session.disconnect(grace=0)
         session.settle()
