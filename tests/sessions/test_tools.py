@@ -19,6 +19,16 @@ async def test_output_that_comes_before_its_tool_call_is_shown_with_it() -> None
     assert shown == ToolUpdated(tool_id="c1", terminal=TerminalOutput(terminal_id="t", text="early"))
 
 
+async def test_a_flood_before_its_tool_call_is_shown_with_it_as_far_as_it_is_kept() -> None:
+    ledger = ToolLedger(ManualClock())
+    early = [TerminalOutput(terminal_id="t", text="x" * 300_000) for _ in range(10)]
+    assert [update for output in early for update in ledger.hear(output)] == []
+    shown = [one for one in ledger.take(shows("t")) if isinstance(one, ToolUpdated)]
+    assert {one.tool_id for one in shown} == {"c1"}
+    assert sum(len(one.terminal.text) for one in shown if one.terminal) == MAX_TERMINAL_CHARACTERS
+    assert list(ledger.leftovers()) == []
+
+
 async def test_a_command_that_ends_before_its_tool_shows_it_is_shown_by_that_tool() -> None:
     ledger = ToolLedger(ManualClock())
     early = list(ledger.hear(TerminalOutput(terminal_id="t", text="quick", ended=True, exit_code=0)))

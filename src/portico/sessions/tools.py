@@ -1,6 +1,7 @@
 """The tool calls of one turn: which are open, since when, and which terminal belongs to which.
 
-Output of a terminal that no tool call shows yet is kept until one does, within a bound.
+Output of a terminal that no tool call shows yet is kept until one does: a command may print more than
+anybody wants to read before the agent has said what it is.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from portico.domain.values import TerminalOutput
 from portico.sessions import translate
 from portico.sessions.ports import Clock
 
-MAX_UNCLAIMED_CHARACTERS = 64 * 1024
 MAX_TERMINAL_CHARACTERS = 1_000_000
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
 
@@ -79,11 +79,7 @@ class ToolLedger:
         if tool_id is not None:
             yield ToolUpdated(tool_id=tool_id, terminal=output)
             return
-        kept = self._unclaimed.setdefault(output.terminal_id, [])
-        kept.append(output)
-        if sum(len(piece.text) for piece in kept) > MAX_UNCLAIMED_CHARACTERS:
-            self._tool_of[output.terminal_id] = output.terminal_id
-            yield from self._hand_over(output.terminal_id)
+        self._unclaimed.setdefault(output.terminal_id, []).append(output)
 
     def leftovers(self) -> Iterator[ToolUpdated]:
         """What terminals printed that no tool call ever showed: told under their own names, not lost."""
