@@ -32,10 +32,11 @@ def stream(first: int, count: int = DELTAS, **more: object) -> Json:
 async def test_the_server_dies_ten_times_while_an_answer_streams_and_the_page_ends_with_the_log(
     own_house: House, open_page: Open
 ) -> None:
-    chat = await open_page(own_house.open(), viewport=WINDOW)
+    chat = await open_page(own_house.open(), viewport={**WINDOW, "height": 2 * WINDOW["height"]})
     session_id = await chat.session_id()
-    # Every life of the server streams a part of its own, and is killed in the middle of it.
-    lives = [stream(1 + life * 10_000, 5_000, delay_ms=2) for life in range(KILLS)]
+    # Every life of the server streams a part of its own, and is killed in the middle of it, some time after
+    # its beginning is seen: slowly enough that all of it fits into the window, however late that is.
+    lives = [stream(1 + life * 10_000, 5_000, delay_ms=10) for life in range(KILLS)]
     marks = [{"once": {"mark": f"life-{life}", "steps": [part]}} for life, part in enumerate(lives)]
     await chat.ask(*marks, say("The end."))
     for life in range(KILLS):
