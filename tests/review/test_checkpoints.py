@@ -68,6 +68,19 @@ async def test_going_back_brings_every_byte_link_and_mode_back(tmp_path: Path, k
     assert content(workspace) == wrecked
 
 
+async def test_many_files_are_kept_at_once_empty_ones_and_links_among_them(tmp_path: Path) -> None:
+    folder = tmp_path / "w"
+    folder.mkdir()
+    lay_out(folder)
+    write(folder, {f"many/{number}": f"{number}\n" for number in range(700)})
+    before = content(folder)
+    kept = checkpoints(tmp_path)
+    begin = await kept.create(folder, "many")
+    write(folder, {f"many/{number}": "" for number in range(700)})
+    await kept.restore(folder, begin.id)
+    assert content(folder) == before
+
+
 async def test_the_persons_index_head_stash_and_refs_are_as_they_were(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     write(workspace, {"a.txt": "staged\n"})

@@ -189,8 +189,10 @@ class Shadow:
             if hurried and start and time.monotonic() >= deadline:
                 raise _Unfinished(len(paths) - start)
             taken = paths[start : start + bounds.at_once]
-            # Many new blobs go into one pack, which is much faster than a file for each.
-            taking = git.having("core.bigFileThreshold=1") if len(taken) > _MANY_FILES else git
+            # Many new blobs go into one pack, which is much faster than a file for each. Not synced in batches
+            # then: an empty file is no blob for a pack, and git loses the pack where it writes both kinds so.
+            packed = ("core.bigFileThreshold=1", "core.fsyncMethod=fsync")
+            taking = git.having(*packed) if len(taken) > _MANY_FILES else git
             words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
             await taking.run(*words, given=_listed(taken))
 
