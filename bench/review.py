@@ -20,9 +20,9 @@ from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, sample, take_turns, time_in_turns
 from portico.cli.clock import SystemClock
 from portico.domain.events import ProposalUpdated
-from portico.review.changes import Content, FileChange, Operation
 from portico.review.reviews import Reviews
-from portico.review.unified import unified
+from portico.review.text.changes import Content, FileChange, Operation
+from portico.review.text.unified import unified
 
 FILES = 1_000
 ROUNDS = 3

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from portico.domain.errors import PorticoError
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet
-from portico.review.checkpoints import Checkpoints
+from portico.review.checkpoints.checkpoints import Checkpoints
+from portico.review.disk.applying import Applied, Applier
+from portico.review.text.changes import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, fill, seen
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from portico.review.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
 
 Files = dict[str, tuple[bytes, int]]
 Seen = dict[str, tuple[bytes | None, int]]

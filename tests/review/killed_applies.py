@@ -12,8 +12,8 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.disk.applying import Applied, Applier
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
 from tests.review.folders import Files, Seen, change, fill, seen
 
 FILES: Files = {

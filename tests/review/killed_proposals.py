@@ -15,9 +15,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from portico.review.applying import Applier
 from portico.review.arrangements import Arrangements
-from portico.review.proposals import Proposals
+from portico.review.disk.applying import Applier
+from portico.review.proposals.proposals import Proposals
 from portico.review.reviews import Reviews
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, fill, seen

@@ -10,8 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from portico.review.changes import ChangeSet
-from portico.review.workplaces import Workplaces
+from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.workplaces import Workplaces
 
 TOUCHES = {
     "open",

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from portico.domain.errors import PorticoError, StoreFailed
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet
-from portico.review.disk import Disk
+from portico.review.disk.applying import Applied, Applier
+from portico.review.disk.calls import Disk
+from portico.review.text.changes import ChangeSet
 from tests.review.folders import Seen, change, fill, seen
 from tests.review.killed_applies import CHANGES, both_states
 

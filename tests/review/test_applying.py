@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from portico.review.applying import Applied, Applier, Conflicted
-from portico.review.changes import (
+from portico.review.disk.applying import Applied, Applier, Conflicted
+from portico.review.disk.calls import Disk
+from portico.review.text.changes import (
     ChangeSet,
     Conflict,
     Content,
@@ -16,7 +17,6 @@ from portico.review.changes import (
     Operation,
     with_contents,
 )
-from portico.review.disk import Disk
 from tests.review.folders import Files, change, fill, seen, trees_and_edits
 
 BASE = b"".join(b"line %d\n" % number for number in range(20))

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet, Content, FileChange, Operation
-from portico.review.disk import Disk
-from portico.review.planning import Limits
+from portico.review.disk.applying import Applied, Applier
+from portico.review.disk.calls import Disk
+from portico.review.disk.planning import Limits
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
 from tests.review.folders import change, fill, seen
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and modes are POSIX")
@@ -145,8 +145,8 @@ def test_a_read_only_folder_is_refused_before_anything_is_written(folder: Path) 
         return
     # The superuser may write everywhere, so somebody else has to try.
     program = (
-        "import os, sys; from pathlib import Path; from portico.review.applying import Applier;"
-        "from portico.review.changes import ChangeSet; from tests.review.folders import change;"
+        "import os, sys; from pathlib import Path; from portico.review.disk.applying import Applier;"
+        "from portico.review.text.changes import ChangeSet; from tests.review.folders import change;"
         "from portico.domain.errors import PermissionDenied\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try: Applier(Path(sys.argv[2])).apply(Path(sys.argv[1]), ChangeSet((change('d/inner', b'x', b'y'),)))\n"

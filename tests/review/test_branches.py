@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
-from portico.review.branches import Branches, Ending
+from portico.review.branches.branches import Branches, Ending
 from tests.review.trees import checkpoints, content, git, person_sees, repository, write
 
 

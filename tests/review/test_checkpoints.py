@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy
-from portico.review.checkpoints import Checkpoints, Moment, Retention
-from portico.review.shadows import STAGING_PREFIX, Bounds
-from portico.review.tree_changes import TreeChange, TreeOperation
+from portico.review.checkpoints.checkpoints import Checkpoints, Moment, Retention
+from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds
+from portico.review.git.tree_changes import TreeChange, TreeOperation
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, person_sees, repository, write
 from tests.support.waiting import wait_until

@@ -9,10 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.errors import InvalidInput
-from portico.review.changes import Content, FileChange, Operation, apply_hunks
-from portico.review.diffs import SegmentKind, diff
-from portico.review.lines import Encoding, common_breaks, encode_like, encoding_of, read_text, split_lines
-from portico.review.unified import unified
+from portico.review.text.changes import Content, FileChange, Operation, apply_hunks
+from portico.review.text.diffs import SegmentKind, diff
+from portico.review.text.lines import (
+    Encoding,
+    common_breaks,
+    encode_like,
+    encoding_of,
+    read_text,
+    split_lines,
+)
+from portico.review.text.unified import unified
 
 ENDS = (b"\n", b"\r\n", b"\r", b"")
 LINE = st.tuples(st.sampled_from([b"a", b"b", b"c", b"{", b"", b"\xff", "ü".encode()]), st.sampled_from(ENDS))
@@ -177,7 +184,7 @@ def test_a_patch_reads_exactly_as_git_writes_it(
 def test_a_hostile_file_of_few_different_lines_is_compared_without_a_long_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.review.matching.EFFORT", 2_000)
+    monkeypatch.setattr("portico.review.text.matching.EFFORT", 2_000)
     chance = random.Random(5)
     old, new = (b"".join(chance.choices([b"a\n", b"b\n", b"c\n"], k=3_000)) for _ in range(2))
     found = diff(old, new)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.workplaces import Workplaces
+from portico.review.workplaces.workplaces import Workplaces
 from tests.review.test_workplaces import told
 from tests.review.trees import content, repository, write
 

@@ -7,8 +7,8 @@ import pytest
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
+from portico.review.checkpoints.shadows import Bounds
 from portico.review.reviews import Reviews
-from portico.review.shadows import Bounds
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, repository, write
 

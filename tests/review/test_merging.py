@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.review.changes import Conflict
-from portico.review.merging import Merge, merge
+from portico.review.text.changes import Conflict
+from portico.review.text.merging import Merge, merge
 
 TEXT = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"d"]), max_size=12).map(b"".join)
 

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, StoreFailed
-from portico.review.applying import Applier
-from portico.review.changes import ChangeSet, Content, FileChange, Operation
-from portico.review.disk import Disk
-from portico.review.proposals import Proposals
-from portico.review.protection import Protection
-from portico.review.selecting import FileChoice
+from portico.review.disk.applying import Applier
+from portico.review.disk.calls import Disk
+from portico.review.proposals.proposals import Proposals
+from portico.review.proposals.protection import Protection
+from portico.review.proposals.selecting import FileChoice
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, fill, seen
 

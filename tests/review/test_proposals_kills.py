@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.applying import Applier
-from portico.review.disk import Disk
-from portico.review.proposals import Proposals
+from portico.review.disk.applying import Applier
+from portico.review.disk.calls import Disk
+from portico.review.proposals.proposals import Proposals
 from portico.testing.clock import ManualClock
 from tests.review.folders import fill, seen
 from tests.review.killed_applies import CHANGES, FILES

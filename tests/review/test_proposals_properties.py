@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.reviews import ProposedFile
-from portico.review.applying import Applier
-from portico.review.changes import ChangeSet
-from portico.review.proposals import Proposals
-from portico.review.selecting import FileChoice
+from portico.review.disk.applying import Applier
+from portico.review.proposals.proposals import Proposals
+from portico.review.proposals.selecting import FileChoice
+from portico.review.text.changes import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import Files, change, fill, seen, trees_and_edits
 

@@ -13,10 +13,10 @@ import pytest
 
 from portico.domain.ids import SessionId
 from portico.editors.files import LocalFiles
-from portico.review.editor_sessions import EditorSessions
-from portico.review.proxy import ReviewNeeds, ReviewProxy
+from portico.review.chain.editor_sessions import EditorSessions
+from portico.review.chain.proxy import ReviewNeeds, ReviewProxy
+from portico.review.chain.translation import Translation
 from portico.review.reviews import Reviews
-from portico.review.translation import Translation
 from portico.testing import ManualClock
 from tests.conductor.support import Ends, chain
 

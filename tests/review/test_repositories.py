@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, StoreFailed
-from portico.review.git import Git, translated
-from portico.review.repositories import Operation, find_repository, need_repository
+from portico.review.git.program import Git, translated
+from portico.review.git.repositories import Operation, find_repository, need_repository
 from tests.review.trees import git, repository, write
 from tests.support.waiting import wait_for_file
 

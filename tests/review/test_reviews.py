@@ -16,11 +16,11 @@ from portico.domain.events import (
     ProposalUpdated,
 )
 from portico.domain.reviews import ReviewMode
-from portico.review.branches import Ending
-from portico.review.changes import ChangeSet
-from portico.review.protection import Protection
+from portico.review.branches.branches import Ending
+from portico.review.proposals.protection import Protection
+from portico.review.proposals.selecting import FileChoice
 from portico.review.reviews import Reviews
-from portico.review.selecting import FileChoice
+from portico.review.text.changes import ChangeSet
 from portico.sessions import ports
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, seen

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.git import Git
+from portico.review.git.program import Git
 
 MOMENTS = 100
 FIRST_SECONDS, STEP_SECONDS = 0.001, 0.00006

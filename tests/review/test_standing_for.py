@@ -13,7 +13,7 @@ from portico.conductor.deeds import Deed, deed_of
 from portico.conductor.policy import parse_rule
 from portico.conductor.proxies.editor_context import EditorContext
 from portico.conductor.proxies.permissions import PermissionBroker
-from portico.review.translation import Translation
+from portico.review.chain.translation import Translation
 from tests.conductor.permission_support import NO, ONCE, Scene, approvals_in, policy
 from tests.conductor.support import Ends, chain
 

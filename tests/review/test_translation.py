@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.review.spellings import Replacing
-from portico.review.translation import Translation
+from portico.review.chain.spellings import Replacing
+from portico.review.chain.translation import Translation
 from tests.conductor.support import Ends, chain
 
 Json = dict[str, Any]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import FileMissing, InvalidInput
-from portico.review.changes import ChangeSet, FileChange, Operation
-from portico.review.workplace_filling import Bounds
-from portico.review.workplaces import Workplaces
+from portico.review.text.changes import ChangeSet, FileChange, Operation
+from portico.review.workplaces.filling import Bounds
+from portico.review.workplaces.workplaces import Workplaces
 from tests.review.trees import content, git, person_sees, repository, write
 
 

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, StoreFailed
-from portico.review import workplace_records
-from portico.review.scratch_files import settled
-from portico.review.shadows import LeftOut
-from portico.review.workplace_filling import Bounds, Filler
-from portico.review.workplace_records import Contents
-from portico.review.workplaces import Workplace, Workplaces
+from portico.review.checkpoints.shadows import LeftOut
+from portico.review.workplaces import records as workplace_records
+from portico.review.workplaces.filling import Bounds, Filler
+from portico.review.workplaces.records import Contents
+from portico.review.workplaces.scratch_files import settled
+from portico.review.workplaces.workplaces import Workplace, Workplaces
 from tests.review.test_workplaces import told, workplaces
 from tests.review.trees import content, repository, write
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.repositories import find_repository
+from portico.review.git.repositories import find_repository
 from tests.review.test_workplaces import told, workplaces
 from tests.review.trees import content, git, repository, write
 

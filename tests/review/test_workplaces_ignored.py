@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.workplace_filling import Bounds
+from portico.review.workplaces.filling import Bounds
 from tests.review.test_workplaces import told, workplaces
 from tests.review.trees import content, git, repository, write
 

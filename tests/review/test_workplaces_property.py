@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet
-from portico.review.workplace_refreshing import Refreshed
-from portico.review.workplaces import Workplace, Workplaces
+from portico.review.disk.applying import Applied, Applier
+from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.refreshing import Refreshed
+from portico.review.workplaces.workplaces import Workplace, Workplaces
 from tests.review.folders import CONTENTS, MODES, Files, fill
 from tests.review.trees import repository
 

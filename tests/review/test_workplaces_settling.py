@@ -5,10 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from portico.review.applying import Applied, Applier
-from portico.review.changes import ChangeSet, Content, FileChange, Operation, apply_hunks
-from portico.review.diffs import diff
-from portico.review.workplaces import Workplace, Workplaces
+from portico.review.disk.applying import Applied, Applier
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation, apply_hunks
+from portico.review.text.diffs import diff
+from portico.review.workplaces.workplaces import Workplace, Workplaces
 from tests.review.test_workplaces import only, told, workplaces
 from tests.review.trees import content, repository, write
 

@@ -5,8 +5,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from portico.review.checkpoints import Checkpoints
-from portico.review.shadows import STAGING_PREFIX, Bounds
+from portico.review.checkpoints.checkpoints import Checkpoints
+from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds
 from portico.testing.clock import ManualClock
 
 IDENTITY = {

@@ -91,7 +91,7 @@ class ChainPlan:
             return []
         # Late: most chains of an editor are direct, and have to start quickly.
         from portico.cli.editor_reviews import proposing_proxy, review_proxy
-        from portico.review.translation import Translation
+        from portico.review.chain.translation import Translation
 
         after: list[Station] = [
             ProxyStation(Translation()),

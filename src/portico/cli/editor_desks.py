@@ -10,8 +10,8 @@ from portico.cli.reviewing import LocalReviews, to_its_end
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.doors.reviews import Finished, ReviewEnding
-from portico.review.branches import Ending
-from portico.review.editor_sessions import EditorSession
+from portico.review.branches.branches import Ending
+from portico.review.chain.editor_sessions import EditorSession
 from portico.sessions.between_turns import tree_lease
 
 _Outcome = TypeVar("_Outcome")

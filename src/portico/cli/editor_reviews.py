@@ -10,11 +10,11 @@ from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId, make_session_id
 from portico.domain.reviews import ReviewMode
 from portico.editors.files import LocalFiles
-from portico.review.changes import ChangeSet
-from portico.review.editor_sessions import EditorSessions
-from portico.review.proposing import Proposing
-from portico.review.proxy import ReviewNeeds, ReviewProxy
+from portico.review.chain.editor_sessions import EditorSessions
+from portico.review.chain.proposing import Proposing
+from portico.review.chain.proxy import ReviewNeeds, ReviewProxy
 from portico.review.reviews import Reviews
+from portico.review.text.changes import ChangeSet
 
 
 def review_proxy(environ: Mapping[str, str], agent: str, mode: ReviewMode, reviews: Reviews) -> ReviewProxy:

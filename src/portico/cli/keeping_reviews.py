@@ -6,7 +6,7 @@ from pathlib import Path
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import InvalidInput
-from portico.review.protection import Protection
+from portico.review.proposals.protection import Protection
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Clock
 

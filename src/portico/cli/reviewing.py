@@ -23,10 +23,10 @@ from portico.doors.reviews import (
     ReviewStatus,
     Undone,
 )
-from portico.review.branches import Ending
-from portico.review.lines import read_text
+from portico.review.branches.branches import Ending
+from portico.review.proposals.selecting import FileChoice, Selection
 from portico.review.reviews import Reviews
-from portico.review.selecting import FileChoice, Selection
+from portico.review.text.lines import read_text
 from portico.sessions.between_turns import between_turns
 from portico.sessions.ports import Ports
 from portico.sessions.service import SessionService

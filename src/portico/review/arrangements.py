@@ -15,8 +15,8 @@ import msgspec
 
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
-from portico.review.alone import alone
-from portico.review.disk import Disk
+from portico.review.disk.alone import alone
+from portico.review.disk.calls import Disk
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 

@@ -9,15 +9,15 @@ import msgspec
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload
 from portico.review.arrangements import Arrangement
-from portico.review.branches import PREFIX, Ended, Ending
-from portico.review.changes import ChangeSet
-from portico.review.finishing import Finishing
-from portico.review.proposal_store import Proposal
-from portico.review.proposals import Proposals
-from portico.review.repositories import need_repository
-from portico.review.selecting import FileChoice
+from portico.review.branches.branches import PREFIX, Ended, Ending
+from portico.review.branches.finishing import Finishing
+from portico.review.git.repositories import need_repository
+from portico.review.proposals.proposals import Proposals
+from portico.review.proposals.selecting import FileChoice
+from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts
-from portico.review.workplaces import Workplace
+from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.workplaces import Workplace
 from portico.review.writing import Writing
 
 

@@ -13,10 +13,10 @@ import msgspec
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposalOrigin, ReviewMode
-from portico.review.changes import ChangeSet
-from portico.review.proposals import Proposals
-from portico.review.shadows import LeftOut
-from portico.review.workplaces import Workplace, Workplaces
+from portico.review.checkpoints.shadows import LeftOut
+from portico.review.proposals.proposals import Proposals
+from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.workplaces import Workplace, Workplaces
 
 _NAMED = 5
 

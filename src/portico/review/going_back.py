@@ -8,12 +8,12 @@ import msgspec
 from portico.domain.events import AnyPayload, CheckpointRestored, ProposalUpdated
 from portico.domain.reviews import ProposedFile
 from portico.review.arrangements import Arrangement, Arrangements, Restoring
-from portico.review.checkpoints import Checkpoint, Checkpoints, Restored
-from portico.review.describing import LISTED_FILES, described_all
+from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Restored
+from portico.review.checkpoints.restoring import changes_put_aside, changes_since
 from portico.review.gathering import Gathering
-from portico.review.marking import mark
-from portico.review.protection import Protection
-from portico.review.restoring import changes_put_aside, changes_since
+from portico.review.proposals.describing import LISTED_FILES, described_all
+from portico.review.proposals.marking import mark
+from portico.review.proposals.protection import Protection
 
 
 class RestoreOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,26 +15,26 @@ import msgspec
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
-from portico.review.applying import Applier
 from portico.review.arrangements import Arrangement, Arrangements
-from portico.review.branches import Branches, Ending
-from portico.review.changes import ChangeSet
-from portico.review.checkpoints import Checkpoint, Checkpoints
-from portico.review.deciding import Decided
+from portico.review.branches.branches import Branches, Ending
+from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints
+from portico.review.checkpoints.shadows import Bounds
+from portico.review.disk.applying import Applier
 from portico.review.endings import Endings, FinishOutcome
 from portico.review.gathering import Gathering
+from portico.review.git.repositories import find_repository, need_repository
 from portico.review.going_back import Compared, GoingBack, RestoreOutcome
-from portico.review.proposal_store import Proposal
-from portico.review.proposals import Proposals
-from portico.review.protection import Protection
-from portico.review.repositories import find_repository, need_repository
-from portico.review.resolving import Side, Sides
-from portico.review.revising import revision_prompt
-from portico.review.selecting import Selection
+from portico.review.proposals.deciding import Decided
+from portico.review.proposals.proposals import Proposals
+from portico.review.proposals.protection import Protection
+from portico.review.proposals.resolving import Side, Sides
+from portico.review.proposals.revising import revision_prompt
+from portico.review.proposals.selecting import Selection
+from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts, SessionReview
-from portico.review.shadows import Bounds
 from portico.review.standing import ReviewStatus, look_at
-from portico.review.workplaces import Workplaces
+from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.workplaces import Workplaces
 from portico.review.writing import Writing
 from portico.sessions.ports import Clock
 

@@ -8,10 +8,10 @@ import msgspec
 
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice
 from portico.review.arrangements import Arrangement, Arrangements
-from portico.review.branches import Branches
-from portico.review.checkpoints import Checkpoint, Checkpoints, Moment
+from portico.review.branches.branches import Branches
+from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Moment
 from portico.review.gathering import Gathering
-from portico.review.workplaces import Workplace, Workplaces
+from portico.review.workplaces.workplaces import Workplace, Workplaces
 
 _SLUG_WORDS = 6
 _SLUG_LETTERS = 40

@@ -8,10 +8,10 @@ import msgspec
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.review.arrangements import Arrangement
-from portico.review.branches import PREFIX, Branches
-from portico.review.proposal_store import Proposal
-from portico.review.repositories import find_repository
-from portico.review.workplaces import Workplaces
+from portico.review.branches.branches import PREFIX, Branches
+from portico.review.git.repositories import find_repository
+from portico.review.proposals.store import Proposal
+from portico.review.workplaces.workplaces import Workplaces
 
 
 class ReviewStatus(msgspec.Struct, frozen=True, kw_only=True):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
-from portico.review.checkpoints import Checkpoints, Moment
-from portico.review.deciding import Decided
+from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.proposals.deciding import Decided
 from portico.review.session_review import checkpoint_payload
 
 

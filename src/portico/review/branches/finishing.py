@@ -1,0 +1,117 @@
+"""Brings the work of a session that had a tree of its own into the person's repository, as commits.
+
+A commit holds what the session changed and nothing of the person's uncommitted work. Neither their files nor
+their index are touched here, but for `stage`, which says so.
+"""
+
+import asyncio
+import os
+import secrets
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import SessionBusy
+from portico.review.branches.branches import Ended, Ending
+from portico.review.git.keeping import commit, keep_work, merge_trees, stage_tree, tree_of
+from portico.review.git.repositories import Head, Repository
+from portico.review.text.changes import ChangeSet, FileChange
+
+
+class Prepared(msgspec.Struct, frozen=True):
+    """A commit of a session's work that nothing leads to yet. `home` is where HEAD is."""
+
+    head: Head
+    home: str
+    tree: str
+    commit: str
+
+
+class Finishing:
+    """For one repository. `folder` of the agent's workspace in it; `scratch` is in the state folder."""
+
+    def __init__(self, repository: Repository, folder: Path, scratch: Path) -> None:
+        self._repository = repository
+        self._prefix = Path(os.path.realpath(folder)).relative_to(os.path.realpath(repository.root))
+        self._scratch = scratch
+
+    async def prepare(self, changes: ChangeSet, ending: Ending, message: str) -> Prepared:
+        """Commits of the changes. To bring them home, they are merged with what HEAD has by now.
+
+        InvalidInput names files in which that cannot be done.
+        """
+        head, home = await self._repository.settled_head()
+        tree = await tree_of(self._repository, home)
+        base = await self._tree(tree, changes, new=False)
+        theirs = await self._tree(tree, changes, new=True)
+        if ending in (Ending.KEEP, Ending.DISCARD):
+            started = await self._commit(base, home, tree, "Uncommitted work when the session began\n")
+            return Prepared(head, home, theirs, await self._commit(theirs, started, base, message))
+        merged = await merge_trees(self._repository, base, tree, theirs)
+        made = await self._commit(merged, home, tree, message)
+        if ending is Ending.MERGE and made != home:
+            made = await commit(self._repository, merged, [home, made], message)
+        return Prepared(head, home, merged, made)
+
+    async def _commit(self, tree: str, parent: str, parent_tree: str, message: str) -> str:
+        return parent if tree == parent_tree else await commit(self._repository, tree, [parent], message)
+
+    async def keep(self, prepared: Prepared, reference: str, ending: Ending) -> Ended:
+        """Let a ref lead to the commit, beside what the person has."""
+        git = self._repository.git
+        await git.run("update-ref", "-m", f"portico: {ending}", reference, prepared.commit)
+        return Ended(ending, prepared.commit, reference)
+
+    async def stage(self, prepared: Prepared, ending: Ending) -> Ended:
+        """Move the person's branch on to the commit, and their index along, with what they had staged."""
+        git = self._repository.git
+        index = (await keep_work(self._repository, self._scratch)).staged
+        home = await tree_of(self._repository, prepared.home)
+        staged = await merge_trees(self._repository, home, index, prepared.tree)
+        reference = f"refs/heads/{prepared.head.branch}" if prepared.head.branch else "HEAD"
+        moved = await git.ask(
+            *("update-ref", "--no-deref", "-m", f"portico: {ending}", reference),
+            *(prepared.commit, prepared.home),
+        )
+        if moved.code != 0:
+            raise SessionBusy(
+                "Your branch has moved on just now; the session's changes are in your files, uncommitted.",
+                suggestion="Commit them yourself.",
+            )
+        await stage_tree(self._repository, staged, self._scratch)
+        return Ended(ending, prepared.commit, reference)
+
+    async def _tree(self, tree: str, changes: ChangeSet, *, new: bool) -> str:
+        """A tree that has one side of the changes, as git would have it after an add."""
+        folder = self._scratch / f"sides.{secrets.token_hex(4)}"
+        index = folder / "index"
+        try:
+            names = await asyncio.to_thread(self._write, folder / "tree", changes.changes, new)
+            git = self._repository.git.at(folder / "tree").having(
+                "core.safecrlf=false",
+                GIT_DIR=str(self._repository.git_folder),
+                GIT_WORK_TREE=str(folder / "tree"),
+                GIT_INDEX_FILE=str(index),
+            )
+            await git.run("read-tree", tree)
+            given = b"".join(os.fsencode(name) + b"\0" for name in names)
+            await git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=given)
+            return (await git.run("write-tree")).text
+        finally:
+            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+
+    def _write(self, folder: Path, changes: tuple[FileChange, ...], new: bool) -> list[str]:
+        """Put one side of each file into a folder, and name all files that either side has."""
+        names: set[str] = set()
+        folder.mkdir(parents=True, mode=0o700)
+        for change in changes:
+            names |= {change.path, change.old_path or change.path}
+            content, mode = (change.new, change.new_mode) if new else (change.old, change.old_mode)
+            if content is None:
+                continue
+            place = folder / self._prefix / (change.path if new else change.old_path or change.path)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.loaded())
+            place.chmod(0o755 if mode is not None and mode & 0o100 else 0o644)
+        return sorted((self._prefix / name).as_posix() for name in names)

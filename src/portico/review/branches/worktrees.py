@@ -1,0 +1,163 @@
+"""Worktree mode: a session gets a git worktree of its own, with the person's uncommitted work in it.
+
+The person's tree, index and branches are not touched. A worktree lives in the state folder on a branch of its
+own; where it started is kept under refs/portico/worktree, and so is how it ended, so that closing one loses
+nothing. One that was deleted by hand is noticed, and can be closed or opened again.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import FileMissing, InvalidInput
+from portico.review.checkpoints.blobs import read_blob
+from portico.review.git.keeping import commit, keep_work, stage_tree
+from portico.review.git.repositories import Repository, find_repository, need_repository
+from portico.review.git.tree_changes import TreeChange, tree_changes
+
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
+
+
+class Worktree(msgspec.Struct, frozen=True, kw_only=True):
+    """A worktree at `path`. `folder` in it is what the workspace is in the person's tree."""
+
+    session: str
+    path: Path
+    folder: Path
+    branch: str
+    start: str
+    repository: Path
+
+
+class Changes(msgspec.Struct, frozen=True):
+    """What a session changed: from the commit `start` to the commit `end`, which nothing is lost from."""
+
+    start: str
+    end: str
+    files: tuple[TreeChange, ...]
+
+
+class Worktrees:
+    """The worktrees of all repositories, in one folder of the state folder."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = environ
+
+    async def open(self, workspace: Path, session: str) -> Worktree:
+        """The session's worktree: a new one, or the one it has. One deleted by hand is made anew."""
+        if not _SESSION.fullmatch(session):
+            raise InvalidInput(f"“{session}” cannot be the name of a worktree.")
+        repository = await need_repository(workspace, self._environ)
+        worktree = await self._named(repository, workspace, session)
+        if worktree is not None and await self._alive(worktree):
+            return worktree
+        _, home = await repository.settled_head()
+        await self._forget(repository, session)
+        if worktree is None:
+            work = await keep_work(repository, self._folder)
+            message = f"The person's work when the session {session} began\n"
+            start = await commit(repository, work.files, [home], message)
+            await repository.git.run("update-ref", _reference(session, "start"), start)
+        else:
+            start = worktree.start
+        path = self._path(repository, session)
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        branch = _branch(session)
+        at = await repository.commit_of(f"{start}^1") or start
+        try:
+            await repository.git.run("worktree", "add", "--quiet", "--detach", str(path), start)
+            inner = await need_repository(path, self._environ)
+            await inner.git.run("update-ref", f"refs/heads/{branch}", at)
+            await inner.git.run("symbolic-ref", "-m", f"portico: {session}", "HEAD", f"refs/heads/{branch}")
+            await stage_tree(inner, f"{at}^{{tree}}", self._folder)
+        except BaseException:
+            await self._forget(repository, session)
+            raise
+        worktree = self._worktree(repository, workspace, session, start)
+        worktree.folder.mkdir(parents=True, exist_ok=True)
+        return worktree
+
+    async def find(self, workspace: Path, session: str) -> Worktree | None:
+        """The session's worktree, on disk or deleted by hand; None if it never had one or it is closed."""
+        return await self._named(await need_repository(workspace, self._environ), workspace, session)
+
+    async def changes(self, worktree: Worktree) -> Changes:
+        """What differs from the start, commits of the agent and new files included."""
+        if not await self._alive(worktree):
+            raise FileMissing(
+                f"The worktree of the session {worktree.session} is gone from {worktree.path}.",
+                suggestion="Somebody deleted it. Close the session, or open its worktree again.",
+            )
+        inner = await need_repository(worktree.path, self._environ)
+        work = await keep_work(inner, self._folder)
+        head = await inner.head()
+        parents = [head.commit] if head.commit else [worktree.start]
+        end = await commit(inner, work.files, parents, f"The end of the session {worktree.session}\n")
+        await inner.git.run("update-ref", _reference(worktree.session, "end"), end)
+        return Changes(worktree.start, end, await tree_changes(inner.git, worktree.start, end))
+
+    async def read(self, worktree: Worktree, commit_id: str, path: str) -> bytes | None:
+        """The content of a file at the start or the end of a session."""
+        repository = await need_repository(worktree.repository, self._environ)
+        return await read_blob(repository.git, commit_id, path)
+
+    async def close(self, worktree: Worktree) -> None:
+        """Take the worktree and its branch away, dirty, locked or deleted. Its last state stays in a ref."""
+        repository = await need_repository(worktree.repository, self._environ)
+        if await self._alive(worktree):
+            await self.changes(worktree)
+        await self._forget(repository, worktree.session)
+        await repository.git.run("update-ref", "-d", f"refs/heads/{worktree.branch}")
+        await repository.git.run("update-ref", "-d", _reference(worktree.session, "start"))
+
+    async def _named(self, repository: Repository, workspace: Path, session: str) -> Worktree | None:
+        start = await repository.commit_of(_reference(session, "start"))
+        return None if start is None else self._worktree(repository, workspace, session, start)
+
+    async def _alive(self, worktree: Worktree) -> bool:
+        if not worktree.path.is_dir():
+            return False
+        found = await find_repository(worktree.path, self._environ)
+        return found is not None and found.root.resolve() == worktree.path.resolve()
+
+    async def _forget(self, repository: Repository, session: str) -> None:
+        """Remove the worktree and what the repository knows of it, but for what was committed there."""
+        path = self._path(repository, session)
+        if (tip := await repository.branch_commit(_branch(session))) is not None:
+            await repository.git.run("update-ref", _reference(session, "commits"), tip)
+        await repository.git.ask("worktree", "unlock", str(path))
+        await repository.git.ask("worktree", "remove", "--force", "--force", str(path))
+        if path.exists():  # Submodules, or an entry that is broken: git leaves these to others.
+            await asyncio.to_thread(shutil.rmtree, path, ignore_errors=True)
+        await repository.git.run("worktree", "prune")
+
+    def _path(self, repository: Repository, session: str) -> Path:
+        key = hashlib.sha256(os.fsencode(repository.root)).hexdigest()[:16]
+        return self._folder / key / session
+
+    def _worktree(self, repository: Repository, workspace: Path, session: str, start: str) -> Worktree:
+        path = self._path(repository, session)
+        inner = Path(os.path.realpath(workspace)).relative_to(os.path.realpath(repository.root))
+        return Worktree(
+            session=session,
+            path=path,
+            folder=path / inner,
+            branch=_branch(session),
+            start=start,
+            repository=repository.root,
+        )
+
+
+def _branch(session: str) -> str:
+    return f"portico/worktree-{session}"
+
+
+def _reference(session: str, which: str) -> str:
+    return f"refs/portico/worktree/{session}/{which}"

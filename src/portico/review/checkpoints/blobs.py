@@ -1,0 +1,100 @@
+"""Takes files out of a repository as they are, without a checkout: git itself writes nothing to a workspace."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from portico.domain.errors import StoreFailed
+from portico.review.checkpoints.shadows import Difference
+from portico.review.disk.swapping import set_mode
+from portico.review.git.program import Git, translated
+
+_CHUNK_BYTES = 1024 * 1024
+_BATCH_BYTES = 8 * 1024 * 1024
+
+
+async def read_blob(git: Git, tree: str, path: str) -> bytes | None:
+    """The content of a file in a tree; None if there is none."""
+    listed = (await git.run("ls-tree", "-z", "--full-tree", tree, "--", path)).names
+    if not listed or listed[0].split(" ", 2)[1] != "blob":
+        return None
+    blob = listed[0].partition("\t")[0].split(" ")[2]
+    return (await git.run("cat-file", "blob", blob)).output
+
+
+async def read_blobs(git: Git, tree: str, paths: Collection[str]) -> dict[str, tuple[str, bytes]]:
+    """The mode and content of each of these files that is in a tree, with few runs of git."""
+    wanted: list[tuple[str, str, str, int]] = []
+    for line in (await git.run("ls-tree", "-r", "-l", "-z", "--full-tree", tree)).names:
+        facts, _, path = line.partition("\t")
+        mode, kind, blob, length = facts.split()
+        if kind == "blob" and path in paths:
+            wanted.append((path, mode, blob, int(length)))
+    found: dict[str, tuple[str, bytes]] = {}
+    while wanted:
+        taken, total = 1, wanted[0][3]
+        while taken < len(wanted) and total + wanted[taken][3] <= _BATCH_BYTES:
+            total += wanted[taken][3]
+            taken += 1
+        batch, wanted = wanted[:taken], wanted[taken:]
+        given = "".join(f"{blob}\n" for _, _, blob, _ in batch).encode()
+        output = (await git.run("cat-file", "--batch", given=given)).output
+        at = 0
+        for path, mode, _, size in batch:
+            at = output.index(b"\n", at) + 1
+            found[path] = (mode, output[at : at + size])
+            at += size + 1
+    return found
+
+
+async def write_blobs(git: Git, scratch: Path, wanted: Sequence[tuple[Path, Difference]]) -> None:
+    """Write what a difference has on its new side to the file beside it, ready to be moved into place."""
+    gathered = scratch / f"blobs.{secrets.token_hex(4)}"
+    given = "".join(f"{each.new.blob}\n" for _, each in wanted).encode()
+    try:
+        answer = await git.ask("cat-file", "--batch", given=given, into=gathered)
+        if answer.code != 0:
+            raise translated("cat-file", answer.complaint)
+        await asyncio.to_thread(_part, gathered, git.folder, wanted)
+    except OSError as error:
+        raise StoreFailed(
+            f"The files to be restored could not be written ({error.strerror}); everything is as it was.",
+            suggestion="Make room on the disk if it is full, and restore again.",
+        ) from error
+    finally:
+        gathered.unlink(missing_ok=True)
+
+
+def _part(gathered: Path, workspace: Path, wanted: Sequence[tuple[Path, Difference]]) -> None:
+    with gathered.open("rb") as source:
+        for place, each in wanted:
+            header = source.readline().decode().split()
+            if len(header) != 3 or header[1] != "blob":
+                raise StoreFailed(
+                    f"The checkpoint no longer holds {each.path}; everything is as it was.",
+                    suggestion="Choose another checkpoint.",
+                )
+            size = int(header[2])
+            if each.new.mode == "120000":
+                place.symlink_to(os.fsdecode(source.read(size)))
+            else:
+                executable = each.new.mode == "100755"
+                _write(source, size, place, 0o777 if executable else 0o666)
+                set_mode(place, workspace / each.path, executable=executable)
+            source.read(1)
+
+
+def _write(source: BinaryIO, size: int, place: Path, mode: int) -> None:
+    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+        while size > 0:
+            chunk = source.read(min(size, _CHUNK_BYTES))
+            if not chunk:
+                raise StoreFailed("The checkpoint is cut short; everything is as it was.")
+            file.write(chunk)
+            size -= len(chunk)
+        file.flush()
+        os.fsync(descriptor)

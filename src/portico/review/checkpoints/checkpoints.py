@@ -1,0 +1,318 @@
+"""Checkpoints of a working tree: taken before a turn, listed, compared, restored. In git or out of it.
+
+The person's index, HEAD, stash and refs are never touched: everything is in a `Shadow` of the workspace. A
+restore first keeps what is there as a checkpoint of its own, so that nothing is ever lost by going back.
+"""
+
+import asyncio
+import hashlib
+import itertools
+import os
+import secrets
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
+from contextlib import asynccontextmanager
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.ids import make_session_id
+from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
+from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow
+from portico.review.disk.alone import alone
+from portico.review.disk.swapping import Step, Swap, Wanted
+from portico.review.git.tree_changes import TreeChange, tree_changes
+from portico.sessions.ports import Clock
+
+_REFS = "refs/checkpoints"
+_NAMED_LEFT_OUT = 50
+_ATTEMPTS = 3
+
+
+class Moment(StrEnum):
+    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
+
+    One from before a branch is kept, however old, until it is released.
+    """
+
+    BEFORE_TURN = "before_turn"
+    AFTER_TURN = "after_turn"
+    BEFORE_APPLY = "before_apply"
+    BEFORE_RESTORE = "before_restore"
+    BEFORE_BRANCH = "before_branch"
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A working tree as it was. `left_out` names the first files that are not held, `left_out_count` all."""
+
+    id: str
+    at_ms: int
+    label: str
+    moment: Moment
+    tree: str
+    left_out: tuple[LeftOut, ...] = ()
+    left_out_count: int = 0
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
+
+    A change leads from the restored content to that in `kept`. `base` is the checkpoint at which the agent
+    was last done: merged from there, only the person's own lines come back.
+    """
+
+    checkpoint: Checkpoint
+    kept: Checkpoint
+    changes: tuple[TreeChange, ...]
+    undone: tuple[TreeChange, ...]
+    base: str | None
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """How many checkpoints of a workspace are kept, and how long."""
+
+    count: int = 200
+    milliseconds: int = 30 * 24 * 3600 * 1000
+
+
+class Checkpoints:
+    """The checkpoints of all workspaces, in one folder of `ours`, the state folder, which none of them holds."""
+
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        clock: Clock,
+        *,
+        ours: Path | None = None,
+        bounds: Bounds | None = None,
+        retention: Retention | None = None,
+        step: Step | None = None,
+    ) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._clock = clock
+        self._ours = ours or folder
+        self._bounds = bounds or Bounds()
+        self._retention = retention or Retention()
+        self._step = step
+        self._busy: dict[Path, asyncio.Lock] = {}
+
+    async def create(
+        self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
+    ) -> Checkpoint:
+        """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._create(shadow, label, moment, hurried=hurried)
+            await self._prune(shadow)
+            return checkpoint
+
+    async def list(self, workspace: Path) -> tuple[Checkpoint, ...]:
+        """Newest first."""
+        async with self._opened(workspace) as shadow:
+            return await self._list(shadow)
+
+    async def diff(
+        self, workspace: Path, checkpoint_id: str, until: str | None = None
+    ) -> tuple[TreeChange, ...]:
+        """What changed from a checkpoint to another, or to now."""
+        async with self._opened(workspace) as shadow:
+            old = await self._find(shadow, checkpoint_id)
+            if until is None:
+                new = (await shadow.snapshot(self._bounds)).tree
+            else:
+                new = (await self._find(shadow, until)).tree
+            return await tree_changes(shadow.git, old.tree, new)
+
+    async def read(self, workspace: Path, checkpoint_id: str, path: str) -> bytes | None:
+        """The content of a file (for a link, where it points) at a checkpoint; None if it was not there."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._find(shadow, checkpoint_id)
+            return await read_blob(shadow.git, checkpoint.tree, path)
+
+    async def contents(
+        self, workspace: Path, checkpoint_id: str, paths: Collection[str]
+    ) -> dict[str, tuple[str, bytes]]:
+        """The git mode and content of each of these files that was there at a checkpoint."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._find(shadow, checkpoint_id)
+            return await read_blobs(shadow.git, checkpoint.tree, paths)
+
+    async def restore(
+        self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
+    ) -> Restored:
+        """Make the workspace exactly what it was at a checkpoint, or leave it and say why.
+
+        `keeping` hears which checkpoint holds the tree from before, before any file is touched.
+        """
+        async with self._opened(workspace) as shadow:
+            target = await self._find(shadow, checkpoint_id)
+            for _ in range(_ATTEMPTS):
+                kept = await self._create(
+                    shadow, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
+                )
+                if keeping is not None:
+                    keeping(kept)
+                if await self._swapped(shadow, kept, target):
+                    break
+            else:
+                raise SessionBusy(
+                    "Files keep changing while they are restored; everything is as it was.",
+                    suggestion="Stop the agent or program that writes here, and restore again.",
+                )
+            return await self._attributed(shadow, target, kept)
+
+    async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> Restored | None:
+        """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
+        async with self._opened(workspace) as shadow:
+            target, kept = await self._find(shadow, checkpoint_id), await self._find(shadow, kept_id)
+            now = (await shadow.snapshot(self._bounds)).tree
+            moved = {each.path for each in await shadow.differences(kept.tree, target.tree)}
+            differing = {each.path for each in await shadow.differences(target.tree, now)}
+            # Files are put in place all at once. Those that the person has changed since say nothing.
+            return await self._attributed(shadow, target, kept) if moved - differing else None
+
+    async def release(self, workspace: Path, checkpoint_id: str) -> None:
+        """Let a checkpoint grow old like any other."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._find(shadow, checkpoint_id)
+            await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
+
+    async def recover(self, workspace: Path) -> bool:
+        """Undo a restore that was killed halfway; every other call does so too. Whether there was one."""
+        before = self._swap(self._shadow(workspace)).unfinished
+        async with self._opened(workspace):
+            return before
+
+    async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
+        """Whether the files could be put in place before anybody changed one more."""
+        differences = await shadow.differences(kept.tree, target.tree)
+        if not differences:
+            return True
+        swap = self._swap(shadow)
+        staging = await asyncio.to_thread(swap.stage)
+        try:
+            blobs = [(number, each) for number, each in enumerate(differences) if each.new.exists]
+            await write_blobs(shadow.git, shadow.folder, [(staging.new / str(n), each) for n, each in blobs])
+            settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
+            if settled:
+                await asyncio.to_thread(
+                    swap.perform, staging, [_wanted(n, d) for n, d in enumerate(differences)]
+                )
+            return settled
+        finally:
+            staging.remove()
+
+    async def _attributed(self, shadow: Shadow, target: Checkpoint, kept: Checkpoint) -> Restored:
+        """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
+        changes = await tree_changes(shadow.git, target.tree, kept.tree)
+        since = [each for each in reversed(await self._list(shadow)) if target.id <= each.id <= kept.id]
+        theirs: set[str] = set()
+        base = None
+        for earlier, later in itertools.pairwise(since):
+            begun = earlier.moment in {Moment.BEFORE_TURN, Moment.BEFORE_APPLY}
+            if begun and later.moment is Moment.AFTER_TURN:
+                base = later.id
+            else:
+                theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
+        return Restored(
+            checkpoint=target,
+            kept=kept,
+            changes=tuple(each for each in changes if each.path in theirs),
+            undone=tuple(each for each in changes if each.path not in theirs),
+            base=base,
+        )
+
+    async def _create(
+        self, shadow: Shadow, label: str, moment: Moment, *, hurried: bool = False
+    ) -> Checkpoint:
+        snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
+        at_ms = self._clock.now_ms()
+        newest = next(iter(await self._list(shadow)), None)
+        if newest is not None:
+            at_ms = max(at_ms, newest.at_ms + 1)  # Ids sort by time, also within a millisecond.
+        named = tuple(LeftOut(_plain(each.path), each.reason) for each in snapshot.left_out[:_NAMED_LEFT_OUT])
+        checkpoint = Checkpoint(
+            id=make_session_id(at_ms, secrets.token_bytes(7)),
+            at_ms=at_ms,
+            label=_plain(label),
+            moment=moment,
+            tree=snapshot.tree,
+            left_out=named,
+            left_out_count=len(snapshot.left_out),
+        )
+        await self._record(shadow, checkpoint)
+        return checkpoint
+
+    async def _record(self, shadow: Shadow, checkpoint: Checkpoint) -> None:
+        commit = await shadow.git.run("commit-tree", checkpoint.tree, given=msgspec.json.encode(checkpoint))
+        await shadow.git.run("update-ref", f"{_REFS}/{checkpoint.id}", commit.text)
+
+    async def _list(self, shadow: Shadow) -> tuple[Checkpoint, ...]:
+        answer = await shadow.git.run(
+            "for-each-ref", "--sort=-refname", "--format=%(contents:subject)", _REFS
+        )
+        return tuple(
+            msgspec.json.decode(line, type=Checkpoint) for line in answer.output.splitlines() if line
+        )
+
+    async def _find(self, shadow: Shadow, checkpoint_id: str) -> Checkpoint:
+        for each in await self._list(shadow):
+            if each.id == checkpoint_id:
+                return each
+        raise InvalidInput(
+            f"There is no checkpoint {checkpoint_id} of {shadow.workspace}.",
+            suggestion="List the checkpoints of this workspace; old ones are removed after a while.",
+        )
+
+    async def _prune(self, shadow: Shadow) -> None:
+        oldest = self._clock.now_ms() - self._retention.milliseconds
+        listed = await self._list(shadow)
+        gone = [
+            each
+            for place, each in enumerate(listed)
+            if place > 0
+            and each.moment is not Moment.BEFORE_BRANCH
+            and (place >= self._retention.count or each.at_ms < oldest)
+        ]
+        if gone:
+            commands = "".join(f"delete {_REFS}/{each.id}\n" for each in gone)
+            await shadow.git.run("update-ref", "--stdin", given=commands.encode())
+            await shadow.tidy()
+
+    def _shadow(self, workspace: Path) -> Shadow:
+        real = Path(os.path.realpath(workspace))
+        if not real.is_dir():
+            raise InvalidInput(f"{workspace} is not a folder, so it has no checkpoints.")
+        name = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
+        return Shadow(real, self._folder / name, self._environ, self._ours)
+
+    def _swap(self, shadow: Shadow) -> Swap:
+        owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]
+        return Swap(shadow.workspace, shadow.folder / "restore", f"{STAGING_PREFIX}{owner}-", self._step)
+
+    @asynccontextmanager
+    async def _opened(self, workspace: Path) -> AsyncIterator[Shadow]:
+        """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
+        shadow = self._shadow(workspace)
+        shadow.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
+            await shadow.prepare()
+            swap = self._swap(shadow)
+            if swap.unfinished:
+                await self._create(
+                    shadow, "Before undoing a restore that was cut short", Moment.BEFORE_RESTORE
+                )
+                await asyncio.to_thread(swap.undo)
+            await asyncio.to_thread(swap.sweep)
+            yield shadow
+
+
+def _wanted(number: int, difference: Difference) -> Wanted:
+    return Wanted(difference.path, difference.old.exists, number if difference.new.exists else None)
+
+
+def _plain(text: str) -> str:
+    """One line that any reader can show: names that are no text come out escaped."""
+    return text.encode(errors="backslashreplace").decode().replace("\n", " ")

@@ -1,0 +1,244 @@
+"""Applies a change set to a folder, all of it or nothing, whatever happens in the middle.
+
+New contents are written beside their places and synced, old ones keep a second name, and only then files are
+exchanged by renames. The intent log knows all names beforehand, so that after a failure or a kill at any moment
+the folder is brought back to what it was. Writing the intent off as done is the one moment at which it changes.
+"""
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import msgspec
+
+from portico.config.locking import locked
+from portico.domain.errors import PorticoError, SessionBusy, StoreFailed
+from portico.review.disk.calls import Disk, stamp_of
+from portico.review.disk.intents import Intents
+from portico.review.disk.planning import Limits, Plan, Planner, Write, unapplied
+from portico.review.disk.recovering import (
+    Recovered,
+    back_out,
+    clear_away,
+    draft_of,
+    hand_over,
+    recover_all,
+)
+from portico.review.text.changes import ChangeSet, FileChange, MadeFolder, Operation
+
+_TRIES = 3
+_STAGED_AT_ONCE = 16
+
+
+class Applied(msgspec.Struct, frozen=True):
+    """It is done. `undo` takes it back, and `merged` files also keep what the person had changed in them."""
+
+    undo: ChangeSet
+    merged: tuple[str, ...] = ()
+
+
+class Conflicted(msgspec.Struct, frozen=True):
+    """Nothing was done: these changes touch what somebody changed meanwhile."""
+
+    changes: tuple[FileChange, ...]
+
+
+class Receipt(msgspec.Struct, frozen=True):
+    """A file of the caller's that says what was done: it has what is `written` if that has happened, else not.
+
+    Whoever died in between finds it so after `recover`.
+    """
+
+    place: Path
+    written: Callable[[Applied], bytes]
+
+
+class _ChangedMeanwhile(Exception):
+    """A file was written between the plan and its turn."""
+
+
+class Applier:
+    """Applies change sets, with intents in a state folder that outlives the process."""
+
+    def __init__(self, state: Path, *, disk: Disk | None = None, limits: Limits | None = None) -> None:
+        self._state = state
+        self._disk = disk or Disk()
+        self._limits = limits or Limits()
+        self._intents = Intents(state, self._disk)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether an apply was cut short, or is under way in another process."""
+        return self._intents.any_left
+
+    def recover(self) -> Recovered:
+        """Bring every folder that an apply was interrupted in back to what it was. Call it at each start."""
+        self._state.mkdir(parents=True, exist_ok=True)
+        with locked(self._state / "apply.lock"):
+            return recover_all(self._intents, self._disk)
+
+    def apply(self, root: Path, changes: ChangeSet, receipt: Receipt | None = None) -> Applied | Conflicted:
+        """Apply all, or nothing with an error or the conflicts."""
+        self._state.mkdir(parents=True, exist_ok=True)
+        with locked(self._state / "apply.lock"):
+            unfinished = recover_all(self._intents, self._disk).unfinished
+            if os.path.realpath(root) in unfinished:
+                raise StoreFailed(f"An earlier apply to {root} was interrupted and cannot be taken back yet.")
+            for _ in range(_TRIES):
+                plan = Planner(root, self._disk, self._limits).plan(changes)
+                if plan.conflicted:
+                    return Conflicted(plan.conflicted)
+                try:
+                    return self._carry_out(plan, receipt)
+                except _ChangedMeanwhile:
+                    continue
+        raise SessionBusy(
+            f"Files in {root} keep changing while they are written; everything is as it was.",
+            suggestion="Stop what writes them, then apply again.",
+        )
+
+    def _carry_out(self, plan: Plan, receipt: Receipt | None) -> Applied:
+        if receipt is None and not (plan.writes or plan.intent.made or plan.intent.emptied):
+            return Applied(ChangeSet(), plan.merged)
+        if receipt is not None:
+            intent = msgspec.structs.replace(plan.intent, receipt=str(receipt.place))
+            plan = msgspec.structs.replace(plan, intent=intent)
+        try:
+            begun = self._intents.begin(plan.intent)
+        except OSError as error:
+            raise unapplied("The intent log", error) from error
+        try:
+            gone = _Exchange(plan, self._disk).run()
+            applied = Applied(_undo(plan, gone), plan.merged)
+            if receipt is not None:
+                self._disk.write_new(draft_of(str(receipt.place)), receipt.written(applied), 0o600)
+                self._disk.sync_folder(receipt.place.parent)
+            done = self._intents.finish(begun)
+        except BaseException as error:
+            # Also when somebody interrupts: what is half done must not wait for the next start.
+            self._take_back(begun, plan, error)
+            if isinstance(error, OSError):
+                raise _told(plan, error) from error
+            raise
+        try:
+            self._intents.settle()
+            hand_over(plan.intent, self._disk)
+            clear_away(plan.intent, self._disk)
+            self._intents.forget(done)
+        except OSError:
+            # It has happened. What is left over goes at the next start.
+            pass
+        return applied
+
+    def _take_back(self, begun: Path, plan: Plan, cause: BaseException) -> None:
+        try:
+            back_out(plan.intent, self._disk)
+            self._intents.forget(begun)
+        except OSError as error:
+            raise StoreFailed(
+                f"An apply failed ({cause}) and could not be taken back yet ({error}).",
+                suggestion="It is taken back at the next start; put right what the system refused.",
+            ) from error
+
+
+class _Exchange:
+    """One apply on its way, after its intent is on disk."""
+
+    def __init__(self, plan: Plan, disk: Disk) -> None:
+        self._plan = plan
+        self._disk = disk
+
+    def run(self) -> set[str]:
+        """Do all of it; the emptied folders that went."""
+        intent = self._plan.intent
+        arriving = [write for write in self._plan.writes if not write.step.deletes]
+        # Each file waits for the disk to have it, and many can wait at once. None is left waiting at the end.
+        with ThreadPoolExecutor(_STAGED_AT_ONCE, "portico-stage") as threads:
+            for _ in threads.map(self._stage, arriving):
+                pass
+        for write in self._plan.writes:
+            if write.step.deletes and write.step.kept is not None:
+                self._check_unchanged(write)
+                self._disk.rename(Path(write.step.target), Path(write.step.kept))
+        gone = {folder.path for folder in intent.emptied if self._removed(Path(folder.path))}
+        for folder in intent.made:
+            if not Path(folder.path).is_dir():
+                self._disk.make_folder(Path(folder.path), folder.mode)
+        for write in arriving:
+            self._put(write)
+        # A folder's name is safe once the folder above it is.
+        touched = {
+            Path(path).parent for step in intent.steps for path in (step.target, step.kept or step.target)
+        }
+        touched |= {Path(folder.path).parent for folder in (*intent.made, *intent.emptied)}
+        for place in sorted(touched):
+            self._disk.sync_folder(place)
+        return gone
+
+    def _stage(self, write: Write) -> None:
+        if write.step.staged is not None and write.data is not None:
+            owner = None if write.found is None else write.found.owner
+            self._disk.write_new(Path(write.step.staged), write.data, write.mode, owner)
+
+    def _put(self, write: Write) -> None:
+        self._check_unchanged(write)
+        target = Path(write.step.target)
+        if write.step.kept is not None:
+            self._disk.keep(target, Path(write.step.kept))
+        if write.step.staged is not None:
+            self._disk.rename(Path(write.step.staged), target)
+
+    def _removed(self, folder: Path) -> bool:
+        if any(folder.iterdir()):
+            return False
+        self._disk.remove_folder(folder)
+        return True
+
+    def _check_unchanged(self, write: Write) -> None:
+        """Nobody wrote the file or led its folder elsewhere since it was planned."""
+        target = Path(write.step.target)
+        try:
+            stamp = stamp_of(target.lstat())
+        except FileNotFoundError:
+            stamp = None
+        planned = None if write.found is None else write.found.stamp
+        if stamp != planned or os.path.realpath(target.parent) != str(target.parent):
+            raise _ChangedMeanwhile
+
+
+def _undo(plan: Plan, gone: set[str]) -> ChangeSet:
+    root = Path(plan.intent.root)
+
+    def shown(path: str) -> str:
+        return Path(path).relative_to(root).as_posix()
+
+    return ChangeSet(
+        changes=tuple(map(_reversed, plan.effective)),
+        made=tuple(MadeFolder(shown(one.path), one.mode) for one in plan.intent.emptied if one.path in gone),
+        emptied=tuple(shown(one.path) for one in plan.intent.made),
+    )
+
+
+def _reversed(change: FileChange) -> FileChange:
+    turned = {Operation.CREATE: Operation.DELETE, Operation.DELETE: Operation.CREATE}
+    return FileChange(
+        path=change.old_path or change.path,
+        operation=turned.get(change.operation, change.operation),
+        old_path=change.path if change.old_path is not None else None,
+        old=change.new,
+        new=change.old,
+        old_mode=change.new_mode,
+        new_mode=change.old_mode,
+    )
+
+
+def _told(plan: Plan, error: OSError) -> PorticoError:
+    """The failure in words of the person's own files, not of the names beside them."""
+    named = {
+        path: step.target for step in plan.intent.steps for path in (step.staged, step.kept, step.target)
+    }
+    for name in (error.filename2, error.filename):
+        if isinstance(name, str | os.PathLike) and os.fspath(name) in named:
+            return unapplied(str(Path(named[os.fspath(name)]).relative_to(plan.intent.root)), error)
+    return unapplied("The change", error)

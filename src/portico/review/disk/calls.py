@@ -1,0 +1,106 @@
+"""The few system calls by which a folder is changed, in one place, so that each can be made to fail."""
+
+import contextlib
+import os
+import stat
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+from portico.review.text.changes import digest_of
+
+# Absent on Windows, where files of these kinds are absent too.
+_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
+_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
+_BINARY = getattr(os, "O_BINARY", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+
+
+class Found(NamedTuple):
+    """A regular file as it stands. `stamp` differs once somebody has written it."""
+
+    data: bytes
+    mode: int
+    stamp: tuple[int, int, int]
+    owner: tuple[int, int]
+
+
+class Disk:
+    """The real disk. Every call does one thing, whole or with an OSError."""
+
+    def read(self, path: Path) -> Found:
+        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY)
+        with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+            facts = os.fstat(descriptor)
+            data = file.read()
+        return Found(data, stat.S_IMODE(facts.st_mode), stamp_of(facts), (facts.st_uid, facts.st_gid))
+
+    def write_new(
+        self, path: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None
+    ) -> None:
+        """Write a file that is not there yet, through to the disk."""
+        descriptor = os.open(path, _NEW, 0o666)
+        with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+            if sys.platform != "win32":
+                if owner is not None and owner != (os.geteuid(), os.getegid()):
+                    with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
+                        os.fchown(descriptor, *owner)
+                if mode is not None:
+                    os.fchmod(descriptor, mode)
+            file.write(data)
+            file.flush()
+            os.fsync(descriptor)
+
+    def keep(self, path: Path, kept: Path) -> None:
+        """Give a file a second name, or a copy where the file system knows no second names."""
+        try:
+            os.link(path, kept, follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            kept.unlink(missing_ok=True)
+            found = self.read(path)
+            self.write_new(kept, found.data, found.mode, found.owner)
+
+    def rename(self, source: Path, target: Path) -> None:
+        source.replace(target)
+
+    def remove(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
+
+    def make_folder(self, path: Path, mode: int | None) -> None:
+        path.mkdir()
+        if mode is not None:
+            path.chmod(mode)
+
+    def remove_folder(self, path: Path) -> None:
+        path.rmdir()
+
+    def sync_folder(self, path: Path) -> None:
+        """Let names survive a power cut, where folders can be synced."""
+        with contextlib.suppress(PermissionError, FileNotFoundError, NotADirectoryError):
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+    def folds_names(self, folder: Path) -> bool:
+        """Whether names that differ only in case mean one file here."""
+        for place in (*folder.iterdir(), folder, *folder.parents):
+            swapped = place.with_name(place.name.swapcase()) if place.name else place
+            if swapped != place:
+                return swapped.exists() and swapped.samefile(place)
+        return sys.platform in {"darwin", "win32"}
+
+
+def stamp_of(facts: os.stat_result) -> tuple[int, int, int]:
+    return facts.st_ino, facts.st_size, facts.st_mtime_ns
+
+
+def digest_at(path: Path) -> str | None:
+    """The digest of a regular file, or None for anything else, nothing included."""
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return None
+        return digest_of(path.read_bytes())
+    except (FileNotFoundError, NotADirectoryError):
+        return None

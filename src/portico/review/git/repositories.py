@@ -1,0 +1,133 @@
+"""Facts about a person's repository: where it is, what HEAD names, what is going on in it. Changes nothing."""
+
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.review.git.program import Git, translated
+
+
+class Operation(StrEnum):
+    """What a repository can be in the middle of."""
+
+    REBASE = "rebase"
+    MERGE = "merge"
+    CHERRY_PICK = "cherry-pick"
+    REVERT = "revert"
+    BISECT = "bisect"
+    APPLYING_MAIL = "am"
+
+
+_MARKS = (
+    ("rebase-merge", Operation.REBASE),
+    ("rebase-apply/applying", Operation.APPLYING_MAIL),
+    ("rebase-apply", Operation.REBASE),
+    ("MERGE_HEAD", Operation.MERGE),
+    ("CHERRY_PICK_HEAD", Operation.CHERRY_PICK),
+    ("REVERT_HEAD", Operation.REVERT),
+    ("BISECT_LOG", Operation.BISECT),
+)
+
+
+class Head(msgspec.Struct, frozen=True):
+    """What HEAD names: a branch, a commit, or a branch without a commit yet."""
+
+    branch: str | None
+    commit: str | None
+
+    @property
+    def detached(self) -> bool:
+        return self.branch is None
+
+
+class Repository:
+    """One working tree of a repository. `git` stands at its root."""
+
+    def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
+        self.root = root
+        self.git_folder = git_folder
+        self.git = git
+
+    async def head(self) -> Head:
+        named = await self.git.ask("symbolic-ref", "--quiet", "HEAD")
+        commit = await self.git.ask("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+        branch = named.text.removeprefix("refs/heads/") if named.code == 0 else None
+        return Head(branch, commit.text if commit.code == 0 else None)
+
+    def operation(self) -> Operation | None:
+        """A rebase, merge or the like that waits for its end."""
+        return next((name for mark, name in _MARKS if (self.git_folder / mark).exists()), None)
+
+    async def ignored(self, paths: tuple[str, ...]) -> frozenset[str]:
+        """Which of these the repository ignores, tracked ones left out."""
+        if not paths:
+            return frozenset()
+        given = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
+        asking = self.git.having(GIT_LITERAL_PATHSPECS="0")  # It takes names only, and refuses to be told so.
+        answer = await asking.ask("check-ignore", "-z", "--stdin", given=given)
+        if answer.code not in (0, 1):
+            raise translated("check-ignore", answer.complaint)
+        return frozenset(answer.names)
+
+    async def branch_commit(self, name: str) -> str | None:
+        return await self.commit_of(f"refs/heads/{name}")
+
+    async def commit_of(self, reference: str) -> str | None:
+        answer = await self.git.ask("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
+        return answer.text if answer.code == 0 else None
+
+    async def settled_head(self) -> tuple[Head, str]:
+        """HEAD and its commit, where nothing is in the middle of anything. A clear error otherwise."""
+        operation = self.operation()
+        if operation is not None:
+            raise SessionBusy(
+                f"The repository {self.root} is in the middle of a {operation}.",
+                suggestion=f"Finish or abort the {operation} first (git status says how), or use the proposal mode.",
+            )
+        head = await self.head()
+        if head.commit is None:
+            raise InvalidInput(
+                f"The repository {self.root} has no commit yet, so there is nothing to branch from.",
+                suggestion="Make a first commit, or use the proposal mode.",
+            )
+        if conflicted := (await self.git.run("ls-files", "-z", "--unmerged")).names:
+            name = conflicted[0].partition("\t")[2]
+            raise SessionBusy(
+                f"{name} has a conflict that nobody has resolved yet.",
+                suggestion="Resolve it and git add the file, or use the proposal mode.",
+            )
+        return head, head.commit
+
+
+async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repository | None:
+    """The repository that a folder is in; None where there is none, and in a bare one."""
+    git = Git(folder, environ)
+    answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
+    lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
+    if answer.code != 0 or lines[0] != "true":
+        unknown = "not a git repository" in answer.complaint or "work tree" in answer.complaint
+        if unknown or lines[0] == "false":
+            return None
+        raise translated("rev-parse", answer.complaint)
+    if len(lines) != 3:  # A name may hold the very character by which names are parted here.
+        lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
+    root = Path(lines[1])
+    return Repository(root, Path(lines[2]), git.at(root))
+
+
+async def _told(git: Git, question: str) -> str:
+    return os.fsdecode((await git.run("rev-parse", question)).output).removesuffix("\n")
+
+
+async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repository:
+    repository = await find_repository(folder, environ)
+    if repository is None:
+        raise InvalidInput(
+            f"{folder} is not in a git repository.",
+            suggestion="Run git init there, or use the proposal mode, which needs no repository.",
+        )
+    return repository

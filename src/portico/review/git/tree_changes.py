@@ -1,0 +1,58 @@
+"""What differs between two trees of one repository: file by file, with the operation and counted lines."""
+
+from enum import StrEnum
+
+import msgspec
+
+from portico.review.git.program import Git
+
+
+class TreeOperation(StrEnum):
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+
+
+class TreeChange(msgspec.Struct, frozen=True):
+    """One file. `added` and `removed` count lines, and are None for files that are not text."""
+
+    path: str
+    operation: TreeOperation
+    added: int | None
+    removed: int | None
+    executable: bool = False
+    link: bool = False
+
+
+_OPERATIONS = {"A": TreeOperation.CREATE, "D": TreeOperation.DELETE}
+
+
+async def tree_changes(git: Git, old: str, new: str) -> tuple[TreeChange, ...]:
+    """Sorted by path. A renamed file is one deleted and one created."""
+    if old == new:
+        return ()
+    answer = await git.run(
+        *("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--ignore-submodules"),
+        *("--raw", "--numstat", old, new),
+    )
+    kinds: dict[str, tuple[str, str]] = {}
+    changes = []
+    fields = iter(answer.names)
+    for field in fields:
+        if field.startswith(":"):
+            facts = field.split(" ")
+            kinds[next(fields)] = (facts[1], facts[4])
+            continue
+        added, removed, path = field.split("\t", 2)
+        mode, state = kinds[path]
+        changes.append(
+            TreeChange(
+                path,
+                _OPERATIONS.get(state, TreeOperation.UPDATE),
+                None if added == "-" else int(added),
+                None if removed == "-" else int(removed),
+                executable=mode == "100755",
+                link=mode == "120000",
+            )
+        )
+    return tuple(sorted(changes, key=lambda each: each.path))

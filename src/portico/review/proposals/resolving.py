@@ -1,0 +1,145 @@
+"""Settles a file that the person and the agent both changed: what each side has, and what taking one side means.
+
+Only what truly collides goes to one side. Changes of the other side elsewhere in the file stay.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.review.disk.calls import Disk, Found
+from portico.review.disk.places import Places
+from portico.review.text.changes import ChangeSet, Conflict, Content, FileChange, Operation
+from portico.review.text.merging import Merge, merge
+
+Side = Literal["agent", "person"]
+
+
+class Sides(msgspec.Struct, frozen=True, kw_only=True):
+    """A file three times: where the change began, as the person has it now, and as the agent wants it.
+
+    A side that is None has no such file. `merged` is both together, where nothing collides.
+    """
+
+    base: bytes | None
+    person: bytes | None
+    agent: bytes | None
+    merged: bytes | None
+    conflicts: tuple[Conflict, ...] = ()
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """Changes that apply now, and those that the person's side made needless."""
+
+    changes: ChangeSet
+    dropped: tuple[FileChange, ...] = ()
+
+
+class Resolver:
+    """Looks at one workspace as it is now."""
+
+    def __init__(self, workspace: Path) -> None:
+        self._disk = Disk()
+        self._places = Places(workspace, folds_names=False)
+
+    def sides(self, change: FileChange) -> Sides:
+        found = self._look(change.old_path or change.path)
+        base = None if change.old is None else change.old.loaded()
+        agent = None if change.new is None else change.new.loaded()
+        person = None if found is None else found.data
+        there = self._look(change.path) if change.old_path is not None else None
+        if there is not None:
+            clash = Conflict(None, there.data, agent)
+            return Sides(base=base, person=there.data, agent=agent, merged=None, conflicts=(clash,))
+        both = _merged(base, person, agent)
+        merged = both.merged if both is not None else agent if person == base else person
+        collide = both.conflicts if both is not None else ()
+        if both is None and person not in (base, agent):
+            merged, collide = None, (Conflict(base, person, agent),)
+        return Sides(base=base, person=person, agent=agent, merged=merged, conflicts=collide)
+
+    def resolve(self, changes: ChangeSet, choices: Mapping[str, Side]) -> Resolved:
+        """The same changes, with each chosen file brought to what is there now."""
+        unknown = choices.keys() - {change.path for change in changes.changes}
+        if unknown or not set(choices.values()) <= {"agent", "person"}:
+            raise InvalidInput(
+                f"There is nothing to resolve in {', '.join(sorted(unknown))}."
+                if unknown
+                else "A conflict is resolved by the agent's side or the person's.",
+                suggestion="Name files that are applied now, each with “agent” or “person”.",
+            )
+        resolved: list[FileChange] = []
+        dropped: list[FileChange] = []
+        for change in changes.changes:
+            if change.path not in choices:
+                resolved.append(change)
+                continue
+            made = self._resolve(change, choices[change.path])
+            resolved += made
+            dropped += [] if made else [change]
+        return Resolved(msgspec.structs.replace(changes, changes=tuple(resolved)), tuple(dropped))
+
+    def _resolve(self, change: FileChange, side: Side) -> list[FileChange]:
+        source = self._look(change.old_path or change.path)
+        there = self._look(change.path) if change.old_path is not None else source
+        base = None if change.old is None else change.old.loaded()
+        agent = None if change.new is None else change.new.loaded()
+        if change.old_path is not None and there is not None:
+            # Another file has taken the new name: it gives way, or the rename does.
+            if side == "person":
+                return []
+            leaving = [] if source is None else [_change(change.old_path, source, None, None)]
+            return [*leaving, _change(change.path, there, agent, change.new_mode)]
+        both = _merged(base, None if source is None else source.data, agent)
+        content = agent if both is None else _one_sided(both, side)
+        if both is None and side == "person":
+            return []
+        if source is None:
+            return [] if content is None else [_change(change.path, None, content, change.new_mode)]
+        if change.old_path is not None and content is not None:
+            return [msgspec.structs.replace(change, old=Content.of(source.data), new=Content.of(content))]
+        meant = change.new_mode if change.new_mode != change.old_mode else None
+        if content == source.data and meant is None:
+            return []
+        return [_change(change.path, source, content, meant)]
+
+    def _look(self, path: str) -> Found | None:
+        place = self._places.file(path, leaving=())
+        if place.is_dir():
+            raise InvalidInput(f"{path} is a folder, not a file; nothing was changed.")
+        try:
+            return self._disk.read(place)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+
+def _merged(base: bytes | None, person: bytes | None, agent: bytes | None) -> Merge | None:
+    """All three by line, or None where a file came or went."""
+    if base is None or person is None or agent is None:
+        return None
+    return merge(base, person, agent)
+
+
+def _one_sided(both: Merge, side: Side) -> bytes:
+    pieces: list[bytes] = []
+    for region in both.regions:
+        if isinstance(region, bytes):
+            pieces.append(region)
+        else:
+            pieces.append((region.agent if side == "agent" else region.person) or b"")
+    return b"".join(pieces)
+
+
+def _change(path: str, found: Found | None, new: bytes | None, mode: int | None) -> FileChange:
+    operation = Operation.CREATE if found is None else Operation.DELETE if new is None else Operation.UPDATE
+    return FileChange(
+        path=path,
+        operation=operation,
+        old=None if found is None else Content.of(found.data),
+        new=None if new is None else Content.of(new),
+        old_mode=None if found is None else found.mode,
+        new_mode=None if new is None else mode,
+    )

@@ -1,0 +1,195 @@
+"""What an agent made of its workplace: the changes that can be proposed, and those that only can be told of."""
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from portico.review.checkpoints.shadows import LeftOut
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.workplaces.filling import Bounds
+from portico.review.workplaces.records import NOT_HELD, Entry, Record
+from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, led_astray
+from portico.review.workplaces.trees import Tree
+
+
+class Survey(msgspec.Struct, frozen=True):
+    """What differs from the base. `kept_back` is changed too, but no proposal can hold it; each says why."""
+
+    changes: ChangeSet
+    kept_back: tuple[LeftOut, ...] = ()
+
+
+class _Changed(msgspec.Struct, frozen=True):
+    path: str
+    old: Entry | None
+    new: Found | None
+
+
+class Surveyor:
+    """Compares a workplace with its base. Stamps of files that turn out to be unchanged are renewed."""
+
+    def __init__(self, record: Record, tree: Tree, bounds: Bounds) -> None:
+        self._record = record
+        self._tree = tree
+        self._bounds = bounds
+        self._kept_back: list[LeftOut] = []
+        self.renewed = False
+
+    def survey(self, listed: Iterable[str], carried: Path) -> Survey:
+        """Look at every file that is listed now or was there at the base."""
+        present = frozenset(listed)
+        new = present - self._record.base.keys()
+        if new and carried.exists():
+            new -= frozenset(os.fsdecode(name) for name in carried.read_bytes().split(b"\0"))
+        changed: list[_Changed] = []
+        for path in sorted((*new, *self._record.base)):
+            one = self._look(path, listed=path in present)
+            if one is not None:
+                changed.append(one)
+        proposable = self._within_bounds(one for one in changed if self._fits(one))
+        changes = _with_renames([self._change(one) for one in proposable])
+        return Survey(ChangeSet(changes, emptied=self._emptied(changes)), tuple(self._kept_back))
+
+    def _look(self, path: str, *, listed: bool) -> _Changed | None:
+        entry = self._record.base.get(path)
+        known = self._record.own.get(path)
+        stamp = current_stamp(f"{self._tree.top}/{path}")
+        if entry is not None and stamp is not None and stamp == known and (listed or not self._astray(path)):
+            return None
+        try:
+            found = self._tree.find(path, self._bounds.file_bytes)
+        except IsFolder:
+            found = None
+        except Unfit as error:
+            self._kept_back.append(LeftOut(self._shown(path), str(error)))
+            return None
+        if found is not None and not listed and self._astray(path):
+            found = None
+        if found is not None and found.entry.same(entry):
+            if found.stamp is not None:
+                self._record.own[path] = found.stamp
+                self.renewed = True
+            return None
+        return None if found is None and entry is None else _Changed(path, entry, found)
+
+    def _astray(self, path: str) -> bool:
+        return led_astray(self._tree.top, path)
+
+    def _fits(self, one: _Changed) -> bool:
+        """Whether a change can be proposed. The others are named."""
+        reason = None
+        if (one.old is not None and one.old.link) or (one.new is not None and one.new.entry.link):
+            reason = "is a symbolic link, which a proposal cannot hold"
+        elif (one.old is not None and one.old.place == NOT_HELD) or (
+            one.new is not None and one.new.data is None
+        ):
+            reason = f"is larger than {self._bounds.file_bytes >> 20} MB"
+        elif not one.path.startswith(self._prefix):
+            reason = "is outside of the workspace"
+        elif not _is_text(one.path):
+            reason = "has a name that is no text"
+        if reason is not None:
+            self._kept_back.append(LeftOut(self._shown(one.path), reason))
+        return reason is None
+
+    def _within_bounds(self, changed: Iterable[_Changed]) -> list[_Changed]:
+        total = 0
+        kept: list[_Changed] = []
+        for one in sorted(changed, key=lambda each: each.new.entry.size if each.new else 0):
+            total += one.new.entry.size if one.new else 0
+            if total <= self._bounds.changed_bytes:
+                kept.append(one)
+            else:
+                reason = f"is beyond {self._bounds.changed_bytes >> 20} MB of changes in all"
+                self._kept_back.append(LeftOut(self._shown(one.path), reason))
+        return sorted(kept, key=lambda each: each.path)
+
+    def _change(self, one: _Changed) -> FileChange:
+        old = None
+        if one.old is not None:
+            old = Content(one.old.digest, one.old.size, self._record.contents.read(one.old))
+        new = None
+        if one.new is not None:
+            new = Content(one.new.entry.digest, one.new.entry.size, one.new.data)
+        operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
+        return FileChange(
+            path=one.path[len(self._prefix) :],
+            operation=operation,
+            old=old,
+            new=new,
+            old_mode=None if one.old is None else one.old.mode,
+            new_mode=None if one.new is None else one.new.entry.mode,
+        )
+
+    def _emptied(self, changes: Iterable[FileChange]) -> tuple[str, ...]:
+        """The folders that went with the files in them."""
+        top = self._record.top / self._prefix
+        gone: set[str] = set()
+        for change in changes:
+            left = change.path if change.operation is Operation.DELETE else change.old_path
+            if left is not None:
+                folders = (folder for folder in Path(left).parents if folder != Path())
+                gone |= {one.as_posix() for one in folders if not (top / one).is_dir()}
+        return tuple(sorted(gone))
+
+    @property
+    def _prefix(self) -> str:
+        return prefix_of(self._record)
+
+    def _shown(self, path: str) -> str:
+        return shown(self._record, path)
+
+
+def prefix_of(record: Record) -> str:
+    """What paths of the workspace begin with in its repository."""
+    inner = record.workspace.relative_to(record.root).as_posix()
+    return "" if inner == "." else f"{inner}/"
+
+
+def shown(record: Record, path: str) -> str:
+    """A path as seen from the workspace, in text that any reader can show."""
+    prefix = prefix_of(record)
+    inner = path[len(prefix) :] if path.startswith(prefix) else f"{'../' * prefix.count('/')}{path}"
+    return inner.encode(errors="backslashreplace").decode()
+
+
+def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
+    """The same changes, a file that went and came up elsewhere with the same content told as one."""
+    gone: dict[str, list[FileChange]] = {}
+    for one in changes:
+        if one.operation is Operation.DELETE and one.old is not None and one.old.size:
+            gone.setdefault(one.old.digest, []).append(one)
+    told: list[FileChange] = []
+    sources: set[str] = set()
+    for one in changes:
+        candidates = gone.get(one.new.digest, []) if one.operation is Operation.CREATE and one.new else []
+        if not candidates:
+            told.append(one)
+            continue
+        source = next((each for each in candidates if _name(each) == _name(one)), candidates[0])
+        candidates.remove(source)
+        sources.add(source.path)
+        told.append(
+            msgspec.structs.replace(
+                one,
+                operation=Operation.RENAME,
+                old_path=source.path,
+                old=source.old,
+                old_mode=source.old_mode,
+            )
+        )
+    return tuple(one for one in told if not (one.operation is Operation.DELETE and one.path in sources))
+
+
+def _name(change: FileChange) -> str:
+    return change.path.rpartition("/")[2]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,133 @@
+"""Fills a new workplace with the person's work, byte for byte, and keeps every content as the base."""
+
+import os
+import stat
+import threading
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.review.checkpoints.shadows import LeftOut
+from portico.review.workplaces.records import Record, Stamp
+from portico.review.workplaces.scratch_files import Unfit, find, settled
+from portico.review.workplaces.trees import Tree, leads_out
+
+
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
+    """How much a workplace takes up at most. Contents of files beyond `file_bytes` are copied, but not reviewed."""
+
+    file_bytes: int = 50 * 1024 * 1024
+    files: int = 200_000
+    total_bytes: int = 4 * 1024 * 1024 * 1024
+    changed_bytes: int = 512 * 1024 * 1024
+    carried_bytes: int = 256 * 1024 * 1024
+    carried_files: int = 30_000
+    cloned_files: int = 200_000
+    carried_seconds: float = 5.0
+
+
+def measure(root: Path, paths: Iterable[str], bounds: Bounds) -> list[str]:
+    """The paths in order, unless they are more than a workplace holds."""
+    total = count = 0
+    for path in paths:
+        count += 1
+        try:
+            facts = os.lstat(f"{root}/{path}")
+        except OSError:
+            continue
+        total += facts.st_size if stat.S_ISREG(facts.st_mode) else 0
+        if count > bounds.files or total > bounds.total_bytes:
+            raise InvalidInput(
+                f"{root} is too large for a copy that an agent can work in: it has more than "
+                f"{bounds.files} files or {bounds.total_bytes >> 20} MB that are not ignored.",
+                suggestion="Open a smaller folder, have git ignore what is generated, or use the branch mode.",
+            )
+    return sorted(paths)
+
+
+class Filler:
+    """Fills one workplace. It stops early when `stop` is set."""
+
+    def __init__(self, record: Record, tree: Tree, bounds: Bounds, stop: threading.Event) -> None:
+        self._record = record
+        self._tree = tree
+        self._bounds = bounds
+        self._stop = stop
+        self._made: set[str] = set()
+        self._left_out: list[LeftOut] = []
+        self._stamps: dict[str, Stamp] = {}
+
+    def fill(self, paths: Iterable[str]) -> list[LeftOut]:
+        """Copy these files of the person's tree. What could not be copied is returned, each with its reason."""
+        self._record.top.mkdir(parents=True, exist_ok=True)
+        for path in measure(self._record.root, frozenset(paths), self._bounds):
+            if self._stop.is_set():
+                raise SessionBusy("The copy for the agent was given up before it was whole.")
+            try:
+                self._copy(path)
+            except Unfit as error:
+                self._left_out.append(LeftOut(path, str(error)))
+            except FileExistsError:
+                self._left_out.append(
+                    LeftOut(path, "has a name that means another file where the copy is kept")
+                )
+        for path, stamp in self._stamps.items():
+            if settled(stamp) is not None:
+                self._record.own[path] = stamp
+        return self._left_out
+
+    def adopt(self, paths: Iterable[str]) -> list[LeftOut]:
+        """Take what is in the workplace already as its base."""
+        for path in measure(self._record.top, frozenset(paths), self._bounds):
+            try:
+                found = self._tree.find(path, self._bounds.file_bytes)
+            except Unfit as error:
+                self._left_out.append(LeftOut(path, str(error)))
+                continue
+            if found is not None:
+                place = {} if found.data is None else {"place": self._record.contents.add(found.data)}
+                self._record.base[path] = msgspec.structs.replace(found.entry, **place)
+        return self._left_out
+
+    def _copy(self, path: str) -> None:
+        source = f"{self._record.root}/{path}"
+        found = find(source, self._bounds.file_bytes)
+        if found is None:
+            return
+        folder = path.rpartition("/")[0]
+        if folder not in self._made:
+            (self._record.top / folder).mkdir(parents=True, exist_ok=True)
+            self._made.add(folder)
+        if found.data is None:
+            self._stamps[path] = self._tree.add_from(path, Path(source), found) or (0, 0, 0, 0)
+            self._left_out.append(
+                LeftOut(
+                    path, f"is there, but larger than {_megabytes(self._bounds.file_bytes)}: not reviewed"
+                )
+            )
+            self._record.base[path] = found.entry
+        else:
+            self._stamps[path] = self._tree.add(path, found)
+            place = self._record.contents.add(found.data)
+            self._record.base[path] = msgspec.structs.replace(found.entry, place=place)
+            if found.entry.link and leads_out(path, found.data):
+                self._left_out.append(
+                    LeftOut(path, "is a link out of the folder, and leads nowhere from here")
+                )
+            elif found.entry.link and self._leads_elsewhere(found.data):
+                self._left_out.append(
+                    LeftOut(path, "is a link out of the folder: what is written through it is not reviewed")
+                )
+        if found.stamp is not None:
+            self._record.persons[path] = found.stamp
+
+    def _leads_elsewhere(self, target: bytes) -> bool:
+        """Whether a link names a place outside of the person's tree by its full path."""
+        root = os.fsencode(self._record.root)
+        return target.startswith(b"/") and not (os.path.normpath(target) + b"/").startswith(root + b"/")
+
+
+def _megabytes(size: int) -> str:
+    return f"{size >> 20} MB" if size >= 1 << 20 else f"{size} bytes"

@@ -1,0 +1,144 @@
+"""Makes a new workplace: the person's work, a repository for it, and what is ignored as far as it is small."""
+
+import asyncio
+import os
+import re
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+from portico.review.branches.worktrees import Worktrees
+from portico.review.checkpoints.shadows import LeftOut
+from portico.review.disk.threads import ended
+from portico.review.git.listing import GitTrees, Trees
+from portico.review.git.program import Git
+from portico.review.git.repositories import Repository, find_repository
+from portico.review.workplaces.carrying import Carried, Carrier
+from portico.review.workplaces.changes import prefix_of, shown
+from portico.review.workplaces.filling import Bounds, Filler
+from portico.review.workplaces.records import Record
+from portico.review.workplaces.repository import lay_out, link_to
+from portico.review.workplaces.trees import Tree
+from portico.review.workplaces.walking import WalkedTrees
+from portico.rpc.programs import CannotRun, find_program
+
+_NAMED_LEFT_OUT = 100
+
+
+class Maker:
+    """Makes workplaces. `state` is where Portico keeps its own, them included, which is never copied into one."""
+
+    def __init__(
+        self, state: Path, environ: Mapping[str, str], bounds: Bounds, linked: tuple[str, ...]
+    ) -> None:
+        self._state = state
+        self._environ = environ
+        self._bounds = bounds
+        self._linked = linked
+
+    async def copy(self, place: Path, workspace: Path, session: str) -> Record:
+        """A copy of the repository that the workspace is in, or of the workspace."""
+        repository = await self._repository(workspace)
+        root = workspace if repository is None else resolved(repository.root)
+        top = place / "tree" / (root.name or "root")
+        record = Record.new(place, session, "proposal", workspace, root=root, top=top)
+        await lay_out(rules_of(record), top, repository)
+        trees = self.trees(record)
+        listing, ignored = await asyncio.gather(
+            trees.of_person(root, self._state), trees.ignored(root, self._state)
+        )
+
+        def fill(stop: threading.Event) -> None:
+            secret = [LeftOut(path, "may hold secrets") for path in listing.private]
+            left_out = Filler(record, tree_of(record), self._bounds, stop).fill(listing.files)
+            self._carry(record, ignored, [*secret, *left_out], stop)
+            if repository is not None:
+                link_to(rules_of(record), top)
+            record.save()
+
+        await ended(fill)
+        return record
+
+    async def worktree(self, place: Path, workspace: Path, session: str, worktrees: Worktrees) -> Record:
+        """A git worktree, whose start is the base."""
+        worktree = await worktrees.open(workspace, session)
+        root, top = resolved(worktree.repository), resolved(worktree.path)
+        record = Record.new(place, session, "worktree", workspace, root=root, top=top)
+        await lay_out(rules_of(record), top, await find_repository(root, self._environ))
+        trees = self.trees(record)
+        ignored, listed = await asyncio.gather(trees.ignored(root, self._state), trees.of_workplace(top))
+
+        def fill(stop: threading.Event) -> None:
+            left_out = Filler(record, tree_of(record), self._bounds, stop).adopt(listed)
+            self._carry(record, ignored, left_out, stop)
+            record.save()
+
+        await ended(fill)
+        return record
+
+    def trees(self, record: Record) -> Trees:
+        """What lists the files of the person and of the workplace."""
+        if not self._has_git(record.root):
+            return WalkedTrees()
+        git = Git(record.root, self._environ)
+        return GitTrees(rules_of(record), git if (record.root / ".git").exists() else None, git)
+
+    def _carry(
+        self, record: Record, ignored: tuple[str, ...], left_out: list[LeftOut], stop: threading.Event
+    ) -> None:
+        carried = Carrier(record.root, record.top, self._bounds, self._linked, stop).carry(ignored)
+        names = (*carried.paths, *carried.linked)
+        carried_of(record).write_bytes(b"\0".join(os.fsencode(name) for name in names))
+        _ignore(rules_of(record), carried)
+        named = sorted((*left_out, *carried.left_out), key=lambda each: each.path)
+        record.left_out = tuple(
+            LeftOut(shown(record, each.path), each.reason) for each in named[:_NAMED_LEFT_OUT]
+        )
+        (record.top / prefix_of(record)).mkdir(parents=True, exist_ok=True)
+
+    async def _repository(self, workspace: Path) -> Repository | None:
+        """The repository that a workspace is work in; not one that ignores it."""
+        if not self._has_git(workspace):
+            return None
+        repository = await find_repository(workspace, self._environ)
+        if repository is None:
+            return None
+        inner = workspace.relative_to(resolved(repository.root)).as_posix()
+        ignored = inner != "." and bool(await repository.ignored((inner,)))
+        return None if ignored else repository
+
+    def _has_git(self, folder: Path) -> bool:
+        try:
+            find_program("git", cwd=folder, environ=self._environ)
+        except CannotRun:
+            return False
+        return True
+
+
+def resolved(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def tree_of(record: Record) -> Tree:
+    standing = record.top / prefix_of(record)
+    return Tree(record.top, record.root, waiting=record.folder / "waiting", standing=standing)
+
+
+def rules_of(record: Record) -> Path:
+    """Where the repository of a workplace is."""
+    return record.folder / "git"
+
+
+def carried_of(record: Record) -> Path:
+    """Where the names of ignored files are that came along."""
+    return record.folder / "carried"
+
+
+def _ignore(rules: Path, carried: Carried) -> None:
+    """Have git ignore links in the place of ignored folders, which a rule for folders does not mean."""
+    if not carried.linked:
+        return
+    with (rules / "info" / "exclude").open("ab") as file:
+        for name in carried.linked:
+            file.write(b"\n/" + re.sub(rb"([\\*?\[ ])", rb"\\\1", os.fsencode(name)))
+        file.write(b"\n")

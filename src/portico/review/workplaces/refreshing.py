@@ -1,0 +1,105 @@
+"""Takes over into a workplace what the person changed since, in files that the agent has not changed."""
+
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from portico.review.workplaces.changes import shown
+from portico.review.workplaces.filling import Bounds
+from portico.review.workplaces.records import Entry, Record, Stamp, Step, step
+from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, find, led_astray
+from portico.review.workplaces.steps import perform
+from portico.review.workplaces.trees import Tree
+
+
+class Refreshed(msgspec.Struct, frozen=True):
+    """Paths seen from the workspace: those `taken` over, and those `left` since the agent changed them too."""
+
+    taken: tuple[str, ...] = ()
+    left: tuple[str, ...] = ()
+
+
+class Refresher:
+    """Brings one workplace up to date with the person's tree."""
+
+    def __init__(self, record: Record, tree: Tree, bounds: Bounds) -> None:
+        self._record = record
+        self._tree = tree
+        self._bounds = bounds
+        self._stamps: dict[str, Stamp] = {}
+
+    def refresh(self, listed: Iterable[str]) -> Refreshed:
+        steps: list[Step] = []
+        left: list[str] = []
+        gone: list[str] = []
+        for path, found in self._changed(frozenset(listed)):
+            one = self._planned(path, found)
+            if found is None:
+                gone.append(path)
+            if one is None:
+                left.append(path)
+            else:
+                steps.append(one)
+        if self._record.base and len(gone) == len(self._record.base) == len(steps) + len(left):
+            # A disk that is not mounted looks like this; nobody means to have nothing.
+            return Refreshed(left=tuple(shown(self._record, path) for path in gone))
+        left += perform(self._record, self._tree, steps)
+        self._renew_stamps(left)
+        self._record.tidy()
+        taken = sorted({each.path for each in steps}.difference(left))
+        return Refreshed(
+            tuple(shown(self._record, path) for path in taken),
+            tuple(shown(self._record, path) for path in sorted(left)),
+        )
+
+    def _renew_stamps(self, left: list[str]) -> None:
+        """Remember what need not be read again: files that are what the base has by now."""
+        for path in left:
+            self._stamps.pop(path, None)
+        if self._stamps:
+            self._record.persons |= self._stamps
+            self._record.save()
+
+    def _changed(self, present: frozenset[str]) -> Iterator[tuple[str, Found | None]]:
+        """What the person's tree has at the paths where it differs from the base."""
+        root = self._record.root
+        for path in sorted(present | self._record.base.keys()):
+            entry = self._record.base.get(path)
+            stamp = current_stamp(f"{root}/{path}")
+            astray = path not in present and stamp is not None and led_astray(root, path)
+            known = None if entry is None or astray else self._record.persons.get(path)
+            if known is not None and known == stamp:
+                continue
+            try:
+                found = None if astray else find(f"{root}/{path}", self._bounds.file_bytes)
+            except IsFolder:
+                found = None
+            except Unfit:
+                continue
+            if found is not None and found.stamp is not None:
+                self._stamps[path] = found.stamp
+            same = entry is None if found is None else found.entry.same(entry)
+            if not same:
+                yield path, found
+
+    def _planned(self, path: str, found: Found | None) -> Step | None:
+        """The step by which the base moves along; None if the agent has changed the file in its own way."""
+        base = self._record.base.get(path)
+        try:
+            own = self._tree.find_file(path, limit=-1)
+        except Unfit:
+            return None
+        seen = None if own is None else own.entry
+        agrees = base is None if seen is None else seen.same(base)
+        also = seen is not None and found is not None and seen.same(found.entry)
+        if not agrees and not also and not (seen is None and found is None):
+            return None
+        wanted = None if found is None else held(self._record, found)
+        return step(path, seen, wanted, wanted)
+
+
+def held(record: Record, found: Found) -> Entry:
+    """The entry of a file whose content is kept from now on, unless it is beyond the bound."""
+    if found.data is None:
+        return found.entry
+    return msgspec.structs.replace(found.entry, place=record.contents.add(found.data))

@@ -1,0 +1,161 @@
+"""The repository of a workplace: its own HEAD, index, refs and config, over the objects of the person's.
+
+An agent can look at history, diffs and status there, and commit or stash as it likes: nothing of that is seen
+in the person's repository, not even a ref. Outside of git the same folder only knows which files to ignore.
+It is laid out by hand, since a clone would cost more processes and a worktree would share refs and stash.
+"""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.review.git.program import Git
+from portico.review.git.repositories import Repository
+from portico.review.workplaces.records import Stamp
+from portico.review.workplaces.scratch_files import current_stamp
+
+_SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+_OTHER_STORE = "ref: refs/heads/.invalid"
+_NOT_COPIED = ("refs/portico/", "refs/stash")
+_RULES = ("info/exclude", "info/attributes", "info/sparse-checkout")
+_MOVING = ("HEAD", "index", "logs/HEAD", "packed-refs")
+_NOWHERE = (None, None, None, None)
+
+
+class _Origin(msgspec.Struct, frozen=True):
+    """The person's repository as it was when it was last copied, and the HEAD that was made from it."""
+
+    git_folder: bytes
+    stamps: tuple[Stamp | None, ...]
+    head: str
+
+
+async def lay_out(folder: Path, top: Path, repository: Repository | None) -> None:
+    """Make the repository in `folder` for the tree `top`, from the person's if there is one."""
+    await asyncio.to_thread(_make, folder, top, repository)
+    if repository is None:
+        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+    else:
+        await _copy_state(folder, repository)
+
+
+def link_to(folder: Path, top: Path) -> None:
+    """Let git find the repository from the tree."""
+    (top / ".git").write_bytes(b"gitdir: " + os.fsencode(folder) + b"\n")
+
+
+async def follow(folder: Path, root: Path, environ: Mapping[str, str]) -> None:
+    """Take over where the person's HEAD, refs and index are by now, unless the agent has a history of its own."""
+    try:
+        origin = msgspec.msgpack.decode((folder / "origin").read_bytes(), type=_Origin)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return
+    git_folder = Path(os.fsdecode(origin.git_folder))
+    stamps = _stamps(git_folder)
+    if stamps in (origin.stamps, _NOWHERE):
+        return
+    repository = Repository(root, git_folder, Git(root, environ))
+    heads = (origin.head, await _head(repository))
+    if await asyncio.to_thread(_is_untouched, folder, heads):
+        await _copy_state(folder, repository)
+
+
+def _is_untouched(folder: Path, heads: tuple[str, ...]) -> bool:
+    """Whether the agent has neither committed nor gone to another branch."""
+    try:
+        head = (folder / "HEAD").read_text()
+    except OSError:
+        return False
+    return head in heads and not any(path.is_file() for path in (folder / "refs").rglob("*"))
+
+
+async def _copy_state(folder: Path, repository: Repository) -> None:
+    stamps = _stamps(repository.git_folder)
+    answer = await repository.git.run("for-each-ref", "--format=%(objectname) %(refname)")
+    lines = answer.output.splitlines(keepends=True)
+    references = b"".join(
+        line for line in lines if not os.fsdecode(line).partition(" ")[2].startswith(_NOT_COPIED)
+    )
+    head = await _head(repository)
+    origin = _Origin(os.fsencode(repository.git_folder), stamps, head)
+    await asyncio.to_thread(_write_state, folder, repository, references, origin)
+
+
+async def _head(repository: Repository) -> str:
+    try:
+        text = (repository.git_folder / "HEAD").read_text()
+    except (OSError, UnicodeDecodeError):
+        text = ""
+    if text and not text.startswith(_OTHER_STORE):
+        return text
+    head = await repository.head()
+    return f"ref: refs/heads/{head.branch}\n" if head.branch is not None else f"{head.commit}\n"
+
+
+def _write_state(folder: Path, repository: Repository, references: bytes, origin: _Origin) -> None:
+    (folder / "packed-refs").write_bytes(references)
+    shallow = _common(repository) / "shallow"
+    if shallow.is_file():
+        shutil.copyfile(shallow, folder / "shallow")
+    for source in (*repository.git_folder.glob("sharedindex.*"), repository.git_folder / "index"):
+        if source.is_file():
+            # With its time: git mistrusts its cache for files that are no older than the index.
+            shutil.copy2(source, folder / source.name)
+    (folder / "HEAD").write_text(origin.head)
+    (folder / "origin").write_bytes(msgspec.msgpack.encode(origin))
+
+
+def _make(folder: Path, top: Path, repository: Repository | None) -> None:
+    for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+    (folder / "config").write_bytes(os.fsencode(_config(top, repository)))
+    if repository is None:
+        return
+    common = _common(repository)
+    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(_line(common / "objects")))
+    for name in _RULES:
+        for source in (repository.git_folder / name, common / name):
+            if source.is_file():
+                shutil.copyfile(source, folder / name)
+
+
+def _config(top: Path, repository: Repository | None) -> str:
+    """What the person has set counts here too, but for what must be otherwise."""
+    included, version, extensions = "", 0, ""
+    if repository is not None:
+        source = _common(repository) / "config"
+        included = f"[include]\n\tpath = {_quoted(source)}\n"
+        if source.is_file() and _SHA256.search(source.read_bytes()):
+            version, extensions = 1, "[extensions]\n\tobjectFormat = sha256\n"
+    return (
+        f"{included}[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tfsmonitor = false\n\tuntrackedCache = false\n"
+        f"\tworktree = {_quoted(top)}\n{extensions}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+    )
+
+
+def _common(repository: Repository) -> Path:
+    """Where objects and branches are: elsewhere, if the person works in a worktree themselves."""
+    try:
+        named = (repository.git_folder / "commondir").read_text().strip()
+    except FileNotFoundError:
+        return repository.git_folder
+    return Path(os.path.realpath(repository.git_folder / named))
+
+
+def _stamps(git_folder: Path) -> tuple[Stamp | None, ...]:
+    return tuple(current_stamp(str(git_folder / name)) for name in _MOVING)
+
+
+def _line(path: Path) -> str:
+    """A path as a line of its own, in quotes where it holds a line's end."""
+    return f"{_quoted(path) if chr(10) in str(path) else path}\n"
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{text}"'

@@ -1,0 +1,141 @@
+"""The tree of a workplace, file by file, in the words of the person's tree.
+
+A link that names a place in the person's tree by its full path would lead an agent out of its own tree; in the
+workplace it names the same place there, and is read back as the person has it.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import msgspec
+
+from portico.review.disk.cloning import copy_bytes
+from portico.review.text.changes import digest_of
+from portico.review.workplaces.records import Entry, Stamp
+from portico.review.workplaces.scratch_files import (
+    Found,
+    IsFolder,
+    Unfit,
+    current_stamp,
+    dress,
+    find,
+    led_astray,
+    remove_empty_above,
+    write_new,
+)
+
+
+class Tree:
+    """The tree at `top`, made from the one at `root`. What is on its way in waits in `waiting`, beside it."""
+
+    def __init__(self, top: Path, root: Path, *, waiting: Path, standing: Path) -> None:
+        self.top = top
+        self._waiting = waiting
+        self._standing = standing
+        self._here = os.fsencode(top)
+        self._there = os.fsencode(root)
+
+    def find(self, path: str, limit: int) -> Found | None:
+        found = find(f"{self.top}/{path}", limit)
+        if found is None or not found.entry.link or found.data is None:
+            return found
+        target = _moved(found.data, self._here, self._there)
+        entry = msgspec.structs.replace(found.entry, digest=digest_of(target), size=len(target))
+        return found._replace(entry=entry, data=target)
+
+    def find_file(self, path: str, limit: int) -> Found | None:
+        """The file that the path means: none where a folder is, or a link leads elsewhere on the way."""
+        if led_astray(self.top, path):
+            return None
+        try:
+            return self.find(path, limit)
+        except IsFolder:
+            return None
+
+    def add(self, path: str, found: Found) -> Stamp:
+        """Make a file in a tree that is being filled."""
+        data = self._local(found.entry, found.data or b"")
+        return write_new(f"{self.top}/{path}", data, found.entry, found.modified_ns)
+
+    def add_from(self, path: str, source: Path, found: Found) -> Stamp | None:
+        """Make a file that is too large to be held, in a tree that is being filled."""
+        place = self.top / path
+        copy_bytes(source, place)
+        dress(place, found.entry.mode, found.modified_ns)
+        return current_stamp(str(place))
+
+    def put(
+        self, path: str, entry: Entry, data: bytes | Path, modified_ns: int | None = None
+    ) -> Stamp | None:
+        """Have a file at a path at once, whatever file was there. None if something is in the way, or its source has gone."""
+        place = self.top / path
+        staged = self._waiting / secrets.token_hex(6)
+        self._waiting.mkdir(exist_ok=True)
+        try:
+            if isinstance(data, Path):
+                copy_bytes(data, staged)
+                dress(staged, entry.mode, modified_ns)
+                if digest_at(staged, entry.size) != entry.digest:
+                    return None
+            else:
+                write_new(str(staged), self._local(entry, data), entry, modified_ns)
+            if led_astray(self.top, path):
+                return None
+            place.parent.mkdir(parents=True, exist_ok=True)
+            staged.replace(place)
+        except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError):
+            return None
+        finally:
+            staged.unlink(missing_ok=True)
+        return current_stamp(str(place))
+
+    def remove(self, path: str) -> bool:
+        """Have no file at a path, while a folder may be there. False if it cannot be removed."""
+        place = self.top / path
+        if led_astray(self.top, path) or (place.is_dir() and not place.is_symlink()):
+            return True
+        try:
+            place.unlink(missing_ok=True)
+        except PermissionError:
+            return False
+        remove_empty_above(self.top, path, self._standing)
+        return True
+
+    def _local(self, entry: Entry, data: bytes) -> bytes:
+        return _moved(data, self._there, self._here) if entry.link else data
+
+
+def leads_out(path: str, target: bytes) -> bool:
+    """Whether a link at a path leads out of the tree by climbing, and so to another place from a copy."""
+    if target.startswith(b"/"):
+        return False
+    depth = path.count("/")
+    for part in target.split(b"/"):
+        if part == b"..":
+            depth -= 1
+            if depth < 0:
+                return True
+        elif part not in (b"", b"."):
+            depth += 1
+    return False
+
+
+def digest_at(place: Path, size: int) -> str | None:
+    """The digest of what is there now, if it is a file of that size."""
+    try:
+        found = find(str(place), limit=-1)
+    except Unfit:
+        return None
+    return found.entry.digest if found is not None and found.entry.size == size else None
+
+
+def moved_link(target: str, root: Path, top: Path) -> str:
+    """Where a link of the person's tree leads in the workplace."""
+    return os.fsdecode(_moved(os.fsencode(target), os.fsencode(root), os.fsencode(top)))
+
+
+def _moved(target: bytes, old: bytes, new: bytes) -> bytes:
+    if target == old:
+        return new
+    return new + target[len(old) :] if target.startswith(old + b"/") else target

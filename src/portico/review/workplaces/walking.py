@@ -1,0 +1,53 @@
+"""Which files of a tree are work where no git is installed: all but those in folders that tools fill."""
+
+import asyncio
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from portico.review.git.listing import Listing, inside, may_hold_secrets
+
+_FILLED_BY_TOOLS = {"node_modules", "__pycache__", ".venv", "venv", ".tox"}
+_MARKS = ("pyvenv.cfg", "CACHEDIR.TAG")
+_OF_GIT = ".git"
+
+
+class WalkedTrees:
+    """Walks through trees. Implements `Trees`."""
+
+    async def of_person(self, root: Path, without: Path) -> Listing:
+        found = await asyncio.to_thread(lambda: [path for path, work in _walk(root, without) if work])
+        private = frozenset(path for path in found if may_hold_secrets(path))
+        return Listing(frozenset(found) - private, private)
+
+    async def of_workplace(self, top: Path) -> frozenset[str]:
+        found = await asyncio.to_thread(lambda: [path for path, work in _walk(top, top) if work])
+        return frozenset(found)
+
+    async def ignored(self, root: Path, without: Path) -> tuple[str, ...]:
+        found = await asyncio.to_thread(lambda: [path for path, work in _walk(root, without) if not work])
+        return tuple(sorted(found))
+
+
+def _walk(root: Path, without: Path) -> Iterator[tuple[str, bool]]:
+    """Files that are work, and folders that are not and are not entered."""
+    ours = inside(without, root)
+    waiting = [""]
+    while waiting:
+        prefix = waiting.pop()
+        try:
+            entries = list(os.scandir(root / prefix))
+        except OSError:
+            continue
+        for entry in entries:
+            path = prefix + entry.name
+            if entry.name == _OF_GIT or path == ours:
+                continue
+            if not entry.is_dir(follow_symlinks=False):
+                yield path, True
+            elif entry.name in _FILLED_BY_TOOLS or any(
+                os.path.lexists(f"{entry.path}/{mark}") for mark in _MARKS
+            ):
+                yield path, False
+            else:
+                waiting.append(f"{path}/")
