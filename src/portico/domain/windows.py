@@ -1,0 +1,93 @@
+"""What an attached editor window can do for a session, and what it is asked and answers: values only.
+
+Paths are absolute. Lines and columns count from zero, columns in UTF-16 units, as editors count them.
+"""
+
+from typing import Literal
+
+from portico.domain.values import Value
+
+LookupKind = Literal["definition", "references", "symbols", "hover", "diagnostics"]
+
+
+class WindowAbilities(Value, frozen=True):
+    """What a window offers: its unsaved texts, edits as one step, its language features, its terminal."""
+
+    buffers: bool = False
+    edits: bool = False
+    lookups: bool = False
+    commands: bool = False
+
+
+class WindowEdit(Value, frozen=True):
+    """One file of an edit. `expected` is the text it must still hold, None for one that must not be there.
+
+    `content` is the whole new text, None to delete it.
+    """
+
+    path: str
+    expected: str | None = None
+    content: str | None = None
+
+
+class WindowEdited(Value, frozen=True):
+    """What came of an edit: all of it, or nothing because these files no longer held what was expected."""
+
+    applied: bool
+    changed: tuple[str, ...] = ()
+
+
+class Lookup(Value, frozen=True):
+    """A question to the language features. `query` is for symbols of the whole workspace, without a path."""
+
+    kind: LookupKind
+    path: str = ""
+    line: int = 0
+    column: int = 0
+    query: str = ""
+
+
+class FoundPlace(Value, frozen=True):
+    """A place in a file; `name` and `detail` where the editor tells them, `text` the line that is there."""
+
+    path: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    name: str = ""
+    detail: str = ""
+    text: str = ""
+
+
+class FoundProblem(Value, frozen=True):
+    path: str
+    line: int
+    column: int
+    severity: Literal["error", "warning", "information", "hint"]
+    message: str
+    source: str = ""
+
+
+class LookedUp(Value, frozen=True):
+    """What the language features know. `words` is what a hover shows, as Markdown."""
+
+    places: tuple[FoundPlace, ...] = ()
+    problems: tuple[FoundProblem, ...] = ()
+    words: str = ""
+
+
+class TerminalCommand(Value, frozen=True):
+    """A command for the person's own terminal: they see it, can type into it and stop it."""
+
+    command: str
+    cwd: str
+    title: str
+
+
+class CommandDispatched(Value, frozen=True):
+    """Whether the command was handed over; its output is the person's. `terminal` is what the editor calls it."""
+
+    sent: bool
+    terminal: str = ""
+    message: str = ""
