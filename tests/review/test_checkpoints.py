@@ -128,7 +128,7 @@ async def test_what_the_person_changed_after_the_turn_is_told_apart_and_can_be_r
 
     assert [each.path for each in restored.changes] == ["both", "mine"]
     assert [each.path for each in restored.undone] == ["agent"]
-    assert restored.base == after.id
+    assert restored.own == ((after.id, restored.kept.id),)
     assert await store.read(workspace, restored.kept.id, "mine") == b"person\n"
     assert content(workspace)["mine"] == ("file", b"m\n")
 

@@ -271,6 +271,19 @@ async def test_direct_mode_keeps_the_files_before_and_after_each_turn(work: Path
     assert "+agent" in compared.files[0].diff
 
 
+async def test_a_turn_that_changed_nothing_leaves_the_persons_own_changes_their_own(
+    work: Path, reviews: Reviews
+) -> None:
+    asked = await turn(reviews, work, "direct", {})
+    assert [one.moment for one in asked if isinstance(one, CheckpointCreated)] == ["before_turn"]
+    write(work, {"b.txt": "mine\n"})
+    await turn(reviews, work, "direct", {"c.txt": "agent\n"})
+    outcome = await reviews.restore("s1", (await reviews.checkpoints("s1"))[-1].id)
+    assert not (work / "c.txt").exists()
+    assert outcome.proposal is not None
+    assert [one.path for one in outcome.proposal.files] == ["b.txt"]
+
+
 async def test_going_back_brings_the_persons_own_changes_as_a_proposal(work: Path, reviews: Reviews) -> None:
     await turn(reviews, work, "direct", {"a.txt": LINES.replace("line 3\n", "agent's\n"), "c.txt": "agent\n"})
     write(work, {"b.txt": "mine\n"})

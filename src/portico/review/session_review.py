@@ -61,7 +61,7 @@ class SessionReview:
             else:
                 told = await self._begin_branch(label) if self._mode == "branch" else []
                 self._kept = False
-                told.append(await self._checkpoint(self._label, Moment.BEFORE_TURN))
+                told.append(await self._keep())
                 self._kept = True
         late, self._untold = self._untold, []
         return [*late, *told]
@@ -72,7 +72,7 @@ class SessionReview:
                 return await self._parts.gathering.gather(self._workplace)
             if not self._kept:
                 return []  # It was said before the turn, and nobody should wait for the same again.
-            return [await self._checkpoint(f"After: {self._label}", Moment.AFTER_TURN)]
+            return await self._keep_changed()
 
     async def adopt(self, path: str, data: bytes) -> bool:
         """Let the agent have what the person has in an editor and has not saved, if it left the file alone."""
@@ -112,12 +112,24 @@ class SessionReview:
             slug = f"{slug}-{self._session[-5:]}"
         return slug
 
-    async def _checkpoint(self, label: str, moment: Moment) -> AnyPayload:
-        # In direct mode a turn may go on without a checkpoint, so it is not held up for long.
-        hurried = self._mode == "direct"
+    async def _keep(self) -> AnyPayload:
+        label = short_label(self._label)
         return checkpoint_payload(
-            await self._parts.checkpoints.create(self._workspace, short_label(label), moment, hurried=hurried)
+            await self._parts.checkpoints.create(self._workspace, label, hurried=self._hurried)
         )
+
+    async def _keep_changed(self) -> list[AnyPayload]:
+        """After a turn: nobody can go back to what nothing has changed."""
+        label = short_label(f"After: {self._label}")
+        checkpoint = await self._parts.checkpoints.create_if_changed(
+            self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried
+        )
+        return [] if checkpoint is None else [checkpoint_payload(checkpoint)]
+
+    @property
+    def _hurried(self) -> bool:
+        """In direct mode a turn may go on without a checkpoint, so it is not held up for long."""
+        return self._mode == "direct"
 
 
 def checkpoint_payload(checkpoint: Checkpoint) -> CheckpointCreated:

@@ -19,7 +19,7 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
-from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow
+from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow, Snapshot
 from portico.review.disk.alone import alone
 from portico.review.disk.swapping import Step, Swap, Wanted
 from portico.review.git.tree_changes import TreeChange, tree_changes
@@ -58,15 +58,15 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 class Restored(msgspec.Struct, frozen=True, kw_only=True):
     """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
 
-    A change leads from the restored content to that in `kept`. `base` is the checkpoint at which the agent
-    was last done: merged from there, only the person's own lines come back.
+    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
+    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
     """
 
     checkpoint: Checkpoint
     kept: Checkpoint
     changes: tuple[TreeChange, ...]
     undone: tuple[TreeChange, ...]
-    base: str | None
+    own: tuple[tuple[str, str], ...]
 
 
 class Retention(msgspec.Struct, frozen=True):
@@ -104,9 +104,19 @@ class Checkpoints:
     ) -> Checkpoint:
         """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
         async with self._opened(workspace) as shadow:
-            checkpoint = await self._create(shadow, label, moment, hurried=hurried)
-            await self._prune(shadow)
-            return checkpoint
+            snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
+            return await self._keep(shadow, snapshot, label, moment, await self._list(shadow))
+
+    async def create_if_changed(
+        self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
+    ) -> Checkpoint | None:
+        """Keep the workspace, unless the newest checkpoint holds all of it just so."""
+        async with self._opened(workspace) as shadow:
+            snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
+            listed = await self._list(shadow)
+            if listed and listed[0].tree == snapshot.tree:
+                return None
+            return await self._keep(shadow, snapshot, label, moment, listed)
 
     async def list(self, workspace: Path) -> tuple[Checkpoint, ...]:
         """Newest first."""
@@ -149,7 +159,7 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             target = await self._find(shadow, checkpoint_id)
             for _ in range(_ATTEMPTS):
-                kept = await self._create(
+                kept = await self._kept(
                     shadow, f"Before going back to: {target.label}", Moment.BEFORE_RESTORE
                 )
                 if keeping is not None:
@@ -209,31 +219,49 @@ class Checkpoints:
         changes = await tree_changes(shadow.git, target.tree, kept.tree)
         since = [each for each in reversed(await self._list(shadow)) if target.id <= each.id <= kept.id]
         theirs: set[str] = set()
-        base = None
+        own = []
         for earlier, later in itertools.pairwise(since):
             begun = earlier.moment in {Moment.BEFORE_TURN, Moment.BEFORE_APPLY}
-            if begun and later.moment is Moment.AFTER_TURN:
-                base = later.id
-            else:
+            worked = begun and later.moment is Moment.AFTER_TURN
+            if earlier.tree != later.tree and not worked:
                 theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
+                own.append((earlier.id, later.id))
         return Restored(
             checkpoint=target,
             kept=kept,
             changes=tuple(each for each in changes if each.path in theirs),
             undone=tuple(each for each in changes if each.path not in theirs),
-            base=base,
+            own=tuple(own),
         )
 
-    async def _create(
-        self, shadow: Shadow, label: str, moment: Moment, *, hurried: bool = False
+    async def _kept(self, shadow: Shadow, label: str, moment: Moment) -> Checkpoint:
+        """The workspace as it is now, with all older checkpoints still there."""
+        snapshot = await shadow.snapshot(self._bounds)
+        checkpoint = self._made(snapshot, label, moment, await self._list(shadow))
+        await self._record(shadow, checkpoint)
+        return checkpoint
+
+    async def _keep(
+        self,
+        shadow: Shadow,
+        snapshot: Snapshot,
+        label: str,
+        moment: Moment,
+        listed: tuple[Checkpoint, ...],
     ) -> Checkpoint:
-        snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
+        checkpoint = self._made(snapshot, label, moment, listed)
+        await self._record(shadow, checkpoint)
+        await self._prune(shadow, (checkpoint, *listed))
+        return checkpoint
+
+    def _made(
+        self, snapshot: Snapshot, label: str, moment: Moment, listed: tuple[Checkpoint, ...]
+    ) -> Checkpoint:
         at_ms = self._clock.now_ms()
-        newest = next(iter(await self._list(shadow)), None)
-        if newest is not None:
-            at_ms = max(at_ms, newest.at_ms + 1)  # Ids sort by time, also within a millisecond.
+        if listed:
+            at_ms = max(at_ms, listed[0].at_ms + 1)  # Ids sort by time, also within a millisecond.
         named = tuple(LeftOut(_plain(each.path), each.reason) for each in snapshot.left_out[:_NAMED_LEFT_OUT])
-        checkpoint = Checkpoint(
+        return Checkpoint(
             id=make_session_id(at_ms, secrets.token_bytes(7)),
             at_ms=at_ms,
             label=_plain(label),
@@ -242,8 +270,6 @@ class Checkpoints:
             left_out=named,
             left_out_count=len(snapshot.left_out),
         )
-        await self._record(shadow, checkpoint)
-        return checkpoint
 
     async def _record(self, shadow: Shadow, checkpoint: Checkpoint) -> None:
         commit = await shadow.git.run("commit-tree", checkpoint.tree, given=msgspec.json.encode(checkpoint))
@@ -266,9 +292,8 @@ class Checkpoints:
             suggestion="List the checkpoints of this workspace; old ones are removed after a while.",
         )
 
-    async def _prune(self, shadow: Shadow) -> None:
+    async def _prune(self, shadow: Shadow, listed: tuple[Checkpoint, ...]) -> None:
         oldest = self._clock.now_ms() - self._retention.milliseconds
-        listed = await self._list(shadow)
         gone = [
             each
             for place, each in enumerate(listed)
@@ -301,9 +326,7 @@ class Checkpoints:
             await shadow.prepare()
             swap = self._swap(shadow)
             if swap.unfinished:
-                await self._create(
-                    shadow, "Before undoing a restore that was cut short", Moment.BEFORE_RESTORE
-                )
+                await self._kept(shadow, "Before undoing a restore that was cut short", Moment.BEFORE_RESTORE)
                 await asyncio.to_thread(swap.undo)
             await asyncio.to_thread(swap.sweep)
             yield shadow

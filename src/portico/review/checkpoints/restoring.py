@@ -14,30 +14,39 @@ from portico.review.text.changes import ChangeSet, Content, FileChange, Operatio
 from portico.review.text.merging import merge
 
 _MODES = {"100644": 0o644, "100755": 0o755}
-_Files = dict[str, tuple[str, bytes]]
+_MIXED = "What the agent had changed in this file comes back with your own changes."
+_File = tuple[str, bytes]
+_Files = dict[str, _File]
 
 
 async def changes_put_aside(checkpoints: Checkpoints, workspace: Path, restored: Restored) -> ChangeSet:
     """What the person had changed and a restore took away, as changes to the restored files.
 
-    Where the agent had a hand in a file too, only what the person changed after it comes back, if that can be
-    told apart.
+    Where the agent had a hand in a file too, each of the person's own steps is done again on what was restored,
+    if they can be told apart.
     """
     paths = {each.path for each in restored.changes}
     if not paths:
         return ChangeSet()
     now = await checkpoints.contents(workspace, restored.checkpoint.id, paths)
     kept = await checkpoints.contents(workspace, restored.kept.id, paths)
-    base: _Files = {}
-    if restored.base is not None:
-        base = await checkpoints.contents(workspace, restored.base, paths)
-    return ChangeSet(
-        tuple(
-            change
-            for path in sorted(paths)
-            if (change := _put_aside(path, now.get(path), kept.get(path), base.get(path))) is not None
-        )
+    redone: dict[str, _File | None] = {path: now.get(path) for path in paths}
+    mixed: set[str] = set()
+    for earlier, later in restored.own:
+        old = await checkpoints.contents(workspace, earlier, paths)
+        new = await checkpoints.contents(workspace, later, paths)
+        for path in paths - mixed:
+            try:
+                redone[path] = _redone(old.get(path), new.get(path), redone[path])
+            except _Mixed:
+                mixed.add(path)
+    changes = (
+        _change(path, now.get(path), kept.get(path), _MIXED)
+        if path in mixed
+        else _change(path, now.get(path), redone[path])
+        for path in sorted(paths)
     )
+    return ChangeSet(tuple(change for change in changes if change is not None))
 
 
 async def changes_since(
@@ -58,22 +67,28 @@ async def changes_since(
     return ChangeSet(tuple(one for one in found if one is not None))
 
 
-def _put_aside(
-    path: str, now: tuple[str, bytes] | None, kept: tuple[str, bytes] | None, base: tuple[str, bytes] | None
-) -> FileChange | None:
-    if now is None or kept is None or base is None or not _plain(now, kept, base):
-        return _change(path, now, kept)
-    both = merge(base[1], kept[1], now[1])
-    if both.merged is not None:
-        return _change(path, now, (kept[0], both.merged))
-    warning = "What the agent had changed in this file comes back with your own changes."
-    return _change(path, now, kept, warning)
+class _Mixed(Exception):
+    """What the person did cannot be told apart from what the agent did."""
+
+
+def _redone(earlier: _File | None, later: _File | None, now: _File | None) -> _File | None:
+    """A file after a step of the person, done again where the steps of the agent are not."""
+    if now == earlier or later is None:
+        return later
+    if later in (earlier, now):
+        return now
+    if earlier is None or now is None or not _plain(earlier, later, now):
+        raise _Mixed
+    both = merge(earlier[1], later[1], now[1])
+    if both.merged is None:
+        raise _Mixed
+    return (now[0] if earlier[0] == later[0] else later[0]), both.merged
 
 
 def _change(
     path: str,
-    old: tuple[str, bytes] | None,
-    new: tuple[str, bytes] | None,
+    old: _File | None,
+    new: _File | None,
     warning: str | None = None,
 ) -> FileChange | None:
     """The change of a file; None if there is none, or one side is a link."""
@@ -94,7 +109,7 @@ def _change(
     )
 
 
-def _plain(*sides: tuple[str, bytes]) -> bool:
+def _plain(*sides: _File) -> bool:
     return all(mode in _MODES for mode, _ in sides)
 
 

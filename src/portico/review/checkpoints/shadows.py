@@ -160,9 +160,11 @@ class Shadow:
     async def _gather(self, git: Git, bounds: Bounds, *, hurried: bool) -> tuple[LeftOut, ...]:
         try:
             async with asyncio.timeout(bounds.listing_seconds if hurried else None):
-                changed, gone = await self._touched(git)
-                held = set((await git.run("ls-files", "-z", "--cached")).names)
-                found = await self._unheld(git, self.workspace, "", held)
+                touched, held, listed = await asyncio.gather(
+                    self._touched(git), self._held(git), self._listed(git, self.workspace)
+                )
+                changed, gone = touched
+                found = await self._unheld(git, listed, "", held)
                 new, left_out = await asyncio.to_thread(
                     _choose, self.workspace, found, bounds, without=self._ours
                 )
@@ -172,7 +174,7 @@ class Shadow:
                 suggestion="Open a smaller folder, or have git ignore what is generated.",
             ) from error
         if gone:
-            await git.run("update-index", "-z", "--force-remove", "--stdin", given=_listed(gone))
+            await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
         await self._take(git, changed + new, bounds, hurried=hurried)
         return left_out
 
@@ -194,17 +196,24 @@ class Shadow:
             packed = ("core.bigFileThreshold=1", "core.fsyncMethod=fsync")
             taking = git.having(*packed) if len(taken) > _MANY_FILES else git
             words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
-            await taking.run(*words, given=_listed(taken))
+            await taking.run(*words, given=_given(taken))
 
-    async def _unheld(self, git: Git, folder: Path, prefix: str, held: set[str]) -> dict[str, _Found]:
-        """Every new file that is not ignored: as its repository sees it, those inside included, or as we do."""
+    async def _held(self, git: Git) -> set[str]:
+        return set((await git.run("ls-files", "-z", "--cached")).names)
+
+    async def _listed(self, git: Git, folder: Path) -> list[str]:
+        """Every file that is not ignored: as its repository sees it, or as we do."""
         repository = await find_repository(folder, self._environ)
         asked = git if repository is None else repository.git.at(folder)
-        listed = await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")
-        names = [prefix + name for name in listed.names]
+        return (await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")).names
+
+    async def _unheld(self, git: Git, listed: list[str], prefix: str, held: set[str]) -> dict[str, _Found]:
+        """The new ones among these files, with those of repositories inside."""
+        names = [prefix + name for name in listed]
         files, inner = await asyncio.to_thread(_parted, self.workspace, names, held)
         for path in inner:
-            files |= await self._unheld(git, self.workspace / path, f"{path}/", held)
+            listed = await self._listed(git, self.workspace / path)
+            files |= await self._unheld(git, listed, f"{path}/", held)
         return files
 
     async def tidy(self) -> None:
@@ -293,5 +302,5 @@ def _readable(workspace: Path, path: str, mode: int) -> bool:
     return os.access(f"{workspace}/{path}", os.R_OK)
 
 
-def _listed(paths: list[str]) -> bytes:
+def _given(paths: list[str]) -> bytes:
     return b"".join(os.fsencode(path) + b"\0" for path in paths)
