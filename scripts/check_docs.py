@@ -1,8 +1,8 @@
 """Fails when the documentation names a file, a folder, a heading or a command that does not exist.
 
-It reads README.md, CONTRIBUTING.md and docs/**/*.md. It checks three things and guesses at nothing else:
-relative links, code spans that are paths from the repository or from the package, and `portico <command>`
-in code.
+It reads README.md, CONTRIBUTING.md and docs/**/*.md. It checks four things and guesses at nothing else:
+relative links, code spans that are paths from the repository or from the package, code spans that name a test,
+and `portico <command>` in code.
 """
 
 import re
@@ -19,6 +19,7 @@ SPAN = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 HEADING = re.compile(r"^#{1,6}\s+(.+?)\s*#*\s*$")
 ADDRESS = re.compile(r"^[a-z][a-z0-9+.-]*:", re.IGNORECASE)
 PATH = re.compile(r"^(?:\./)?\.?[\w-][\w.-]*(?:/[\w.-]+)*/?$")
+TEST = re.compile(r"^(tests/[\w/.-]+\.py)::(\w+)$")
 COMMAND = re.compile(r"(?<![\w.-])(?<!from )portico ([a-z][a-z-]*)\b(?![/=.])")
 
 # Paths a reader meets while running Portico; nobody commits them.
@@ -80,6 +81,16 @@ def missing_path(root: Path, span: str) -> str | None:
     return None if any((home / span).exists() for home in homes) else f"path {span}: no such file"
 
 
+def missing_test(root: Path, span: str) -> str | None:
+    """What is wrong with a code span, if it names a test and there is none."""
+    named = TEST.match(span)
+    if named is None:
+        return None
+    page = root / named[1]
+    there = page.exists() and f"def {named[2]}(" in page.read_text(encoding="utf-8")
+    return None if there else f"test {span}: no such test"
+
+
 def unknown_commands(code: str) -> Iterator[str]:
     """What is wrong with each `portico <command>` that has no file of its own."""
     for command in COMMAND.findall(code):
@@ -95,7 +106,7 @@ def problems(root: Path, page: Path) -> Iterator[str]:
             found += unknown_commands(line)
         else:
             for span in SPAN.findall(line):
-                found.append(missing_path(root, span))
+                found += [missing_path(root, span), missing_test(root, span)]
                 found += unknown_commands(span)
             links = LINK.findall(SPAN.sub("", line))
             found += [broken_link(page, inline or reference) for inline, reference in links]
