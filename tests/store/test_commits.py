@@ -3,9 +3,11 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,24 @@ async def test_sessions_that_wait_together_are_written_in_one_commit(store: Sqli
     assert seen.count("COMMIT") == 1
     assert {each.session_id for each in await store.summaries()} == set(NAMES)
     assert await store.verify() == []
+
+
+async def test_appends_that_wait_together_ask_the_writer_once_so_that_nothing_piles_up_behind_them(
+    store: SqliteStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[object] = []
+    submit = store._writer.submit
+
+    def ask(work: Callable[[sqlite3.Connection], Any]) -> "Future[Any]":
+        asked.append(work)
+        return submit(work)
+
+    monkeypatch.setattr(store._writer, "submit", ask)
+    for batches in ([[started(name)] for name in NAMES], [deltas(name, 2, 1) for name in NAMES]):
+        asked.clear()
+        assert await asked_together(store, batches) == [None] * 4
+        # What keeps the writer busy, and one commit.
+        assert len(asked) == 2
 
 
 async def test_a_commit_waits_for_the_disk_when_one_of_those_who_share_it_asked_for_that(

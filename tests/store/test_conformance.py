@@ -60,6 +60,20 @@ async def test_reading_goes_on_after_a_number_and_stops_at_the_limit(store: Stor
     assert await store.read(ALPHA, after_seq=-5, limit=1) == events[:1]
 
 
+async def test_reading_stops_behind_the_event_with_which_there_is_enough(store: Store) -> None:
+    sizes = (10, 5_000, 10, 10, 9_000, 10)
+    events = [
+        started(),
+        *(event(ALPHA, seq, TextDelta(text="x" * size)) for seq, size in enumerate(sizes, 2)),
+    ]
+    await store.append(events, durable=False)
+    assert await store.read(ALPHA, after_seq=1, limit=9, max_bytes=5_000) == events[1:3]
+    assert await store.read(ALPHA, after_seq=2, limit=9, max_bytes=1) == events[2:3]
+    assert await store.read(ALPHA, after_seq=1, limit=1, max_bytes=5_000) == events[1:2]
+    assert await store.read(ALPHA, after_seq=3, limit=9, max_bytes=5_000) == events[3:6]
+    assert await store.read(ALPHA, after_seq=0, limit=9, max_bytes=1_000_000) == events
+
+
 async def test_a_session_is_paged_backwards_from_its_tail(store: Store) -> None:
     events = session(length=8)
     await store.append(events, durable=False)

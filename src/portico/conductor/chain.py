@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.conductor.message import Message, failure, from_frame
+from portico.conductor.open_requests import OpenRequests
 from portico.conductor.station import Station
 from portico.conductor.successor import INITIALIZE, Successor, greeted
 from portico.conductor.watching import Gone, Side, Watch
@@ -23,10 +24,8 @@ from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     INVALID_REQUEST,
     Fault,
-    RequestId,
     RpcError,
     decode_frame,
-    fault_of,
     id_in_ruins,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
@@ -93,9 +92,7 @@ class Chain:
         self._mark = os.urandom(4).hex()
         self._farewell: Callable[[], Awaitable[RpcError]] | None = None
         self._start_limit: StartLimit | None = None
-        self._asked_by_client: set[RequestId] = set()
-        self._asked_by_agent: set[RequestId] = set()
-        self._open_at: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
+        self._requests = OpenRequests(self._on_fault)
 
     async def run(self) -> None:
         """Carry messages until one end is gone; then every task of the chain is over."""
@@ -183,6 +180,8 @@ class Chain:
     async def _build(self, params: Raw) -> None:
         as_proxy = None if self._successor is None else self._assemble_proxy
         assembly = await (as_proxy or self._assemble)(params)
+        if self._successor is not None:
+            self._requests.share_ids()
         self._agent = assembly.agent or self._client
         self._farewell = assembly.farewell
         self._start_limit = assembly.start_limit
@@ -259,7 +258,7 @@ class Chain:
     async def _wait_for_start(self, hello: Message, limit: StartLimit) -> None:
         """Ends, and the chain with it, if `initialize` is not answered in time."""
         await limit.over()
-        if hello.id in self._asked_by_client and (error := limit.overdue()) is not None:
+        if hello.id in self._requests.asked_by_client and (error := limit.overdue()) is not None:
             await self._refuse_all(error)
         else:
             await asyncio.get_running_loop().create_future()
@@ -267,7 +266,7 @@ class Chain:
     def _from_client(self, message: Message) -> None:
         if self._successor is not None:
             self._from_conductor(message, self._successor)
-        elif self._is_new("client", self._asked_by_client, message):
+        elif self._requests.may_enter("client", message):
             self._send_right(0, message)
 
     def _from_conductor(self, message: Message, successor: Successor) -> None:
@@ -280,72 +279,30 @@ class Chain:
             return
         if heard is not None:
             self._from_agent(heard)
-        elif self._is_new("client", self._asked_by_client, message):
+        elif self._requests.may_enter("client", message):
             self._send_right(0, message)
 
     def _from_agent(self, message: Message) -> None:
-        if self._is_new("agent", self._asked_by_agent, message):
+        if self._requests.may_enter("agent", message):
             self._send_left(len(self._stations) - 1, message)
 
-    def _is_new(self, side: Side, asked: set[RequestId], message: Message) -> bool:
-        """Whether a message may go on: a request whose id is in use could not be answered apart."""
-        if message.method is None:
-            return self._is_asked(side, message)
-        if isinstance(message.id, UnsetType):
-            return True
-        elsewhere = self._successor is not None and message.id in self._asked_by_client | self._asked_by_agent
-        if message.id in asked or elsewhere:
-            detail = f"request {message.id!r} is still being served"
-            self._on_fault(side, fault_of("duplicate_id", detail, message.line))
-            return False
-        asked.add(message.id)
-        return True
-
-    def _is_asked(self, side: Side, message: Message) -> bool:
-        """Whether an answer is one to a question that its sender was shown, and the first one to it."""
-        if message.id is None or isinstance(message.id, UnsetType):
-            return True
-        if message.id not in self._open_at[side]:
-            detail = f"the {side} was never asked request {message.id!r}"
-            self._on_fault(side, fault_of("unknown_response", detail, message.line))
-            return False
-        self._open_at[side].remove(message.id)
-        return True
-
-    def _is_due(self, side: Side, asked: set[RequestId], message: Message) -> bool:
-        """Whether a message may leave the chain: a second answer, or one that nobody asked for, may not."""
-        if message.method is not None or message.id is None or isinstance(message.id, UnsetType):
-            return True
-        if message.id not in asked:
-            detail = f"nobody waits for the answer to request {message.id!r}"
-            self._on_fault(side, fault_of("unknown_response", detail, message.line))
-            return False
-        asked.remove(message.id)
-        return True
-
     def _to_client(self, message: Message) -> None:
-        if self._is_due("agent", self._asked_by_client, message):
-            self._note_question("client", message)
+        if self._requests.may_leave("client", message):
             _write(self._client, message)
 
     def _to_agent(self, agent: ByteStream, message: Message) -> None:
-        if self._is_due("client", self._asked_by_agent, message):
-            self._note_question("agent", message)
+        if self._requests.may_leave("agent", message):
             _write(agent, message if self._successor is None else self._successor.sent(message))
 
-    def _note_question(self, side: Side, message: Message) -> None:
-        if message.method is not None and not isinstance(message.id, UnsetType):
-            self._open_at[side].add(message.id)
-
     async def _say_farewell(self) -> None:
-        if self._farewell is None or not self._asked_by_client:
-            return
-        await self._refuse_all(await self._farewell())
+        if self._farewell is not None and self._requests.asked_by_client:
+            await self._refuse_all(await self._farewell())
 
     async def _refuse_all(self, error: RpcError) -> None:
         """Answer what the client still waits for, before the chain ends."""
-        while self._asked_by_client:
-            self._answer("client", self._client, failure(self._asked_by_client.pop(), error))
+        waiting = self._requests.asked_by_client
+        while waiting:
+            self._answer("client", self._client, failure(waiting.pop(), error))
         with suppress(StreamClosed):
             await self._client.drain()
 

@@ -19,7 +19,8 @@ from typing import Any
 from portico.rpc.descendants import Descendant, descendants, group_exists, group_lives
 from portico.rpc.programs import CannotRun, find_program
 
-PIPE_LIMIT = 1024 * 1024
+PIPE_LIMIT = 256 * 1024
+"""Twice as many bytes of a program's output are kept at most; after that it waits for whoever reads it."""
 _GONE_SECONDS = 5.0
 _LAST_BYTES_SECONDS = 0.25
 

@@ -2,13 +2,14 @@
 
 A session takes a link and gives it back. The last one to leave ends the agent. A session that works in a tree of
 its own has a process of its own, which stands there: an agent that takes its process's folder for the session's
-must not find the person's files.
+must not find the person's files. All agents together may be only so far ahead of the log.
 """
 
 import asyncio
 
 import msgspec
 
+from portico.sessions.backlog import Backlog
 from portico.sessions.link import AgentLink, Place, Tenant
 from portico.sessions.ports import AgentSpec, Editor, Ports
 from portico.sessions.services import capabilities_of
@@ -23,6 +24,7 @@ class _Key(msgspec.Struct, frozen=True):
 
 class AgentLinks:
     def __init__(self, ports: Ports) -> None:
+        self.backlog = Backlog()
         self._ports = ports
         self._running: dict[_Key, AgentLink] = {}
         self._taken: dict[AgentLink, set[Tenant]] = {}

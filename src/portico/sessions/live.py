@@ -49,7 +49,7 @@ class LiveSession:
         self.spec = spec
         self.reads_only = summary.reads_only
         self.ports = ports
-        self.journal = Journal(self.id, ports.store, ports.clock, last_seq=summary.last_seq)
+        self.journal = Journal(self.id, ports.store, ports.clock, links.backlog, last_seq=summary.last_seq)
         self.reviewing = Reviewing(summary, ports.reviews, self.journal)
         self.status = TurnStatus(summary.state)
         self.asking = Asking(self)
@@ -173,9 +173,11 @@ class LiveSession:
                 await self.link.end_session(self, delete=forget)
             await self.disconnect()
             self.settle()
-            await self.journal.close()
         finally:
-            self._lease.release()
+            try:
+                await self.journal.close()
+            finally:
+                self._lease.release()
 
     async def set_option(self, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by its id, its category or its name."""
@@ -292,7 +294,7 @@ class LiveSession:
         return [event for event in found if turn_id is None or event.turn_id != turn_id]
 
     def _open_editor(self, folder: Path | None) -> None:
-        self.editor = self.ports.editors.open(self.workspace, folder=folder)
+        self.editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
         self.serve: Mapping[str, Serve] = serve_editor(
             self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
         )

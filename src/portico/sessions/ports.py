@@ -56,8 +56,10 @@ class Store(Protocol):
         """
         ...
 
-    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
-        """Events with a greater seq, oldest first."""
+    async def read(
+        self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
+    ) -> list[Event]:
+        """Events with a greater seq, oldest first; none behind the one with which they have `max_bytes` as JSON."""
         ...
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
@@ -221,7 +223,9 @@ class Editor(Protocol):
 
 
 class Editors(Protocol):
-    def open(self, workspace: Path, *, folder: Path | None = None) -> Editor:
+    def open(
+        self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
+    ) -> Editor:
         """The editor of a session. With a `folder` that stands for the workspace, its files are those there."""
         ...
 
@@ -244,14 +248,18 @@ class Review(Protocol):
 
 
 class Reviews(Protocol):
-    async def check(self, workspace: Path, mode: ReviewMode) -> None:
-        """InvalidInput, with another way, if a session cannot work in a folder so."""
+    async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
+        """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
         ...
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
 
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
         """What a turn that died had changed in a tree of its own, and the person has to look at."""
+        ...
+
+    async def check_forget(self, session_id: SessionId) -> None:
+        """InvalidInput, with what to do, while a deletion would lose or leave behind what the person has to decide on."""
         ...
 
     async def forget(self, session_id: SessionId, workspace: Path) -> None:

@@ -20,38 +20,24 @@ from portico.domain.summaries import SessionSummary, fold
 from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import Todo
 from portico.sessions.adopting import adopt
-from portico.sessions.deadlines import put_down
 from portico.sessions.finding import folder_of, show
 from portico.sessions.forking import fork
+from portico.sessions.journal import Journal
 from portico.sessions.links import AgentLinks
 from portico.sessions.live import LiveSession
+from portico.sessions.notes import Notes
+from portico.sessions.opened import OpenSession
 from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.questions import Reply
 from portico.sessions.recovery import append, interrupt, recover, session_lease
 from portico.sessions.signing import Signing
-from portico.sessions.supervision import ask_agent, prepare, revive
-from portico.sessions.trees import take_tree
-from portico.sessions.turn import Prompt, Turn
+from portico.sessions.supervision import ask_agent, prepare
+from portico.sessions.turn import Prompt
 from portico.sessions.views import SessionView, with_agent_side
 from portico.sessions.watching import watch_elsewhere, watch_here
 
 _NEWEST = 200
-
-
-class _Open:
-    """A live session with the task that writes its log, and the turn it is in."""
-
-    def __init__(self, session: LiveSession, writing: "asyncio.Task[None]") -> None:
-        self.session = session
-        self.writing = writing
-        self.turn: Turn | None = None
-        self.reviving: asyncio.Task[None] | None = None
-
-    async def stop_reviving(self) -> None:
-        if self.reviving is not None:
-            await put_down(self.reviving)
-            self.reviving = None
 
 
 class SessionService:
@@ -60,8 +46,9 @@ class SessionService:
         self._links = AgentLinks(ports)
         # What the leases of this host say of their holder: a host knows its own.
         self._name = f"host {os.urandom(8).hex()}"
-        self._open: dict[SessionId, _Open] = {}
+        self._open: dict[SessionId, OpenSession] = {}
         self._closing = False
+        self.notes = Notes(self._journal)
 
     async def recover(self) -> list[SessionId]:
         """Interrupt turns whose host died. Call once, before anything else."""
@@ -138,6 +125,17 @@ class SessionService:
         self._admit(session)
         return session.journal.committed_seq
 
+    async def renew(self, session_id: SessionId, spec: AgentSpec) -> bool:
+        """Let an open session go on with an agent of this environment; one of another is ended. Not in a turn."""
+        opened = self._live(session_id)
+        async with opened.session.reaching:
+            if opened.turn is not None:
+                return False
+            if opened.session.spec.env != spec.env:
+                await opened.session.disconnect()
+                opened.session.spec = spec
+            return True
+
     async def connect(self, session_id: SessionId) -> None:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
         opened = self._live(session_id)
@@ -151,14 +149,15 @@ class SessionService:
     ) -> TurnEnded:
         """Run one turn to its end. SessionBusy if a turn is under way here or in this tree."""
         prompt.require_content()
-        return await self._take_turn(session_id, prompt, wait_for_tree=wait_for_tree)
+        return await self._live(session_id).take_turn(prompt, wait_for_tree=wait_for_tree)
 
     async def resume(self, session_id: SessionId) -> TurnEnded:
         """Bring an interrupted session's agent back, without a prompt."""
-        state = self._live(session_id).session.status.state
+        opened = self._live(session_id)
+        state = opened.session.status.state
         if state is not TurnState.INTERRUPTED:
             raise InvalidInput(f"Session {session_id} is {state}, not interrupted; just send a prompt.")
-        return await self._take_turn(session_id, None, wait_for_tree=False)
+        return await opened.take_turn(None, wait_for_tree=False)
 
     async def discard(self, session_id: SessionId) -> None:
         """Give an interrupted turn up."""
@@ -272,12 +271,8 @@ class SessionService:
         """Let the changes of an open session reach the files another way from now on. Not in a turn."""
         opened = self._live(session_id)
         session = opened.session
-        if opened.turn is not None:
-            raise SessionBusy(
-                f"Session {session_id} is in the middle of a turn.",
-                suggestion="Wait for it, or stop it first.",
-            )
-        await self._ports.reviews.check(session.workspace, mode)
+        opened.require_no_turn()
+        await self._ports.reviews.check(session.workspace, mode, session_id)
         await opened.stop_reviving()
         await session.change_mode(mode)
         await session.journal.commit(
@@ -307,60 +302,42 @@ class SessionService:
     async def show(self, session_id: SessionId) -> SessionSummary:
         return await show(self._ports.store, session_id)
 
-    async def delete(self, session_id: SessionId) -> None:
+    async def check_delete(self, session_id: SessionId) -> None:
+        """InvalidInput, with what would be lost, while the person has something to decide on in a session."""
+        await self._ports.reviews.check_forget(session_id)
+
+    async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
         """Remove a session for good. SessionBusy while another process has it open.
 
-        An agent that is there forgets it too, but for a conversation that it had before.
+        What it still proposes goes only if that is said. An agent that is there forgets it too, but for a
+        conversation that it had before.
         """
         summary = await self.show(session_id)
+        if not discard_proposals:
+            await self.check_delete(session_id)
         if (opened := self._open.pop(session_id, None)) is not None:
             (first,) = await self._ports.store.read(session_id, after_seq=0, limit=1)
             adopted = isinstance(first.payload, SessionStarted) and first.payload.adopts
-            await self._dismiss(opened, forget=opened.session.agent_session_id != adopted)
+            await opened.dismiss(forget=opened.session.agent_session_id != adopted)
         lease = self._lease(session_id)
         try:
             await self._ports.reviews.forget(session_id, Path(summary.workspace))
             await self._ports.store.delete(session_id)
+            self.notes.take(session_id)
         finally:
             lease.release()
 
     async def release(self, session_id: SessionId) -> None:
         """Let go of a session and its agent, for whoever wants it next. Not in the middle of a turn."""
         if not self.is_busy(session_id) and (opened := self._open.pop(session_id, None)) is not None:
-            await self._dismiss(opened)
+            await opened.dismiss()
 
     async def close(self) -> None:
         """Stop what runs, end every agent, write what is left."""
         self._closing = True
         opened, self._open = list(self._open.values()), {}
         for one in opened:
-            await self._dismiss(one)
-
-    async def _take_turn(
-        self, session_id: SessionId, prompt: Prompt | None, *, wait_for_tree: bool
-    ) -> TurnEnded:
-        opened = self._live(session_id)
-        if opened.turn is not None:
-            raise SessionBusy(
-                f"Session {session_id} is in the middle of a turn.",
-                suggestion="Wait for it, or stop it first.",
-            )
-        turn = opened.turn = Turn(opened.session, prompt)
-        try:
-            await opened.stop_reviving()
-            tree = None
-            if opened.session.reviewing.writes_workspace:
-                tree = await take_tree(opened.session, turn, wait=wait_for_tree)
-            try:
-                ended = await turn.run()
-            finally:
-                if tree is not None:
-                    tree.release()
-        finally:
-            opened.turn = None
-        if ended.state is TurnState.INTERRUPTED:
-            opened.reviving = asyncio.create_task(revive(opened.session), name=f"reviving {session_id}")
-        return ended
+            await one.dismiss()
 
     def _started(
         self, workspace: str, spec: AgentSpec, mode: ReviewMode, *, reads_only: bool, continued: bool
@@ -386,16 +363,15 @@ class SessionService:
 
     def _admit(self, session: LiveSession) -> None:
         writing = asyncio.create_task(session.journal.run(), name=f"writing the log of {session.id}")
-        self._open[session.id] = _Open(session, writing)
+        self._open[session.id] = OpenSession(session, writing)
+        for payload in self.notes.take(session.id):
+            session.journal.record(payload)
 
-    async def _dismiss(self, opened: _Open, *, forget: bool = False) -> None:
-        if opened.turn is not None:
-            opened.turn.stop(force=True)
-        await opened.stop_reviving()
-        await put_down(opened.writing)
-        await opened.session.close(forget=forget)
+    def _journal(self, session_id: SessionId) -> Journal | None:
+        opened = self._open.get(session_id)
+        return None if opened is None else opened.session.journal
 
-    def _live(self, session_id: SessionId) -> _Open:
+    def _live(self, session_id: SessionId) -> OpenSession:
         opened = self._open.get(session_id)
         if opened is None:
             raise SessionNotFound(f"Session {session_id} is not open here.")

@@ -11,6 +11,7 @@ from portico.sessions.journal import Journal
 from portico.sessions.ports import Clock, Store
 
 PAGE = 500
+PAGE_BYTES = 1_000_000
 LOOK_SECONDS = 0.2
 """How soon a change that another process made is seen."""
 
@@ -20,7 +21,7 @@ async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> Async
     while True:
         page = journal.recent_after(after_seq)
         if not page and journal.committed_seq > after_seq:
-            page = await store.read(journal.session_id, after_seq=after_seq, limit=PAGE)
+            page = await store.read(journal.session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)
         for event in page:
             yield event
             after_seq = event.seq
@@ -34,7 +35,7 @@ async def watch_elsewhere(
     """Every event after `after_seq`, each once, in order, until told or until the session is deleted."""
     while not until():
         seen = await store.generation()
-        page = await store.read(session_id, after_seq=after_seq, limit=PAGE)
+        page = await store.read(session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)
         for event in page:
             yield event
             after_seq = event.seq

@@ -1,7 +1,8 @@
 """Owns the commits: appends that wait at the same time share one, and each still has its own outcome.
 
 A commit that waits for a busy disk takes many milliseconds, however much it carries. What other
-sessions bring meanwhile goes into the next one together, so none of them waits in a line.
+sessions bring meanwhile goes into the next one together, so none of them waits in a line. One
+commit is asked for at a time: what others ask of the thread waits for that one, however many share it.
 """
 
 import sqlite3
@@ -28,6 +29,7 @@ class SharedCommits:
         self._thread = thread
         self._path = path
         self._waiting: deque[_Waiting] = deque()
+        self._asked = False
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
         """Write the batch with whatever else waits; return or fail when it is decided.
@@ -37,11 +39,14 @@ class SharedCommits:
         self._thread.require_open()
         waiting = _Waiting(events, durable=durable)
         self._waiting.append(waiting)
-        self._thread.submit(self._commit_all_waiting)
+        if not self._asked:
+            self._asked = True
+            self._thread.submit(self._commit_all_waiting)
         await finished(waiting.outcome)
 
     def _commit_all_waiting(self, connection: sqlite3.Connection) -> None:
-        """On the thread. Somebody else's turn may already have taken what this one was asked for."""
+        """On the thread. What comes after the first line asks again; what came before is taken here."""
+        self._asked = False
         group: list[_Waiting] = []
         while self._waiting:
             waiting = self._waiting.popleft()

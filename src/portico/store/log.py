@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from contextlib import closing
 
 from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
@@ -19,6 +20,7 @@ from portico.store.records import (
     desk_row,
     event_of,
     event_row,
+    first_rows,
     summary_of,
     summary_row,
 )
@@ -89,11 +91,18 @@ def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Eve
         connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
 
 
-def read(connection: sqlite3.Connection, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
-    rows = connection.execute(
-        f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?", (session_id, after_seq, max(limit, 0))
-    )
-    return [event_of(session_id, EventRow(*row)) for row in rows]
+def read(
+    connection: sqlite3.Connection,
+    session_id: SessionId,
+    *,
+    after_seq: int,
+    limit: int,
+    max_bytes: int | None = None,
+) -> list[Event]:
+    query = f"{_EVENTS} AND seq > ? ORDER BY seq LIMIT ?"
+    # Closed, since one that is left in the middle would keep the write-ahead log from being emptied.
+    with closing(connection.execute(query, (session_id, after_seq, max(limit, 0)))) as rows:
+        return [event_of(session_id, row) for row in first_rows(map(EventRow._make, rows), max_bytes)]
 
 
 def tail(

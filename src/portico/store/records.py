@@ -1,13 +1,15 @@
 """Owns the translation between values and table rows, and what stands in for a row that cannot be read."""
 
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
 from msgspec import Raw
 
 from portico.domain.desks import Desk
+from portico.domain.encoding import decode_payload, encode_payload
 from portico.domain.errors import StoreFailed
-from portico.domain.events import AnyPayload, Event, Notice, decode_payload, encode_payload
+from portico.domain.events import AnyPayload, Event, Notice
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
@@ -60,6 +62,16 @@ def event_of(session_id: SessionId, row: EventRow) -> Event:
     except (KeyError, *_UNREADABLE):
         payload = _stand_in(row)
     return Event(session_id=session_id, seq=row.seq, turn_id=row.turn_id, at=row.at, payload=payload)
+
+
+def first_rows(rows: Iterable[EventRow], max_bytes: int | None) -> Iterator[EventRow]:
+    """Rows up to the one with which they have so many bytes; all of them without such a bound."""
+    size = 0
+    for row in rows:
+        yield row
+        size += len(row.payload)
+        if max_bytes is not None and size >= max_bytes:
+            return
 
 
 def unreadable_because(row: EventRow) -> str | None:

@@ -60,9 +60,11 @@ class SqliteStore:
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
         await self._writer.run(partial(log.copy, source=source, events=events))
 
-    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+    async def read(
+        self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
+    ) -> list[Event]:
         return await self._reader.run(
-            partial(log.read, session_id=session_id, after_seq=after_seq, limit=limit)
+            partial(log.read, session_id=session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)
         )
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:

@@ -8,7 +8,7 @@ from portico.domain.events import STANDING, Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.store.batches import advance, advance_copy
-from portico.store.records import EventRow, event_of, event_row
+from portico.store.records import EventRow, event_of, event_row, first_rows
 from portico.store.verification import SessionCheck
 
 BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]
@@ -49,10 +49,12 @@ class MemoryStore:
         self._rows[target] = [*self._rows[source], *rows]
         self._generation += 1
 
-    async def read(self, session_id: SessionId, *, after_seq: int, limit: int) -> list[Event]:
+    async def read(
+        self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
+    ) -> list[Event]:
         start = max(after_seq, 0)
         rows = self._rows.get(session_id, [])[start : start + max(limit, 0)]
-        return [event_of(session_id, row) for row in rows]
+        return [event_of(session_id, row) for row in first_rows(rows, max_bytes)]
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
         rows = self._rows.get(session_id, [])

@@ -1,0 +1,75 @@
+"""Which requests are open at either end of a chain, and so which messages may come in and which may go out.
+
+An answer is one to a question that its sender was shown, and there is one of it. A request whose id is
+in use could not be answered apart from the other.
+"""
+
+from collections.abc import Callable
+
+from msgspec import UnsetType
+
+from portico.conductor.message import Message
+from portico.conductor.watching import Side
+from portico.rpc.messages import Fault, FaultKind, RequestId, fault_of
+
+_OTHER: dict[Side, Side] = {"client": "agent", "agent": "client"}
+
+
+class OpenRequests:
+    """`on_fault` hears of what may not go on. Both ends may share one space of ids: see `share_ids`."""
+
+    def __init__(self, on_fault: Callable[[Side, Fault], None]) -> None:
+        self._on_fault = on_fault
+        self._asked_by: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
+        self._shown_to: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
+        self._shared = False
+
+    @property
+    def asked_by_client(self) -> set[RequestId]:
+        """What the client still waits for."""
+        return self._asked_by["client"]
+
+    def share_ids(self) -> None:
+        """From now on both ends are one peer, whose requests of either kind have different ids."""
+        self._shared = True
+
+    def may_enter(self, side: Side, message: Message) -> bool:
+        """Whether a message of one end may go on. A request is open from then on."""
+        if message.method is None:
+            return self._answers(side, message)
+        if isinstance(message.id, UnsetType):
+            return True
+        in_use = self._asked_by[side] | self._asked_by[_OTHER[side]] if self._shared else self._asked_by[side]
+        if message.id in in_use:
+            return self._refuse(
+                side, "duplicate_id", f"request {message.id!r} is still being served", message
+            )
+        self._asked_by[side].add(message.id)
+        return True
+
+    def may_leave(self, side: Side, message: Message) -> bool:
+        """Whether a message may go out to one end: a second answer, or one that nobody asked for, may not."""
+        if message.method is not None:
+            if not isinstance(message.id, UnsetType):
+                self._shown_to[side].add(message.id)
+            return True
+        if message.id is None or isinstance(message.id, UnsetType):
+            return True
+        if message.id not in self._asked_by[side]:
+            detail = f"nobody waits for the answer to request {message.id!r}"
+            return self._refuse(_OTHER[side], "unknown_response", detail, message)
+        self._asked_by[side].remove(message.id)
+        return True
+
+    def _answers(self, side: Side, message: Message) -> bool:
+        if message.id is None or isinstance(message.id, UnsetType):
+            return True
+        if message.id not in self._shown_to[side]:
+            detail = f"the {side} was never asked request {message.id!r}"
+            return self._refuse(side, "unknown_response", detail, message)
+        self._shown_to[side].remove(message.id)
+        return True
+
+    def _refuse(self, side: Side, kind: FaultKind, detail: str, message: Message) -> bool:
+        self._on_fault(side, fault_of(kind, detail, message.line))
+        return False
