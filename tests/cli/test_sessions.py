@@ -74,6 +74,15 @@ def test_an_export_as_markdown_reads_well(portico: Portico, session_id: str) -> 
     assert places == sorted(places)
 
 
+def test_output_that_an_agent_told_again_and_again_is_once_in_an_export(portico: Portico) -> None:
+    session_id = portico.exec("resend 40 20").stream.session_id
+    page = portico.run("sessions", "export", session_id).text
+    first = json.loads(portico.run("sessions", "export", "--format", "json", session_id).out)["events"]
+    told = [part["text"] for event in first for part in event["payload"].get("content", ())]
+    assert told
+    assert page.count(told[-1][:20]) == 1
+
+
 def test_a_deleted_session_is_gone(portico: Portico, session_id: str) -> None:
     ran = portico.run("sessions", "delete", session_id[:-3])
     assert (ran.code, ran.text) == (0, f"Deleted {session_id}.\n")

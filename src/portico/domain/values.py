@@ -46,6 +46,24 @@ class BlockPart(Value, frozen=True, tag="block", tag_field="type"):
 ToolPart = TextPart | DiffPart | TerminalPart | BlockPart
 
 
+class TextGrowth(Value, frozen=True):
+    """How the text at the end of some content goes on: so many characters off its end, and these behind.
+
+    No character that is taken off lies beyond the first plane, so everybody counts them alike.
+    """
+
+    text: str
+    dropped: int = 0
+
+    def of(self, parts: tuple[ToolPart, ...]) -> tuple[ToolPart, ...]:
+        """The content as it is then. What is known of a text that began out of sight is its end."""
+        match parts:
+            case (*before, TextPart(text=text)):
+                return (*before, TextPart(text=text[: len(text) - self.dropped] + self.text))
+            case _:
+                return (*parts, TextPart(text=self.text))
+
+
 class Location(Value, frozen=True):
     path: str
     line: int | None = None

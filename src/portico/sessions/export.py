@@ -29,10 +29,9 @@ from portico.domain.events import (
 )
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
-from portico.domain.values import DiffPart, TerminalOutput, TextPart, ToolPart
+from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolPart
 from portico.sessions.ports import Store
-
-PAGE = 500
+from portico.sessions.watching import PAGE, PAGE_BYTES
 
 
 class ExportedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
@@ -89,6 +88,7 @@ class _MarkdownPage:
     def __init__(self) -> None:
         self._running: type[AnyPayload] | None = None
         self._titles: dict[str, str] = {}
+        self._contents: dict[str, tuple[ToolPart, ...]] = {}
 
     def add(self, payload: AnyPayload) -> Iterator[str]:
         match payload:
@@ -115,18 +115,8 @@ class _MarkdownPage:
         match payload:
             case PromptSubmitted() as prompt:
                 yield from _prompt(prompt)
-            case ToolStarted(tool_id=tool_id, title=title, content=content):
-                self._titles[tool_id] = title
-                yield f"- **{title}**"
-                yield from _parts(content)
-            case ToolUpdated(terminal=TerminalOutput(text=text)) if text:
-                yield from _fenced(text, "")
-            case ToolUpdated(content=content) if content:
-                yield from _parts(content)
-            case ToolCompleted(tool_id=tool_id, success=success, content=content, title=title):
-                name = title or self._titles.get(tool_id, tool_id)
-                yield f"- {name}: {'done' if success else 'failed'}"
-                yield from _parts(content or ())
+            case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
+                yield from self._tool(tool)
             case PlanUpdated(entries=entries):
                 for entry in entries:
                     yield f"- [{'x' if entry.status == 'completed' else ' '}] {entry.content}"
@@ -136,9 +126,34 @@ class _MarkdownPage:
                 yield from _notice(notice)
             case ErrorReported(code=code, message=message):
                 yield f"**{code.value}: {message}**"
-            case TurnEnded(state=state) if state is not TurnState.COMPLETED:
-                yield f"_The turn was {state.value}._"
+            case TurnEnded(state=state):
+                for content in self._contents.values():  # of tools that came to no end
+                    yield from _parts(content)
+                self._contents.clear()
+                if state is not TurnState.COMPLETED:
+                    yield f"_The turn was {state.value}._"
             case _:
+                return
+
+    def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted) -> Iterator[str]:
+        """What a tool brought is told once, as it is in the end, however often the agent told it."""
+        match payload:
+            case ToolStarted(tool_id=tool_id, title=title, content=content):
+                self._titles[tool_id] = title
+                self._contents[tool_id] = content
+                yield f"- **{title}**"
+            case ToolUpdated(terminal=TerminalOutput(text=text)) if text:
+                yield from _fenced(text, "")
+            case ToolUpdated(tool_id=tool_id, grown=TextGrowth() as grown):
+                self._contents[tool_id] = grown.of(self._contents.get(tool_id, ()))
+            case ToolUpdated(tool_id=tool_id, content=content) if content is not None:
+                self._contents[tool_id] = content
+            case ToolCompleted(tool_id=tool_id, success=success, content=content, title=title):
+                name = title or self._titles.get(tool_id, tool_id)
+                latest = self._contents.pop(tool_id, ())
+                yield f"- {name}: {'done' if success else 'failed'}"
+                yield from _parts(latest if content is None else content)
+            case ToolUpdated():
                 return
 
 
@@ -206,7 +221,7 @@ def _fenced(text: str, language: str) -> Iterator[str]:
 
 async def _all(store: Store, summary: SessionSummary) -> AsyncIterator[Event]:
     after = 0
-    while page := await store.read(summary.session_id, after_seq=after, limit=PAGE):
+    while page := await store.read(summary.session_id, after_seq=after, limit=PAGE, max_bytes=PAGE_BYTES):
         for event in page:
             yield event
         after = page[-1].seq

@@ -12,9 +12,11 @@ from portico.acp import _schema as acp
 from portico.domain.events import AnyPayload, ToolUpdated
 from portico.domain.values import TerminalOutput
 from portico.sessions import translate
+from portico.sessions.growth import growth
 from portico.sessions.ports import Clock
 
 MAX_TERMINAL_CHARACTERS = 1_000_000
+_Call = acp.ToolCall | acp.ToolCallUpdate
 _ABOUT = ("title", "name", "kind", "content", "locations", "raw_input")
 
 
@@ -22,7 +24,7 @@ class ToolLedger:
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._started: dict[str, float] = {}
-        self._open: dict[str, acp.ToolCall | acp.ToolCallUpdate] = {}
+        self._open: dict[str, _Call] = {}
         self._tool_of: dict[str, str] = {}
         self._heard: dict[str, int] = {}
         self._unclaimed: dict[str, list[TerminalOutput]] = {}
@@ -35,14 +37,13 @@ class ToolLedger:
             self._started[call.tool_call_id] = self._clock.monotonic()
             self.count += 1
         finished = call.status in ("completed", "failed")
-        if finished:
-            self._open.pop(call.tool_call_id, None)
-        else:
-            self._open[call.tool_call_id] = self.complete(call)
+        earlier = self._open.pop(call.tool_call_id, None)
+        if not finished:
+            self._open[call.tool_call_id] = call if earlier is None else _completed(call, earlier)
         if not known:
             yield translate.tool_started(call)
         elif not finished:
-            yield translate.tool_updated(call)
+            yield _told_once(translate.tool_updated(call), earlier)
         yield from self._claim(call)
         if finished:
             elapsed = self._clock.monotonic() - self._started[call.tool_call_id]
@@ -50,13 +51,10 @@ class ToolLedger:
                 call, duration_ms=round(elapsed * 1000), success=call.status == "completed"
             )
 
-    def complete(self, call: acp.ToolCallUpdate | acp.ToolCall) -> acp.ToolCallUpdate | acp.ToolCall:
+    def complete(self, call: _Call) -> _Call:
         """The call with what was said of it before, wherever it leaves something out."""
         earlier = self._open.get(call.tool_call_id)
-        if earlier is None:
-            return call
-        known = {name: getattr(earlier, name) for name in _ABOUT if getattr(call, name) is None}
-        return msgspec.structs.replace(call, **known)
+        return call if earlier is None else _completed(call, earlier)
 
     def hear(self, output: TerminalOutput) -> Iterator[ToolUpdated]:
         """The event that a terminal's output makes, now or once a tool call shows the terminal."""
@@ -96,3 +94,16 @@ class ToolLedger:
     def _hand_over(self, terminal_id: str) -> Iterator[ToolUpdated]:
         for output in self._unclaimed.pop(terminal_id, ()):
             yield ToolUpdated(tool_id=self._tool_of[terminal_id], terminal=output)
+
+
+def _completed(call: _Call, earlier: _Call) -> _Call:
+    known = {name: getattr(earlier, name) for name in _ABOUT if getattr(call, name) is None}
+    return msgspec.structs.replace(call, **known)
+
+
+def _told_once(update: ToolUpdated, earlier: _Call | None) -> ToolUpdated:
+    """The same without the content that was told before, if there is only more of it."""
+    if update.content is None or earlier is None or earlier.content is None:
+        return update
+    grown = growth(translate.tool_parts(earlier.content), update.content)
+    return update if grown is None else msgspec.structs.replace(update, content=None, grown=grown)

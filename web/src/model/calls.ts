@@ -1,6 +1,7 @@
 // Tool calls, permissions and questions while they are under way: things with a beginning, an end,
 // and a turn that may end before they do.
 
+import { create } from "@bufbuild/protobuf";
 import {
   ToolKind,
   ToolStatus,
@@ -10,7 +11,9 @@ import {
   type PermissionResolved,
   type QuestionAnswered,
   type QuestionAsked,
+  ToolPartSchema,
   type TerminalOutput,
+  type TextGrowth,
   type ToolCompleted,
   type ToolPart,
   type ToolStarted,
@@ -51,6 +54,8 @@ interface Said {
 export class ToolCell extends CallCell<ToolItem> {
   #said: Said = {};
   #partial = false;
+  /** How the content goes on that an older page begins. */
+  #goesOn: TextGrowth | undefined;
   #terminals = new Map<string, TerminalText>();
 
   constructor(
@@ -90,12 +95,14 @@ export class ToolCell extends CallCell<ToolItem> {
 
   update(event: Event, updated: ToolUpdated): void {
     if (updated.terminal !== undefined) this.#print(updated.terminal);
-    this.#hear(event, { ...change(updated), status: said(updated.status) });
+    const told = this.#change(updated);
+    const content = updated.grown === undefined ? told.content : this.#grow(updated.grown);
+    this.#hear(event, { ...told, content, status: said(updated.status) });
   }
 
   complete(event: Event, completed: ToolCompleted): void {
     this.#hear(event, {
-      ...change(completed),
+      ...this.#change(completed),
       status: completed.success ? ToolStatus.COMPLETED : ToolStatus.FAILED,
       durationMs: Number(completed.durationMs),
     });
@@ -103,6 +110,10 @@ export class ToolCell extends CallCell<ToolItem> {
 
   /** Puts what an older page said of the same call in front. */
   follow(older: ToolCell): void {
+    const { content } = older.#said;
+    if (this.#goesOn !== undefined && content !== undefined)
+      this.#said = { ...this.#said, content: grown(content, this.#goesOn) };
+    this.#goesOn = older.#goesOn;
     this.#said = merged(older.#said, this.#said);
     this.#partial = older.#partial;
     const newer = this.#terminals;
@@ -146,21 +157,49 @@ export class ToolCell extends CallCell<ToolItem> {
     this.took(event);
   }
 
+  #change(told: ToolUpdated | ToolCompleted): Said {
+    const content = told.content?.parts;
+    if (content !== undefined) this.#goesOn = undefined;
+    return {
+      title: told.title,
+      kind: said(told.toolKind),
+      content,
+      locations: told.locations?.locations,
+      inputJson: told.inputJson,
+      outputJson: told.outputJson,
+    };
+  }
+
+  #grow(growth: TextGrowth): readonly ToolPart[] {
+    const { content } = this.#said;
+    if (content === undefined) this.#goesOn = growth;
+    else if (this.#goesOn !== undefined) this.#goesOn = further(this.#goesOn, growth);
+    return grown(content ?? [], growth);
+  }
+
   #print(output: TerminalOutput): void {
     const printed = this.#terminals.get(output.terminalId)?.text ?? "";
     this.#terminals.set(output.terminalId, { text: printed + output.text, last: output });
   }
 }
 
-function change(told: ToolUpdated | ToolCompleted): Said {
-  return {
-    title: told.title,
-    kind: said(told.toolKind),
-    content: told.content?.parts,
-    locations: told.locations?.locations,
-    inputJson: told.inputJson,
-    outputJson: told.outputJson,
-  };
+/** Content whose last text goes on. What is known of one that began out of sight is its end. */
+function grown(content: readonly ToolPart[], { dropped, text }: TextGrowth): readonly ToolPart[] {
+  const last = content.at(-1);
+  if (last?.part.case !== "text")
+    return [...content, create(ToolPartSchema, { part: { case: "text", value: { text } } })];
+  const before = last.part.value.text;
+  const whole = before.slice(0, before.length - dropped) + text;
+  return [
+    ...content.slice(0, -1),
+    create(ToolPartSchema, { part: { case: "text", value: { text: whole } } }),
+  ];
+}
+
+function further(before: TextGrowth, after: TextGrowth): TextGrowth {
+  const kept = Math.max(before.text.length - after.dropped, 0);
+  const beyond = Math.max(after.dropped - before.text.length, 0);
+  return { ...before, dropped: before.dropped + beyond, text: before.text.slice(0, kept) + after.text };
 }
 
 function merged(before: Said, more: Said): Said {

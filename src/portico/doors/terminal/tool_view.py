@@ -5,7 +5,7 @@ from typing import Self
 import msgspec
 
 from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
-from portico.domain.values import DiffPart, TerminalOutput, TextPart, ToolKind, ToolPart
+from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolKind, ToolPart
 from portico.doors.terminal.phrasing import title_text
 
 _OUTPUT_SIZE = 16_000
@@ -48,6 +48,8 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
         match payload:
             case ToolUpdated(terminal=TerminalOutput() as terminal):
                 return view.printed(terminal)
+            case ToolUpdated(grown=TextGrowth() as grown):
+                return msgspec.structs.replace(view, content=grown.of(view.content))
             case ToolCompleted(success=success, duration_ms=duration_ms):
                 return msgspec.structs.replace(view, success=success, duration_ms=duration_ms)
             case _:
