@@ -151,6 +151,31 @@ async def test_what_was_kept_for_a_session_goes_with_it(tmp_path: Path) -> None:
         assert host.reviews.forgotten == [host.session_id]
 
 
+async def test_a_session_that_still_proposes_is_deleted_only_when_that_is_said(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        await host.prompt()
+        host.reviews.at_stake = InvalidInput("Two files would be lost.")
+        with pytest.raises(InvalidInput, match="Two files would be lost"):
+            await host.service.delete(host.session_id)
+        assert host.reviews.forgotten == []
+        await host.prompt("The session is as it was.")
+        await host.service.delete(host.session_id, discard_proposals=True)
+        assert host.reviews.forgotten == [host.session_id]
+
+
+async def test_a_mode_that_is_refused_leaves_no_word_of_it_in_the_log(tmp_path: Path) -> None:
+    async with world(answer, tmp_path) as host:
+        await host.prompt()
+        before = await host.events()
+        host.reviews.refusal = InvalidInput("The session still proposes something.")
+        with pytest.raises(InvalidInput, match="still proposes"):
+            await host.service.set_mode(host.session_id, "worktree")
+        assert await host.events() == before
+        assert (await host.service.show(host.session_id)).mode == "direct"
+        await host.prompt("go on")
+        assert len(host.agent.prompts) == 2
+
+
 async def test_a_prompt_to_a_reader_needs_no_way_back(tmp_path: Path) -> None:
     async with world(answer, tmp_path) as host:
         host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)

@@ -7,7 +7,7 @@ nobody else is sent any of these.
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Raw
+from msgspec import UNSET, Meta, Raw, UnsetType
 
 from portico.acp import _schema as schema
 from portico.domain.errors import ModelFailure
@@ -105,6 +105,8 @@ class Placed(msgspec.Struct, frozen=True):
     session: str = ""
     workspace: str = ""
     mode: str = "direct"
+    reads_only: bool | UnsetType = UNSET
+    """Left out unless the session must change nothing."""
 
 
 class Failed(msgspec.Struct, frozen=True, omit_defaults=True):

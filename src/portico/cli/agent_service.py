@@ -21,7 +21,7 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
     surroundings.agent("", options.workspace)
     host = context.host
     reviews = LocalReviews(host.service, host.ports, host.reviews)
-    service = Service(host.service, host.ports, reviews, surroundings, context.closing)
+    service = Service(host.service, host.ports, reviews, surroundings, context.closing, host.windows)
     await service.housekeeping.begin()
     keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
     try:

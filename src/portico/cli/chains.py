@@ -2,7 +2,8 @@
 
 From the client's side: editor context (where an editor writes its state), review for ACP editors that want it,
 the translation of paths for sessions that work in a folder of their own, the tool to propose changes with,
-permissions, the user's own proxies in the order given, and next to the agent the bridge for MCP tools.
+permissions, the tools of attached editors, the user's own proxies in the order given, and next to the agent the
+bridge for MCP tools.
 """
 
 import time
@@ -20,6 +21,7 @@ from portico.conductor.policy import Policy, parse_rule
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxies.editor_context import EditorContext
 from portico.conductor.proxies.permissions import PermissionBroker
+from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import Settings, load_settings
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
     from portico.review.reviews import Reviews
 
 EDITOR_STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
+BYPASS_VARIABLE = "PORTICO_BYPASS_PERMISSIONS"
+
+
+MakeProxy = Callable[[], Proxy]
+"""Makes the proxy of one chain."""
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +69,7 @@ class ChainPlan:
         on_start: Callable[[AgentProcess], None],
         watch: "ChainTrace | None" = None,
         reviews: "Reviews | None" = None,
+        editor_tools: MakeProxy | None = None,
     ) -> None:
         self._environ = environ
         self._wishes = wishes
@@ -70,6 +78,7 @@ class ChainPlan:
         self.programs: list[tuple[ProgramStation, AgentProcess]] = []
         self._watch = watch
         self._reviews = reviews
+        self._editor_tools = editor_tools
 
     async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
         settings = load_settings(config_folder(self._environ), workspace)
@@ -82,6 +91,8 @@ class ChainPlan:
         )
         broker = PermissionBroker(agent=spec.name, policy=self._policy(spec, settings), approvals=approvals)
         stations.append(ProxyStation(broker))
+        if self._editor_tools is not None:
+            stations.append(ProxyStation(self._editor_tools()))
         stations += [await self._program(name, settings, workspace) for name in self._wishes.proxies]
         stations.append(ProxyStation(McpBridge(self._wishes.mcp_bridge)))
         return stations
@@ -106,10 +117,11 @@ class ChainPlan:
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
         setting = settings.agents.get(spec.name)
+        unasked = self._environ.get(BYPASS_VARIABLE, "").replace(" ", "").split(",")
         return Policy(
             allow=tuple(map(parse_rule, (*settings.permissions.allow, *self._wishes.allow))),
             deny=tuple(map(parse_rule, (*settings.permissions.deny, *self._wishes.deny))),
-            bypass=setting is not None and setting.bypass_permissions,
+            bypass=spec.name in unasked or (setting is not None and setting.bypass_permissions),
         )
 
     async def _program(self, name: str, settings: Settings, workspace: Path) -> Station:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from portico.acp import extensions
-from portico.cli.chains import ChainPlan, Wishes
+from portico.cli.chains import ChainPlan, MakeProxy, Wishes
 from portico.cli.taps import tapped
 from portico.conductor.chain import Assembly, Chain
 from portico.rpc.messages import Fault, encode_notification
@@ -25,13 +25,19 @@ class ConductedAgents:
     """Launches each agent with a chain of its own in front of it."""
 
     def __init__(
-        self, environ: Mapping[str, str], wishes: Wishes, agents: Agents, reviews: "Reviews | None" = None
+        self,
+        environ: Mapping[str, str],
+        wishes: Wishes,
+        agents: Agents,
+        reviews: "Reviews | None" = None,
+        editor_tools: MakeProxy | None = None,
     ) -> None:
-        """With `reviews`, agents are given a tool to propose changes with."""
+        """With `reviews`, agents are given a tool to propose changes with; `editor_tools` gives them those."""
         self._environ = environ
         self._wishes = wishes
         self._agents = agents
         self._reviews = reviews
+        self._editor_tools = editor_tools
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None
@@ -39,7 +45,15 @@ class ConductedAgents:
         process = await self._agents.launch(spec, workspace, folder=folder)
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
-        plan = ChainPlan(self._environ, self._wishes, self._agents, programs.append, watch, self._reviews)
+        plan = ChainPlan(
+            self._environ,
+            self._wishes,
+            self._agents,
+            programs.append,
+            watch,
+            self._reviews,
+            self._editor_tools,
+        )
         try:
             stations = await plan.stations(spec, workspace)
         except BaseException:

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
 
 from portico import __version__
 from portico.agents.processes import LocalAgents
@@ -13,20 +14,34 @@ from portico.cli.failures import configure_log
 from portico.cli.keeping_reviews import open_reviews
 from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
+from portico.domain.events import AnyPayload
+from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditors
 from portico.review.reviews import Reviews
-from portico.sessions.ports import Agents, Clock, Ports, Store
+from portico.sessions.ports import Agents, Clock, Editors, Ports, Store
 from portico.sessions.service import SessionService
+from portico.sessions.windows import Tell
 from portico.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from portico.cli.editor_windows import EditorWindows
+    from portico.editors.attached import AttachedWindows
 
 
 class Host:
-    """A session service with the ports it stands on."""
+    """A session service with the ports it stands on. `windows` is there where editors can attach theirs."""
 
-    def __init__(self, service: SessionService, ports: Ports, reviews: Reviews) -> None:
+    def __init__(
+        self,
+        service: SessionService,
+        ports: Ports,
+        reviews: Reviews,
+        windows: "AttachedWindows | None" = None,
+    ) -> None:
         self.service = service
         self.ports = ports
         self.reviews = reviews
+        self.windows = windows
 
     @property
     def store(self) -> Store:
@@ -39,22 +54,35 @@ class Host:
 
 @asynccontextmanager
 async def open_host(
-    environ: Mapping[str, str], wishes: Wishes = NO_WISHES, agents: Agents | None = None
+    environ: Mapping[str, str],
+    wishes: Wishes = NO_WISHES,
+    agents: Agents | None = None,
+    *,
+    attachable: bool = False,
 ) -> AsyncIterator[Host]:
     """A host that has recovered what died, and that ends everything it started.
 
-    `agents` starts them; without it they are programs of this machine.
+    `agents` starts them; without it they are programs of this machine. Editor windows can be lent to a host that
+    is `attachable`.
     """
     configure_log()
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()
     try:
-        reviews = open_reviews(environ, clock)
+
+        def tell(session_id: SessionId, payload: AnyPayload) -> None:
+            service.notes.tell(session_id, payload)
+
+        windows = _windows(environ, clock, tell) if attachable else None
+        attached = None if windows is None else windows.windows
+        reviews = open_reviews(environ, clock, attached)
+        editors: Editors = LocalEditors(environ) if windows is None else windows.editors
+        tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews),
-            editors=LocalEditors(environ),
+            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews, tools),
+            editors=editors,
             reviews=reviews,
             clock=clock,
             mcp_servers=lambda workspace: configured_servers(workspace, environ),
@@ -63,11 +91,18 @@ async def open_host(
         service = SessionService(ports)
         await service.recover()
         try:
-            yield Host(service, ports, reviews)
+            yield Host(service, ports, reviews, attached)
         finally:
             await service.close()
     finally:
         await store.close()
+
+
+def _windows(environ: Mapping[str, str], clock: Clock, tell: Tell) -> "EditorWindows":
+    # Late: a command that nothing can be attached to need not know of it.
+    from portico.cli.editor_windows import EditorWindows
+
+    return EditorWindows(environ, clock, tell)
 
 
 def python_program() -> str:

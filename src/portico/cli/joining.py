@@ -26,7 +26,7 @@ from portico.sessions.questions import Reply
 from portico.sessions.recovery import session_lease
 from portico.sessions.signing import Signing
 from portico.sessions.turn import Prompt
-from portico.sessions.watching import LOOK_SECONDS, PAGE
+from portico.sessions.watching import LOOK_SECONDS, PAGE, PAGE_BYTES
 
 _COME_BACK_SECONDS = 1.0
 
@@ -89,7 +89,7 @@ class JoinedConversation:
         store = self._host.store
         while True:
             self.rung.clear()
-            page = await store.read(self.session_id, after_seq=after_seq, limit=PAGE)
+            page = await store.read(self.session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)
             for event in page:
                 yield event
                 after_seq = event.seq

@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
@@ -10,6 +11,7 @@ import msgspec
 from portico import __version__
 from portico.agents.registry import AgentRegistry
 from portico.cli.agents import listed_agent
+from portico.cli.bare_models import answer, ready_models
 from portico.cli.choosing import AGENT_VARIABLE
 from portico.cli.host import python_program
 from portico.cli.porter_setup import read_setup
@@ -20,10 +22,12 @@ from portico.config.settings import Settings, change_user_settings, describe_set
 from portico.domain.privacy import is_private
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.surroundings import (
     AgentInfo,
     ApprovalView,
     FoundFile,
+    ModelInfo,
     ScenarioInfo,
     ScenarioList,
     ServerInfo,
@@ -52,6 +56,7 @@ class LocalSurroundings:
             state_folder(environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
         self._secrets = Secrets(state_folder(environ) / "secrets.json", system_keyring())
+        self._taken_away: set[str] = set()
         self._files: dict[Path, tuple[float, list[str]]] = {}
 
     def info(self) -> ServerInfo:
@@ -110,6 +115,17 @@ class LocalSurroundings:
 
         return await asyncio.to_thread(load)
 
+    async def models(self, workspace: Path) -> Sequence[ModelInfo]:
+        return await asyncio.to_thread(lambda: ready_models(read_setup(workspace, self._keyed())))
+
+    async def complete(
+        self, workspace: Path, request: pb.CompleteModelRequest
+    ) -> AsyncGenerator[pb.CompleteModelResponse]:
+        setup = await asyncio.to_thread(lambda: read_setup(workspace, self._keyed()))
+        async with aclosing(answer(request, setup)) as updates:
+            async for update in updates:
+                yield update
+
     def mode(self, workspace: Path) -> ReviewMode:
         return self._settings(workspace).mode
 
@@ -144,7 +160,10 @@ class LocalSurroundings:
         self._approvals.revoke(approval_id)
 
     async def keep_secret(self, name: str, value: str) -> Keeper:
-        return self._secrets.keep(name, value)
+        keeper = self._secrets.keep(name, value)
+        # It may also be in the environment that the server was started with, which lasts as long as the server.
+        (self._taken_away.discard if value else self._taken_away.add)(name)
+        return keeper
 
     def _settings(self, workspace: Path) -> Settings:
         return load_settings(config_folder(self._environ), workspace)
@@ -155,9 +174,17 @@ class LocalSurroundings:
     def _default(self, settings: Settings) -> str:
         return self._agent or self._environ.get(AGENT_VARIABLE) or settings.agent
 
+    def _keyed(self) -> dict[str, str]:
+        """What a part of Portico finds that talks to models itself."""
+        return {**self._environ, **self._given()}
+
     def _with_secrets(self, spec: AgentSpec) -> AgentSpec:
-        secrets = self._secrets.environment()
+        secrets = self._given()
         return msgspec.structs.replace(spec, env={**secrets, **spec.env}) if secrets else spec
+
+    def _given(self) -> dict[str, str]:
+        """Every secret, and an empty one for each that was taken away."""
+        return {**dict.fromkeys(self._taken_away, ""), **self._secrets.environment()}
 
     async def _paths(self, workspace: Path) -> list[str]:
         at, paths = self._files.get(workspace, (float("-inf"), []))

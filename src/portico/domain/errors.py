@@ -10,11 +10,13 @@
     │   ├── BudgetExceeded           BUDGET_EXCEEDED
     │   ├── AuthRequired             AUTH_REQUIRED
     │   └── AgentNotFound            AGENT_NOT_FOUND     missing, or not executable
-    ├── PeerFailed                   the agent at the other end broke its part
+    ├── PeerFailed                   the agent, or the editor, at the other end broke its part
     │   ├── AgentCrashed             AGENT_CRASHED       gone, with its last words
     │   ├── AgentTimedOut            NETWORK_TIMEOUT     silent beyond a deadline
     │   ├── AgentReported            INTERNAL            answered with an error of its own
-    │   └── MalformedEvent           MALFORMED_EVENT     not what the protocol says
+    │   ├── MalformedEvent           MALFORMED_EVENT     not what the protocol says
+    │   ├── WindowLost               NETWORK_TIMEOUT     an attached editor that was closed, or is silent
+    │   └── WindowRefused            INTERNAL            an attached editor that would not, or could not
     ├── ModelFailed                  the model behind the agent
     │   ├── ContextLimit             CONTEXT_LIMIT       the conversation no longer fits
     │   ├── ModelTimedOut            NETWORK_TIMEOUT     silent, unreachable, or broke off
@@ -155,7 +157,7 @@ class AgentNotFound(PersonMustAct):
 
 
 class PeerFailed(PorticoError):
-    """The agent at the other end broke its part."""
+    """The agent, or the editor, at the other end broke its part."""
 
 
 class AgentCrashed(PeerFailed):
@@ -172,6 +174,18 @@ class AgentReported(PeerFailed):
 
 class MalformedEvent(PeerFailed):
     code = ErrorCode.MALFORMED_EVENT
+
+
+class WindowLost(PeerFailed):
+    """An attached editor was closed or is silent: whether it has done what it was asked to, nobody knows."""
+
+    code = ErrorCode.NETWORK_TIMEOUT
+
+
+class WindowRefused(PeerFailed):
+    """An attached editor has not done what it was asked to, and will not."""
+
+    code = ErrorCode.INTERNAL
 
 
 class ModelFailed(PorticoError):

@@ -33,6 +33,7 @@ from portico.domain.values import (
     QuestionField,
     QuestionValue,
     TerminalOutput,
+    TextGrowth,
     Todo,
     ToolKind,
     ToolPart,
@@ -109,7 +110,7 @@ class ToolStarted(Payload, frozen=True):
 
 
 class ToolUpdated(Payload, frozen=True):
-    """A change to a tool call. Fields that are absent did not change."""
+    """A change to a tool call. Fields that are absent did not change; content that only `grown` is not told again."""
 
     kind = "tool_updated"
     tool_id: str
@@ -120,6 +121,7 @@ class ToolUpdated(Payload, frozen=True):
     locations: tuple[Location, ...] | None = None
     input: Raw | UnsetType = UNSET
     output: Raw | UnsetType = UNSET
+    grown: TextGrowth | None = None
     terminal: TerminalOutput | None = None
 
 
@@ -311,6 +313,25 @@ class CheckpointRestored(Payload, frozen=True):
     proposal_id: str | None = None
 
 
+class EditorRequested(Payload, frozen=True):
+    """An attached editor was asked to do something for the session. No text of a file stands here."""
+
+    kind = "editor_requested"
+    request_id: str
+    editor: str
+    title: str
+    paths: tuple[str, ...] = ()
+
+
+class EditorReplied(Payload, frozen=True):
+    """What came of it; `message` says why nothing did."""
+
+    kind = "editor_replied"
+    request_id: str
+    done: bool
+    message: str | None = None
+
+
 AnyPayload = (
     SessionStarted
     | StateChanged
@@ -333,6 +354,8 @@ AnyPayload = (
     | ProposalUpdated
     | CheckpointCreated
     | CheckpointRestored
+    | EditorRequested
+    | EditorReplied
     | Notice
     | ErrorReported
     | TurnEnded
@@ -366,19 +389,3 @@ def format_time(at_ms: int) -> str:
     """RFC 3339 in UTC, to the millisecond."""
     moment = datetime.fromtimestamp(at_ms / 1000, UTC)
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-_encoder = msgspec.json.Encoder()
-_decoders: dict[str, msgspec.json.Decoder[AnyPayload]] = {}
-
-
-def encode_payload(payload: AnyPayload) -> bytes:
-    return _encoder.encode(payload)
-
-
-def decode_payload(kind: str, data: bytes) -> AnyPayload:
-    """Read a payload back. Raises KeyError for an unknown kind, msgspec.DecodeError for bad JSON."""
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = msgspec.json.Decoder(PAYLOADS[kind])
-    return decoder.decode(data)

@@ -16,10 +16,36 @@ _PRIVATE_NAMES = (
     "id_dsa*",
     "id_ecdsa*",
     "id_ed25519*",
+    "*.jks",
+    "*.kdbx",
+    "*.keystore",
+    "*.ppk",
+    ".git-credentials",
+    ".htpasswd",
+    ".netrc",
+    "_netrc",
+    ".npmrc",
+    ".pgpass",
+    ".pypirc",
 )
 _PRIVATE_NAME = re.compile("|".join(map(translate, _PRIVATE_NAMES)))
 _PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
-_PRIVATE_FOLDERS = {".ssh"}
+_PRIVATE_FOLDERS = {".gnupg", ".ssh"}
+# Names that mean a secret only where a program looks for it.
+_PRIVATE_PAIRS = {
+    (".aws", "config"),
+    (".aws", "credentials"),
+    (".azure", "accesstokens.json"),
+    (".azure", "msal_token_cache.json"),
+    (".cargo", "credentials"),
+    (".cargo", "credentials.toml"),
+    (".docker", "config.json"),
+    ("gcloud", "application_default_credentials.json"),
+    ("gcloud", "credentials.db"),
+    (".gem", "credentials"),
+    ("gh", "hosts.yml"),
+    (".kube", "config"),
+}
 
 
 def is_private(parts: Iterable[str]) -> bool:
@@ -28,6 +54,8 @@ def is_private(parts: Iterable[str]) -> bool:
     if not names or _PRIVATE_FOLDERS.intersection(names):
         return bool(names)
     name = names[-1]
+    if tuple(names[-2:]) in _PRIVATE_PAIRS:
+        return True
     return name not in _PUBLIC_NAMES and _PRIVATE_NAME.match(name) is not None
 
 

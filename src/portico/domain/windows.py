@@ -5,9 +5,11 @@ Paths are absolute. Lines and columns count from zero, columns in UTF-16 units, 
 
 from typing import Literal
 
+from portico.domain.ids import SessionId
 from portico.domain.values import Value
 
 LookupKind = Literal["definition", "references", "symbols", "hover", "diagnostics"]
+Severity = Literal["error", "warning", "information", "hint"]
 
 
 class WindowAbilities(Value, frozen=True):
@@ -64,7 +66,7 @@ class FoundProblem(Value, frozen=True):
     path: str
     line: int
     column: int
-    severity: Literal["error", "warning", "information", "hint"]
+    severity: Severity
     message: str
     source: str = ""
 
@@ -91,3 +93,55 @@ class CommandDispatched(Value, frozen=True):
     sent: bool
     terminal: str = ""
     message: str = ""
+
+
+class ReadBuffer(Value, frozen=True):
+    path: str
+
+
+class ApplyEdits(Value, frozen=True):
+    label: str
+    files: tuple[WindowEdit, ...]
+
+
+class BufferText(Value, frozen=True):
+    """The text that a window has of a file; None when it has none of its own."""
+
+    text: str | None = None
+
+
+class WindowFailure(Value, frozen=True):
+    """Why a window could not do what it was asked to, for people."""
+
+    message: str
+
+
+WindowQuestion = ReadBuffer | ApplyEdits | Lookup | TerminalCommand
+WindowAnswer = BufferText | WindowEdited | LookedUp | CommandDispatched | WindowFailure
+
+
+class WindowIntroduction(Value, frozen=True):
+    """How a window introduces itself: its name for people, the folders it has open, what it offers."""
+
+    name: str
+    folders: tuple[str, ...]
+    abilities: WindowAbilities = WindowAbilities()
+
+
+class WindowAttached(Value, frozen=True):
+    editor_id: str
+
+
+class WindowRequest(Value, frozen=True):
+    request_id: str
+    session_id: SessionId
+    question: WindowQuestion
+
+
+class WindowRequestCancelled(Value, frozen=True):
+    """Nobody waits for the answer any more."""
+
+    request_id: str
+
+
+WindowUpdate = WindowAttached | WindowRequest | WindowRequestCancelled

@@ -66,11 +66,15 @@ class Applied(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undone(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of taking an apply back. If it is not undone, the same lines changed since in `conflicted` files."""
+    """What became of taking an apply back. If it is not undone, the same lines changed since in `conflicted` files.
+
+    If it was so `already`, by an undo in an editor for example, no file had to be written.
+    """
 
     proposal: ProposalUpdated
     undone: bool
     conflicted: tuple[str, ...] = ()
+    already: bool = False
 
 
 class KeptCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):

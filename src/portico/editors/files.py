@@ -26,18 +26,18 @@ class LocalFiles:
     """The files of one workspace."""
 
     def __init__(self, workspace: Path) -> None:
-        self._guard = Guard(workspace)
+        self.guard = Guard(workspace)
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or of `limit` lines from `line`, which counts from one."""
         text = await asyncio.to_thread(self._read, path)
-        return text if line is None and limit is None else _lines(text, line, limit)
+        return text if line is None and limit is None else lines_of(text, line, limit)
 
     async def write_text(self, path: str, content: str) -> None:
         await asyncio.to_thread(self._write, path, content)
 
     def _read(self, path: str) -> str:
-        real = self._guard.check(path, Access.READ)
+        real = self.guard.check(path, Access.READ)
         try:
             _check_kind(path, real.lstat().st_mode)
             # Should it have become a named pipe since, opening it must not wait for a writer.
@@ -58,7 +58,7 @@ class LocalFiles:
             ) from error
 
     def _write(self, path: str, content: str) -> None:
-        real = self._guard.check(path, Access.WRITE)
+        real = self.guard.check(path, Access.WRITE)
         try:
             data = content.encode()
         except UnicodeEncodeError as error:
@@ -127,7 +127,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _lines(text: str, line: int | None, limit: int | None) -> str:
+def lines_of(text: str, line: int | None, limit: int | None) -> str:
+    """`limit` lines of a text from `line`, which counts from one."""
     lines = text.split("\n")
     first = max(line or 1, 1) - 1
     last = len(lines) if limit is None else min(first + max(limit, 0), len(lines))

@@ -39,8 +39,7 @@ class Guard:
 
     def check(self, path: str, access: Access) -> Path:
         """Where a file really is, if the agent may use it so. PermissionDenied if not."""
-        real = self.resolve(path)
-        asked = Path(os.path.normpath(self._given / path))
+        real, asked = self._both(path)
         for place in (real, asked):
             for base in (self.root, self._given):
                 if place.is_relative_to(base) and _is_denied(place.relative_to(base).parts, access):
@@ -49,6 +48,14 @@ class Guard:
                         suggestion="Go on without it, or ask the person for what you need from it.",
                     )
         return real
+
+    def names(self, path: str, access: Access) -> tuple[str, ...]:
+        """What a file may be called that the agent may use: where it really is, and as it was asked for."""
+        self.check(path, access)
+        return tuple(dict.fromkeys(map(str, self._both(path))))
+
+    def _both(self, path: str) -> tuple[Path, Path]:
+        return self.resolve(path), Path(os.path.normpath(self._given / path))
 
 
 def _is_denied(parts: tuple[str, ...], access: Access) -> bool:

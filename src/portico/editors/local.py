@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from portico.domain.ids import SessionId
 from portico.editors.files import LocalFiles
 from portico.editors.terminals import LocalTerminals
 from portico.rpc.placing import placed_environ
@@ -12,7 +13,7 @@ from portico.sessions.ports import Files, Terminals
 class LocalEditor:
     """The files of one workspace, and commands run in it."""
 
-    def __init__(self, files: LocalFiles, terminals: LocalTerminals) -> None:
+    def __init__(self, files: Files, terminals: Terminals) -> None:
         self._files = files
         self._terminals = terminals
 
@@ -31,7 +32,9 @@ class LocalEditors:
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
 
-    def open(self, workspace: Path, *, folder: Path | None = None) -> LocalEditor:
+    def open(
+        self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
+    ) -> LocalEditor:
         environ = self._environ
         if folder is not None:
             environ = placed_environ(environ, workspace=workspace, folder=folder)

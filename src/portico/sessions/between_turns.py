@@ -33,7 +33,8 @@ async def between_turns(
         record: Record = _Open(service, session_id)
         if not service.is_open(session_id):
             held.callback(_session(ports, session_id).release)
-            record = _Closed(ports, session_id)
+            record = closed = _Closed(service, ports, session_id)
+            held.push_async_callback(closed)
         if writes_tree:
             held.callback(tree_lease(ports, summary).release)
         yield record
@@ -49,12 +50,15 @@ class _Open:
 
 
 class _Closed:
-    def __init__(self, ports: Ports, session_id: SessionId) -> None:
+    def __init__(self, service: SessionService, ports: Ports, session_id: SessionId) -> None:
+        self._service = service
         self._ports = ports
         self._session_id = session_id
 
     async def __call__(self, *payloads: AnyPayload) -> None:
-        await append(self._ports.store, self._ports.clock, self._session_id, payloads)
+        told = (*self._service.notes.take(self._session_id), *payloads)
+        if told:
+            await append(self._ports.store, self._ports.clock, self._session_id, told)
 
 
 def _session(ports: Ports, session_id: SessionId) -> Lease:

@@ -54,6 +54,7 @@ class Dispatcher:
         """Prompts that leave the line just now, and whether the log has them already."""
         self._followed: dict[str, asyncio.Future[Event | None]] = {}
         self._leaving: set[SessionId] = set()
+        self._outdated: set[SessionId] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._finishing: set[asyncio.Task[Any]] = set()
         self._closing = False
@@ -65,6 +66,15 @@ class Dispatcher:
             if not self._service.is_open(session_id):
                 summary = await self._service.show(session_id)
                 await self._service.reopen(session_id, self._agent_of(summary))
+                self._outdated.discard(session_id)
+            elif session_id in self._outdated and session_id not in self._turns:
+                summary = await self._service.show(session_id)
+                if await self._service.renew(session_id, self._agent_of(summary)):
+                    self._outdated.discard(session_id)
+
+    def renew_agents(self) -> None:
+        """What agents find in their environment has changed: those that run get it before their next turn."""
+        self._outdated.update(self._service.open_sessions())
 
     def occupied(self, session_id: SessionId) -> bool:
         """Whether a turn of it is under way here, or about to be."""
@@ -126,9 +136,15 @@ class Dispatcher:
         """Let go of a session and its agent, unless it is in use."""
         await self.see_through(self._release(session_id), name=f"letting go of {session_id}")
 
-    async def delete(self, session_id: SessionId) -> None:
-        """Remove a session for good, with all that is under way in it. SessionBusy if another process has it."""
-        await self.see_through(self._delete(session_id), name=f"deleting {session_id}")
+    async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
+        """Remove a session for good, with all that is under way in it. SessionBusy if another process has it.
+
+        One that still proposes something is left alone, with InvalidInput, unless that may be discarded.
+        """
+        if not discard_proposals:
+            await self._service.check_delete(session_id)
+        deleting = self._delete(session_id, discard_proposals=discard_proposals)
+        await self.see_through(deleting, name=f"deleting {session_id}")
 
     async def see_through(self, work: "Coroutine[Any, Any, _Result]", *, name: str) -> _Result:
         """Do what must not be left half done. It goes on when its caller leaves, and when everything ends."""
@@ -146,7 +162,7 @@ class Dispatcher:
             if not self.occupied(session_id):
                 await self._service.release(session_id)
 
-    async def _delete(self, session_id: SessionId) -> None:
+    async def _delete(self, session_id: SessionId, *, discard_proposals: bool) -> None:
         self._leaving.add(session_id)
         try:
             if (line := self._lines.get(session_id)) is not None:
@@ -157,7 +173,7 @@ class Dispatcher:
                 await asyncio.wait((turn,))
             async with self._moves(session_id):
                 waiting = (await self._desks.get(session_id)).queue
-                await self._service.delete(session_id)
+                await self._service.delete(session_id, discard_proposals=discard_proposals)
         finally:
             self._leaving.discard(session_id)
         for queued in waiting:

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec import UNSET
+
 from portico.acp import extensions
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
@@ -38,7 +40,12 @@ class Reviewing:
     @property
     def placed(self) -> extensions.Placed:
         """What the agent's side is told of the session when it is opened."""
-        return extensions.Placed(session=self._session_id, workspace=str(self._workspace), mode=self.mode)
+        return extensions.Placed(
+            session=self._session_id,
+            workspace=str(self._workspace),
+            mode=self.mode,
+            reads_only=self._reads_only or UNSET,
+        )
 
     async def open(self) -> None:
         """Find where the agent works, or make that place."""

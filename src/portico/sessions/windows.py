@@ -1,9 +1,10 @@
 """Editor windows that people have open on a workspace, as sessions and reviews ask for them."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
 from portico.domain.windows import (
     CommandDispatched,
@@ -11,13 +12,20 @@ from portico.domain.windows import (
     Lookup,
     TerminalCommand,
     WindowAbilities,
+    WindowAnswer,
     WindowEdit,
     WindowEdited,
+    WindowIntroduction,
+    WindowUpdate,
 )
+
+Tell = Callable[[SessionId, AnyPayload], None]
+"""Writes down in the log of a session what was done for it, soon: whoever tells it waits for nothing."""
 
 
 class Window(Protocol):
-    """One attached window. Every request ends: with an answer, or NetworkTimeout when the window is gone or silent."""
+    """One attached window. Every request ends: with an answer, with WindowRefused when the window has not done it,
+    or with WindowLost when it is gone or silent and nobody knows."""
 
     @property
     def name(self) -> str:
@@ -55,3 +63,19 @@ class NoWindows:
 
     def of(self, workspace: Path) -> Window | None:
         return None
+
+
+class WindowDesk(Protocol):
+    """Windows as a door brings them."""
+
+    def attach(self, introduction: WindowIntroduction) -> AsyncGenerator[WindowUpdate]:
+        """Lend a window to sessions until this is closed. What comes: its id, then what it is asked."""
+        ...
+
+    def reply(self, request_id: str, answer: WindowAnswer) -> None:
+        """What a window answers. InvalidInput if nobody asked that, or not any more."""
+        ...
+
+    def stand(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
+        """How a window stands now. InvalidInput for one that is not attached."""
+        ...

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from portico.domain.ids import SessionId
 from portico.rpc.streams import ByteStream, MemoryStream, memory_pair
 from portico.sessions.ports import AgentSpec
 
@@ -61,5 +62,7 @@ class NoEditor:
 
 
 class NoEditors:
-    def open(self, workspace: Path, *, folder: Path | None = None) -> NoEditor:
+    def open(
+        self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
+    ) -> NoEditor:
         return NoEditor()

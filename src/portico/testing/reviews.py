@@ -33,21 +33,32 @@ class OpenReview:
 
 
 class OpenReviews:
-    """`folders` says where agents work in a mode, if not in the workspace."""
+    """`folders` says where agents work in a mode, if not in the workspace.
+
+    `at_stake` refuses to let a session be deleted, and `refusal` that it works in another mode.
+    """
 
     def __init__(self) -> None:
         self.folders: dict[ReviewMode, Path] = {}
         self.opened: dict[SessionId, OpenReview] = {}
         self.forgotten: list[SessionId] = []
+        self.at_stake: PorticoError | None = None
+        self.refusal: PorticoError | None = None
 
-    async def check(self, workspace: Path, mode: ReviewMode) -> None:
-        """Every folder can be worked in, in every way."""
+    async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
+        """Every folder can be worked in, in every way, but for what a test refuses."""
+        if session_id is not None and self.refusal is not None:
+            raise self.refusal
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
         return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
 
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
         return ()
+
+    async def check_forget(self, session_id: SessionId) -> None:
+        if self.at_stake is not None:
+            raise self.at_stake
 
     async def forget(self, session_id: SessionId, workspace: Path) -> None:
         self.forgotten.append(session_id)

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from portico.domain import events, values
+from portico.domain.encoding import encode_payload
 from portico.domain.errors import ErrorCode, ErrorDetails
-from portico.domain.events import PAYLOADS, AnyPayload, Event, encode_payload
+from portico.domain.events import PAYLOADS, AnyPayload, Event
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.turns import TurnState
 from portico.doors.connect.events import to_event, to_payload

@@ -343,6 +343,21 @@ async def test_the_mode_of_a_session_changes_between_turns_only_to_what_its_fold
             await review.door.set_review_mode(pb.SetReviewModeRequest(session_id=review.session_id), NOBODY)
 
 
+async def test_a_session_that_proposes_is_cleared_only_when_that_may_be_discarded(folder: Path) -> None:
+    async with reviewed(folder) as desk:
+        await desk.start()
+        await desk.turn(changes_two_files)
+        request = pb.ClearSessionRequest(session_id=desk.session_id)
+        with pytest.raises(InvalidInput, match="2 files") as caught:
+            await desk.door.clear_session(request, NOBODY)
+        assert "would be lost" in caught.value.message
+        assert (await desk.proposal()).files[1].path == "b.txt"
+        request.discard_proposals = True
+        await desk.ticking(desk.door.clear_session(request, NOBODY))
+        with pytest.raises(SessionNotFound):
+            await desk.service.show(SessionId(desk.session_id))
+
+
 async def test_a_worktree_is_finished_on_the_persons_branch(folder: Path) -> None:
     git(folder, "init", "-q", "-b", "main")
     git(folder, "add", ".")

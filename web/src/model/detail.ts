@@ -60,6 +60,8 @@ export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
     }
     case "checkpointCreated":
     case "checkpointRestored":
+    case "editorRequested":
+    case "editorReplied":
     case "textDelta":
     case "thinking":
     case "toolStarted":

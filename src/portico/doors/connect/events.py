@@ -1,11 +1,8 @@
 """Events of the log as messages of the contract. Every kind has its place; nothing is left out."""
 
 from collections.abc import Iterable
-from sys import float_info
 from typing import Any, assert_never
 
-import msgspec
-from msgspec import Raw, UnsetType
 from protobuf import Message, Oneof
 from protobuf.wkt import Timestamp
 
@@ -15,6 +12,14 @@ from portico.domain.turns import TurnState
 from portico.doors.connect.enums import to_enum
 from portico.doors.connect.generated.portico.v1 import events_pb as pb
 from portico.doors.connect.proposals import to_proposal, to_restored
+from portico.doors.connect.scalars import json_text, raw_json, to_double, to_int64, to_json
+from portico.doors.connect.tools import (
+    to_locations,
+    to_parts,
+    to_tool_completed,
+    to_tool_started,
+    to_tool_updated,
+)
 
 
 def to_event(event: events.Event) -> pb.Event:
@@ -48,20 +53,20 @@ def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - o
             return _state_changed(payload)
         case events.PromptSubmitted(text=text, blocks=blocks, prompt_id=prompt_id):
             return pb.PromptSubmitted(
-                text=text, blocks_json=[_text(block) for block in blocks], prompt_id=prompt_id or ""
+                text=text, blocks_json=[json_text(block) for block in blocks], prompt_id=prompt_id or ""
             )
         case events.TextDelta(text=text, message_id=message_id, block=block):
-            return pb.TextDelta(text=text, message_id=message_id or "", block_json=_raw(block) or "")
+            return pb.TextDelta(text=text, message_id=message_id or "", block_json=raw_json(block) or "")
         case events.Thinking(text=text, message_id=message_id, block=block):
-            return pb.Thinking(text=text, message_id=message_id or "", block_json=_raw(block) or "")
+            return pb.Thinking(text=text, message_id=message_id or "", block_json=raw_json(block) or "")
         case events.ToolStarted():
-            return _tool_started(payload)
+            return to_tool_started(payload)
         case events.ToolUpdated():
-            return _tool_updated(payload)
+            return to_tool_updated(payload)
         case events.ToolCompleted():
-            return _tool_completed(payload)
+            return to_tool_completed(payload)
         case events.PlanUpdated(entries=entries, raw=raw):
-            return pb.PlanUpdated(entries=to_plan(entries), raw_json=_raw(raw))
+            return pb.PlanUpdated(entries=to_plan(entries), raw_json=raw_json(raw))
         case events.TodosUpdated(todos=todos):
             return pb.TodosUpdated(todos=to_todos(todos))
         case events.PermissionRequested():
@@ -93,6 +98,10 @@ def to_payload(payload: events.AnyPayload) -> Message[Any]:  # noqa: PLR0912 - o
             )
         case events.CheckpointRestored():
             return to_restored(payload)
+        case events.EditorRequested(request_id=request_id, editor=editor, title=title, paths=paths):
+            return pb.EditorRequested(request_id=request_id, editor=editor, title=title, paths=list(paths))
+        case events.EditorReplied(request_id=request_id, done=done, message=message):
+            return pb.EditorReplied(request_id=request_id, done=done, message=message or "")
         case events.Notice():
             return _notice(payload)
         case events.ErrorReported(code=code, message=message, recoverable=recoverable, details=details):
@@ -157,12 +166,12 @@ def to_options(options: Iterable[values.ConfigOption]) -> list[pb.ConfigOption]:
 
 def to_usage(usage: events.UsageUpdated) -> pb.UsageUpdated:
     return pb.UsageUpdated(
-        used=_int64(usage.used),
-        size=_int64(usage.size),
+        used=to_int64(usage.used),
+        size=to_int64(usage.size),
         cost=usage.cost,
         currency=usage.currency or "",
-        input_tokens=_int64(usage.input_tokens),
-        output_tokens=_int64(usage.output_tokens),
+        input_tokens=to_int64(usage.input_tokens),
+        output_tokens=to_int64(usage.output_tokens),
     )
 
 
@@ -180,9 +189,9 @@ def to_permission(request: events.PermissionRequested) -> pb.PermissionRequested
             )
             for option in request.options
         ],
-        content=_parts(request.content),
-        locations=_locations(request.locations),
-        input_json=_raw(request.input),
+        content=to_parts(request.content),
+        locations=to_locations(request.locations),
+        input_json=raw_json(request.input),
         scopes=[to_enum(pb.PermissionScope, scope) for scope in request.scopes],
         rule=request.rule or "",
     )
@@ -248,58 +257,6 @@ def _state_changed(payload: events.StateChanged) -> pb.StateChanged:
     )
 
 
-def _tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
-    return pb.ToolStarted(
-        tool_id=payload.tool_id,
-        title=payload.title,
-        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
-        status=to_enum(pb.ToolStatus, payload.status),
-        name=payload.name or "",
-        content=_parts(payload.content),
-        locations=_locations(payload.locations),
-        input_json=_raw(payload.input),
-        output_json=_raw(payload.output),
-    )
-
-
-def _tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
-    terminal = payload.terminal
-    return pb.ToolUpdated(
-        tool_id=payload.tool_id,
-        title=payload.title,
-        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
-        status=to_enum(pb.ToolStatus, payload.status),
-        content=_content(payload.content),
-        locations=_places(payload.locations),
-        input_json=_raw(payload.input),
-        output_json=_raw(payload.output),
-        terminal=None
-        if terminal is None
-        else pb.TerminalOutput(
-            terminal_id=terminal.terminal_id,
-            text=terminal.text,
-            ended=terminal.ended,
-            exit_code=_int32(terminal.exit_code),
-            signal=terminal.signal or "",
-            left_out=terminal.left_out,
-        ),
-    )
-
-
-def _tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
-    return pb.ToolCompleted(
-        tool_id=payload.tool_id,
-        success=payload.success,
-        duration_ms=payload.duration_ms,
-        title=payload.title,
-        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
-        content=_content(payload.content),
-        locations=_places(payload.locations),
-        input_json=_raw(payload.input),
-        output_json=_raw(payload.output),
-    )
-
-
 def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionResolved:
     return pb.PermissionResolved(
         request_id=payload.request_id,
@@ -316,7 +273,7 @@ def _question_answered(payload: events.QuestionAnswered) -> pb.QuestionAnswered:
         request_id=payload.request_id,
         action=to_enum(pb.QuestionAction, payload.action),
         by=to_enum(pb.DecidedBy, payload.by),
-        content_json=_json(payload.content) if payload.content else None,
+        content_json=to_json(payload.content) if payload.content else None,
         withheld=list(payload.withheld),
     )
 
@@ -327,7 +284,7 @@ def _notice(payload: events.Notice) -> pb.Notice:
         text=payload.text,
         from_agent=payload.source == "agent",
         count=payload.count,
-        raw_json=_raw(payload.raw),
+        raw_json=raw_json(payload.raw),
         details=payload.details or "",
     )
 
@@ -339,11 +296,11 @@ def _field(field: values.QuestionField) -> pb.QuestionField:
         description=field.description or "",
         type=field.type,
         required=field.required,
-        default_json=None if field.default is None else _json(field.default),
+        default_json=None if field.default is None else to_json(field.default),
         choices=_choices(field.choices),
         format=field.format or "",
-        minimum=_double(field.minimum),
-        maximum=_double(field.maximum),
+        minimum=to_double(field.minimum),
+        maximum=to_double(field.maximum),
         secret=field.secret,
         pattern=field.pattern or "",
     )
@@ -351,64 +308,3 @@ def _field(field: values.QuestionField) -> pb.QuestionField:
 
 def _choices(choices: Iterable[values.Choice]) -> list[pb.Choice]:
     return [pb.Choice(value=one.value, name=one.name, description=one.description or "") for one in choices]
-
-
-def _content(parts: tuple[values.ToolPart, ...] | None) -> pb.ToolContent | None:
-    return None if parts is None else pb.ToolContent(parts=_parts(parts))
-
-
-def _parts(parts: Iterable[values.ToolPart]) -> list[pb.ToolPart]:
-    return [_part(part) for part in parts]
-
-
-def _part(part: values.ToolPart) -> pb.ToolPart:
-    match part:
-        case values.TextPart(text=text):
-            return pb.ToolPart(part=one_of("text", pb.TextPart(text=text)))
-        case values.DiffPart(path=path, new_text=new_text, old_text=old_text):
-            return pb.ToolPart(
-                part=one_of("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
-            )
-        case values.TerminalPart(terminal_id=terminal_id):
-            return pb.ToolPart(part=one_of("terminal", pb.TerminalPart(terminal_id=terminal_id)))
-        case values.BlockPart(block=block):
-            return pb.ToolPart(part=one_of("block", pb.BlockPart(block_json=_text(block))))
-        case _:
-            assert_never(part)
-
-
-def _places(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:
-    return None if locations is None else pb.ToolLocations(locations=_locations(locations))
-
-
-def _locations(locations: Iterable[values.Location]) -> list[pb.Location]:
-    return [pb.Location(path=one.path, line=_int32(one.line)) for one in locations]
-
-
-def _int32(number: int | None) -> int | None:
-    return _bounded(number, 2**31)
-
-
-def _int64(number: int | None) -> int | None:
-    return _bounded(number, 2**63)
-
-
-def _bounded(number: int | None, bound: int) -> int | None:
-    """An agent may send any number: one beyond the contract's becomes the nearest, and cuts no door off."""
-    return None if number is None else max(-bound, min(number, bound - 1))
-
-
-def _double(number: float | None) -> float | None:
-    return None if number is None else float(max(-float_info.max, min(number, float_info.max)))
-
-
-def _raw(value: Raw | UnsetType) -> str | None:
-    return None if isinstance(value, UnsetType) else _text(value)
-
-
-def _text(raw: Raw) -> str:
-    return bytes(raw).decode()
-
-
-def _json(value: object) -> str:
-    return msgspec.json.encode(value).decode()

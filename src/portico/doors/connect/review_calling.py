@@ -76,7 +76,7 @@ class ServerReviews:
         async with self._calls.client() as (client, headers):
             told = await client.undo_apply(request, headers=headers)
         proposal = await self._here.proposal(session_id, proposal_id)
-        return Undone(proposal=proposal, undone=told.undone)
+        return Undone(proposal=proposal, undone=told.undone, already=told.already)
 
     async def revision_prompt(self, session_id: SessionId, choice: ProposalChoice, comment: str) -> str:
         return await self._here.revision_prompt(session_id, choice, comment)

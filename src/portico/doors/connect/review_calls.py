@@ -61,7 +61,9 @@ class ReviewCalls(SessionCalls):
     async def undo_apply(self, request: pb.UndoApplyRequest, _: Context, /) -> pb.UndoApplyResponse:
         name = session_id(request.session_id)
         undone = await self._decided(self._reviews.undo(name, proposal_name(request.proposal_id)), name)
-        return pb.UndoApplyResponse(proposal=to_proposal(undone.proposal), undone=undone.undone)
+        return pb.UndoApplyResponse(
+            proposal=to_proposal(undone.proposal), undone=undone.undone, already=undone.already
+        )
 
     async def get_revision_prompt(
         self, request: pb.GetRevisionPromptRequest, _: Context, /

@@ -1,5 +1,7 @@
 """AgentService: each call of the contract, handed to whoever can answer it."""
 
+from collections.abc import AsyncIterator
+from contextlib import aclosing
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
@@ -9,6 +11,7 @@ from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
 from portico.doors.connect.review_calls import ReviewCalls
 from portico.doors.connect.session_calls import Context
+from portico.doors.connect.streams import merged
 from portico.doors.connect.surroundings import SettingView
 from portico.doors.connect.values import page_size, session_id
 
@@ -61,6 +64,37 @@ class Service(ReviewCalls):
             problems=list(found.problems),
         )
 
+    async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
+        return pb.ListModelsResponse(
+            models=[
+                pb.Model(
+                    name=one.name,
+                    about=one.about,
+                    is_default=one.is_default,
+                    window=one.window,
+                    tools=one.tools,
+                    images=one.images,
+                )
+                for one in await self._surroundings.models(self._folder(request.workspace))
+            ]
+        )
+
+    async def complete_model(
+        self, request: pb.CompleteModelRequest, _: Context, /
+    ) -> AsyncIterator[pb.CompleteModelResponse]:
+        answer = self._surroundings.complete(self._folder(request.workspace), request)
+        async with aclosing(merged(answer, closing=self._closing)) as stream:
+            async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def attach_editor(
+        self, request: pb.AttachEditorRequest, _: Context, /
+    ) -> AsyncIterator[pb.AttachEditorResponse]:
+        async with aclosing(self._editors.attach(request)) as stream:
+            async for update in stream:
+                yield update
+
     async def authenticate_agent(
         self, request: pb.AuthenticateAgentRequest, _: Context, /
     ) -> pb.AuthenticateAgentResponse:
@@ -74,6 +108,7 @@ class Service(ReviewCalls):
         if not request.name:
             raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
         keeper = await self._surroundings.keep_secret(request.name, request.value)
+        self.dispatcher.renew_agents()
         return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
 
     async def find_files(self, request: pb.FindFilesRequest, _: Context, /) -> pb.FindFilesResponse:

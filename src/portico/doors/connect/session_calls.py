@@ -12,6 +12,7 @@ from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
+from portico.doors.connect.editors import EditorDoor
 from portico.doors.connect.events import one_of, to_event, to_options, to_todos
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentService
@@ -41,6 +42,7 @@ from portico.sessions.mentions import links_in
 from portico.sessions.ports import Ports
 from portico.sessions.service import SessionService
 from portico.sessions.turn import Prompt
+from portico.sessions.windows import WindowDesk
 
 TIMELINE_PAGE = 200
 LIST_PAGE = 50
@@ -57,6 +59,7 @@ class SessionCalls(AgentService):
         reviews: ReviewDesk,
         surroundings: Surroundings,
         closing: asyncio.Event,
+        windows: WindowDesk | None = None,
     ) -> None:
         self.desks = Desks(ports.store, ports.clock)
         self.dispatcher = Dispatcher(service, self.desks, surroundings.agent_of)
@@ -67,6 +70,7 @@ class SessionCalls(AgentService):
         self._list = SessionList(service, ports.store, ports.clock)
         self._surroundings = surroundings
         self._closing = closing
+        self._editors = EditorDoor(windows, closing)
 
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
         workspace = Path(request.workspace or self._surroundings.info().workspace)
@@ -132,7 +136,8 @@ class SessionCalls(AgentService):
         return pb.ForkSessionResponse(session=await self._detail(forked))
 
     async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
-        await self.dispatcher.delete(session_id(request.session_id))
+        name = session_id(request.session_id)
+        await self.dispatcher.delete(name, discard_proposals=request.discard_proposals)
         return pb.ClearSessionResponse()
 
     async def export_session(
@@ -202,9 +207,12 @@ class SessionCalls(AgentService):
     async def submit_client_event(
         self, request: pb.SubmitClientEventRequest, _: Context, /
     ) -> pb.SubmitClientEventResponse:
+        said: Any = request.event
+        if said is not None and said.field in ("editor_reply", "editor_state"):
+            self._editors.take(said.value)
+            return pb.SubmitClientEventResponse()
         name = session_id(request.session_id)
         await self._service.show(name)
-        said: Any = request.event
         match said and said.field:
             case "permission_decisions":
                 self._decide(name, said.value.decisions)

@@ -1,6 +1,6 @@
 """What the service needs besides sessions, as an interface; `cli` chooses what stands behind it."""
 
-from collections.abc import Sequence
+from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
@@ -8,6 +8,7 @@ import msgspec
 
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.sessions.ports import AgentSpec
 
 
@@ -42,6 +43,17 @@ class ScenarioList(msgspec.Struct, frozen=True, kw_only=True):
 
     scenarios: tuple[ScenarioInfo, ...]
     problems: tuple[str, ...] = ()
+
+
+class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A model whose provider is ready. `window` is zero when nobody knows it."""
+
+    name: str
+    about: str = ""
+    is_default: bool = False
+    window: int = 0
+    tools: bool = True
+    images: bool = True
 
 
 class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -80,6 +92,16 @@ class Surroundings(Protocol):
     def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
 
     async def scenarios(self, workspace: Path) -> ScenarioList: ...
+
+    async def models(self, workspace: Path) -> Sequence[ModelInfo]:
+        """What can be talked to without an agent; nobody is asked for it."""
+        ...
+
+    def complete(
+        self, workspace: Path, request: pb.CompleteModelRequest
+    ) -> AsyncGenerator[pb.CompleteModelResponse]:
+        """The answer of a bare model, within the budgets. Closing it ends the request."""
+        ...
 
     def mode(self, workspace: Path) -> ReviewMode:
         """How the changes of a new session reach the files, unless the caller says."""

@@ -10,6 +10,8 @@ from portico.domain.events import (
     CheckpointRestored,
     CommandsUpdated,
     ConfigUpdated,
+    EditorReplied,
+    EditorRequested,
     ErrorReported,
     Event,
     Notice,
@@ -98,6 +100,8 @@ class PlainRenderer:
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 self._review(review, event.session_id)
             case StateChanged() | Thinking() | CommandsUpdated() | ConfigUpdated() | TitleUpdated():
+                pass
+            case EditorRequested() | EditorReplied():
                 pass
             case other:
                 assert_never(other)

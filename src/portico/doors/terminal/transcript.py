@@ -15,6 +15,8 @@ from portico.domain.events import (
     CheckpointRestored,
     CommandsUpdated,
     ConfigUpdated,
+    EditorReplied,
+    EditorRequested,
     ErrorReported,
     Event,
     Notice,
@@ -124,7 +126,7 @@ class Transcript:
                 yield from self._trouble(trouble)
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 yield from self._review(review, event.session_id)
-            case CommandsUpdated() | ConfigUpdated() | TitleUpdated():
+            case CommandsUpdated() | ConfigUpdated() | TitleUpdated() | EditorRequested() | EditorReplied():
                 pass
             case other:
                 assert_never(other)

@@ -101,6 +101,7 @@ class Methods:
 
     def _new(self, turn: Turn) -> Json:
         turn.session = self._sessions.create(_text(turn, "cwd"))
+        turn.session.servers = turn.params.get("mcpServers") or []
         return {"sessionId": turn.session.id, **self._settings(turn.session)}
 
     def _load(self, turn: Turn) -> Json:
@@ -115,6 +116,7 @@ class Methods:
     def _fork(self, turn: Turn) -> Json:
         source = self._found(turn)
         turn.session = self._sessions.create(_text(turn, "cwd"))
+        turn.session.servers = turn.params.get("mcpServers") or []
         for update in source.updates:
             turn.session.record(update)
         turn.session.save()
@@ -186,6 +188,7 @@ class Methods:
     def _reopened(self, turn: Turn) -> Session:
         session = self._found(turn)
         session.cwd = _text(turn, "cwd")
+        session.servers = turn.params.get("mcpServers") or []
         self._sessions.reopen(session)
         turn.session = session
         return session

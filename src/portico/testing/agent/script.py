@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 
-from portico.testing.agent import files, flow, misdeeds, requests, updates
+from portico.testing.agent import files, flow, misdeeds, requests, tools, updates
 from portico.testing.agent.vocabulary import Steps, Verb, problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from portico.testing.agent.wire import Json
 
-VERBS: dict[str, Verb] = {**updates.VERBS, **requests.VERBS, **flow.VERBS, **misdeeds.VERBS}
+VERBS: dict[str, Verb] = {
+    **updates.VERBS, **requests.VERBS, **tools.VERBS, **flow.VERBS, **misdeeds.VERBS
+}  # fmt: skip
 
 SHAPE = {
     "protocol_version?": int,

@@ -25,6 +25,7 @@ class Session:
         self.id = session_id
         self.cwd = cwd
         self.updates = updates
+        self.servers: list[Json] = []
         self._path = path
         self._saved = len(updates)
         self._lock = threading.Lock()

@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -91,7 +91,7 @@ class AgentService(Protocol):
 
     async def clear_session(self, request: ClearSessionRequest, ctx: RequestContext[ClearSessionRequest, ClearSessionResponse], /) -> ClearSessionResponse:
         """
-        Removes a session for good.
+        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -146,6 +146,24 @@ class AgentService(Protocol):
     async def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
         """
         What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_models(self, request: ListModelsRequest, ctx: RequestContext[ListModelsRequest, ListModelsResponse], /) -> ListModelsResponse:
+        """
+        The models that can be talked to without an agent, as far as they are known without asking anybody.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def complete_model(self, request: CompleteModelRequest, ctx: RequestContext[CompleteModelRequest, CompleteModelResponse], /) -> AsyncIterator[CompleteModelResponse]:
+        """
+        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def attach_editor(self, request: AttachEditorRequest, ctx: RequestContext[AttachEditorRequest, AttachEditorResponse], /) -> AsyncIterator[AttachEditorResponse]:
+        """
+        Lends an editor window to the sessions of its folders, for as long as the stream is open.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -495,6 +513,39 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.list_scenarios,
+                ),
+                "/portico.v1.AgentService/ListModels": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListModels",
+                        service_name="portico.v1.AgentService",
+                        input=ListModelsRequest,
+                        output=ListModelsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_models,
+                ),
+                "/portico.v1.AgentService/CompleteModel": Endpoint.server_stream(
+                    method=MethodInfo(
+                        name="CompleteModel",
+                        service_name="portico.v1.AgentService",
+                        input=CompleteModelRequest,
+                        output=CompleteModelResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=svc.complete_model,
+                ),
+                "/portico.v1.AgentService/AttachEditor": Endpoint.server_stream(
+                    method=MethodInfo(
+                        name="AttachEditor",
+                        service_name="portico.v1.AgentService",
+                        input=AttachEditorRequest,
+                        output=AttachEditorResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=svc.attach_editor,
                 ),
                 "/portico.v1.AgentService/AuthenticateAgent": Endpoint.unary(
                     method=MethodInfo(
@@ -949,7 +1000,7 @@ class AgentServiceClient(ConnectClient):
         timeout_ms: int | None = None,
     ) -> ClearSessionResponse:
         """
-        Removes a session for good.
+        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
         """
         return await self.execute_unary(
             request=request,
@@ -1167,6 +1218,75 @@ class AgentServiceClient(ConnectClient):
                 output=ListScenariosResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def list_models(
+        self,
+        request: ListModelsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListModelsResponse:
+        """
+        The models that can be talked to without an agent, as far as they are known without asking anybody.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListModels",
+                service_name="portico.v1.AgentService",
+                input=ListModelsRequest,
+                output=ListModelsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def complete_model(
+        self,
+        request: CompleteModelRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> AsyncIterator[CompleteModelResponse]:
+        """
+        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
+        """
+        return self.execute_server_stream(
+            request=request,
+            method=MethodInfo(
+                name="CompleteModel",
+                service_name="portico.v1.AgentService",
+                input=CompleteModelRequest,
+                output=CompleteModelResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def attach_editor(
+        self,
+        request: AttachEditorRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> AsyncIterator[AttachEditorResponse]:
+        """
+        Lends an editor window to the sessions of its folders, for as long as the stream is open.
+        """
+        return self.execute_server_stream(
+            request=request,
+            method=MethodInfo(
+                name="AttachEditor",
+                service_name="portico.v1.AgentService",
+                input=AttachEditorRequest,
+                output=AttachEditorResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.SERVER_STREAM,
             ),
             headers=headers,
             timeout_ms=timeout_ms,
@@ -1693,7 +1813,7 @@ class AgentServiceSync(Protocol):
 
     def clear_session(self, request: ClearSessionRequest, ctx: RequestContext[ClearSessionRequest, ClearSessionResponse], /) -> ClearSessionResponse:
         """
-        Removes a session for good.
+        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -1748,6 +1868,24 @@ class AgentServiceSync(Protocol):
     def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
         """
         What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def list_models(self, request: ListModelsRequest, ctx: RequestContext[ListModelsRequest, ListModelsResponse], /) -> ListModelsResponse:
+        """
+        The models that can be talked to without an agent, as far as they are known without asking anybody.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def complete_model(self, request: CompleteModelRequest, ctx: RequestContext[CompleteModelRequest, CompleteModelResponse], /) -> Iterator[CompleteModelResponse]:
+        """
+        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def attach_editor(self, request: AttachEditorRequest, ctx: RequestContext[AttachEditorRequest, AttachEditorResponse], /) -> Iterator[AttachEditorResponse]:
+        """
+        Lends an editor window to the sessions of its folders, for as long as the stream is open.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -2095,6 +2233,39 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.UNARY,
                     ),
                     function=service.list_scenarios,
+                ),
+                "/portico.v1.AgentService/ListModels": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ListModels",
+                        service_name="portico.v1.AgentService",
+                        input=ListModelsRequest,
+                        output=ListModelsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.list_models,
+                ),
+                "/portico.v1.AgentService/CompleteModel": EndpointSync.server_stream(
+                    method=MethodInfo(
+                        name="CompleteModel",
+                        service_name="portico.v1.AgentService",
+                        input=CompleteModelRequest,
+                        output=CompleteModelResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=service.complete_model,
+                ),
+                "/portico.v1.AgentService/AttachEditor": EndpointSync.server_stream(
+                    method=MethodInfo(
+                        name="AttachEditor",
+                        service_name="portico.v1.AgentService",
+                        input=AttachEditorRequest,
+                        output=AttachEditorResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.SERVER_STREAM,
+                    ),
+                    function=service.attach_editor,
                 ),
                 "/portico.v1.AgentService/AuthenticateAgent": EndpointSync.unary(
                     method=MethodInfo(
@@ -2549,7 +2720,7 @@ class AgentServiceClientSync(ConnectClientSync):
         timeout_ms: int | None = None,
     ) -> ClearSessionResponse:
         """
-        Removes a session for good.
+        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
         """
         return self.execute_unary(
             request=request,
@@ -2767,6 +2938,75 @@ class AgentServiceClientSync(ConnectClientSync):
                 output=ListScenariosResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def list_models(
+        self,
+        request: ListModelsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListModelsResponse:
+        """
+        The models that can be talked to without an agent, as far as they are known without asking anybody.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListModels",
+                service_name="portico.v1.AgentService",
+                input=ListModelsRequest,
+                output=ListModelsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def complete_model(
+        self,
+        request: CompleteModelRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> Iterator[CompleteModelResponse]:
+        """
+        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
+        """
+        return self.execute_server_stream(
+            request=request,
+            method=MethodInfo(
+                name="CompleteModel",
+                service_name="portico.v1.AgentService",
+                input=CompleteModelRequest,
+                output=CompleteModelResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def attach_editor(
+        self,
+        request: AttachEditorRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> Iterator[AttachEditorResponse]:
+        """
+        Lends an editor window to the sessions of its folders, for as long as the stream is open.
+        """
+        return self.execute_server_stream(
+            request=request,
+            method=MethodInfo(
+                name="AttachEditor",
+                service_name="portico.v1.AgentService",
+                input=AttachEditorRequest,
+                output=AttachEditorResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.SERVER_STREAM,
             ),
             headers=headers,
             timeout_ms=timeout_ms,

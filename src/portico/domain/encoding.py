@@ -1,0 +1,20 @@
+"""Payloads of events as the bytes that are kept of them, and back."""
+
+import msgspec
+
+from portico.domain.events import PAYLOADS, AnyPayload
+
+_encoder = msgspec.json.Encoder()
+_decoders: dict[str, msgspec.json.Decoder[AnyPayload]] = {}
+
+
+def encode_payload(payload: AnyPayload) -> bytes:
+    return _encoder.encode(payload)
+
+
+def decode_payload(kind: str, data: bytes) -> AnyPayload:
+    """Read a payload back. Raises KeyError for an unknown kind, msgspec.DecodeError for bad JSON."""
+    decoder = _decoders.get(kind)
+    if decoder is None:
+        decoder = _decoders[kind] = msgspec.json.Decoder(PAYLOADS[kind])
+    return decoder.decode(data)

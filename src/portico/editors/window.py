@@ -1,0 +1,216 @@
+"""One attached editor window: what it is asked, how long it may take, and what the log says of that.
+
+A window pulls its requests. One that does not read them, or does not answer, costs its callers a deadline and no
+memory: only so many requests are open at a time.
+"""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, Sequence
+from typing import TypeVar
+
+import msgspec
+
+from portico.domain.errors import InvalidInput, PorticoError, WindowLost, WindowRefused
+from portico.domain.events import EditorReplied
+from portico.domain.ids import SessionId
+from portico.domain.windows import (
+    ApplyEdits,
+    BufferText,
+    CommandDispatched,
+    LookedUp,
+    Lookup,
+    ReadBuffer,
+    TerminalCommand,
+    WindowAbilities,
+    WindowAnswer,
+    WindowAttached,
+    WindowEdit,
+    WindowEdited,
+    WindowFailure,
+    WindowIntroduction,
+    WindowQuestion,
+    WindowRequest,
+    WindowRequestCancelled,
+    WindowUpdate,
+)
+from portico.editors.folder_names import FolderNames
+from portico.editors.window_words import replied, requested
+from portico.sessions.deadlines import within
+from portico.sessions.ports import Clock
+from portico.sessions.windows import Tell
+
+READ_SECONDS = 5.0
+EDIT_SECONDS = 30.0
+DISPATCH_SECONDS = 120.0
+"""As long as a person may need to look at a terminal."""
+MOST_OPEN = 64
+
+Answer = TypeVar("Answer", BufferText, WindowEdited, LookedUp, CommandDispatched)
+
+
+class _Open:
+    """A request that somebody waits for, and which kind of answer that takes."""
+
+    def __init__(self, takes: type[WindowAnswer]) -> None:
+        self.takes = takes
+        self.answer: asyncio.Future[WindowAnswer] = asyncio.get_running_loop().create_future()
+
+
+class AttachedWindow:
+    """Implements `sessions.windows.Window`."""
+
+    def __init__(
+        self, introduction: WindowIntroduction, folders: FolderNames, clock: Clock, tell: Tell
+    ) -> None:
+        self.id = secrets.token_urlsafe(18)
+        self.folders = folders
+        self.focused = False
+        self.used = 0
+        """When a person last used it, beside others."""
+        self._introduction = introduction
+        self._clock = clock
+        self._tell = tell
+        self._unsaved: frozenset[str] = frozenset()
+        self._open: dict[str, _Open] = {}
+        self._outgoing: deque[WindowRequest | WindowRequestCancelled] = deque()
+        self._news = asyncio.Event()
+        self._gone = False
+
+    @property
+    def name(self) -> str:
+        return self._introduction.name
+
+    @property
+    def abilities(self) -> WindowAbilities:
+        return self._introduction.abilities
+
+    def unsaved(self) -> frozenset[str]:
+        return self._unsaved
+
+    async def read(self, session_id: SessionId, path: str) -> str | None:
+        question = ReadBuffer(path=self.folders.given(path))
+        return (await self._ask(session_id, question, BufferText, READ_SECONDS)).text
+
+    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEdited:
+        named = [msgspec.structs.replace(file, path=self.folders.given(file.path)) for file in files]
+        question = ApplyEdits(label=label, files=tuple(named))
+        edited = await self._ask(session_id, question, WindowEdited, EDIT_SECONDS)
+        return msgspec.structs.replace(edited, changed=tuple(map(self.folders.real, edited.changed)))
+
+    async def look_up(self, session_id: SessionId, lookup: Lookup) -> LookedUp:
+        path = self.folders.given(lookup.path) if lookup.path else ""
+        question = msgspec.structs.replace(lookup, path=path)
+        found = await self._ask(session_id, question, LookedUp, READ_SECONDS)
+        real = self.folders.real
+        return msgspec.structs.replace(
+            found,
+            places=tuple(msgspec.structs.replace(one, path=real(one.path)) for one in found.places),
+            problems=tuple(msgspec.structs.replace(one, path=real(one.path)) for one in found.problems),
+        )
+
+    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> CommandDispatched:
+        question = msgspec.structs.replace(command, cwd=self.folders.given(command.cwd))
+        return await self._ask(session_id, question, CommandDispatched, DISPATCH_SECONDS)
+
+    # For the door that the window came by.
+
+    async def updates(self) -> AsyncGenerator[WindowUpdate]:
+        """What the window is told, as fast as it takes it. It is gone when this is closed."""
+        yield WindowAttached(editor_id=self.id)
+        while True:
+            while self._outgoing:
+                yield self._outgoing.popleft()
+            self._news.clear()
+            await self._news.wait()
+
+    def waits_for(self, request_id: str) -> bool:
+        waiting = self._open.get(request_id)
+        return waiting is not None and not waiting.answer.done()
+
+    def reply(self, request_id: str, answer: WindowAnswer) -> None:
+        """An answer. One of another kind than was asked for is refused, and the right one may still come."""
+        waiting = self._open[request_id]
+        if not isinstance(answer, waiting.takes | WindowFailure):
+            raise InvalidInput(
+                f"The request {request_id} takes another kind of answer.",
+                suggestion="Answer with what was asked for, or with failure.",
+            )
+        waiting.answer.set_result(answer)
+
+    def stand(self, unsaved: Sequence[str], *, focused: bool) -> None:
+        self._unsaved = frozenset(map(self.folders.real, unsaved))
+        self.focused = focused
+
+    def leave(self) -> None:
+        """The window is gone: whoever waits for it is told at once."""
+        self._gone = True
+        self._unsaved = frozenset()
+        for request_id, waiting in self._open.items():
+            if not waiting.answer.done():
+                waiting.answer.set_exception(self._failed(request_id, "was closed before it answered"))
+        self._outgoing.clear()
+
+    async def _ask(
+        self, session_id: SessionId, question: WindowQuestion, takes: type[Answer], seconds: float
+    ) -> Answer:
+        if self._gone:
+            raise WindowRefused(f"The {self.name} window is closed.", suggestion="Open it again.")
+        if len(self._open) >= MOST_OPEN:
+            raise WindowRefused(
+                f"The {self.name} window has {MOST_OPEN} requests to answer already.",
+                suggestion="Try again when it has answered some.",
+            )
+        request_id = secrets.token_urlsafe(18)
+        waiting = self._open[request_id] = _Open(takes)
+        self._send(WindowRequest(request_id=request_id, session_id=session_id, question=question))
+        self._tell(session_id, requested(request_id, self.name, question))
+        outcome = EditorReplied(request_id=request_id, done=False, message="Nobody waited for it any more.")
+        try:
+            answer = await self._answer(request_id, waiting, takes, seconds)
+            outcome = replied(request_id, answer)
+            return answer
+        except PorticoError as error:
+            outcome = EditorReplied(request_id=request_id, done=False, message=error.message)
+            raise
+        finally:
+            del self._open[request_id]
+            if not waiting.answer.done() or waiting.answer.cancelled():
+                self._withdraw(request_id)
+            self._tell(session_id, outcome)
+
+    async def _answer(self, request_id: str, waiting: _Open, takes: type[Answer], seconds: float) -> Answer:
+        async def wait() -> WindowAnswer:
+            return await waiting.answer
+
+        try:
+            answer = await within(self._clock, seconds, wait())
+        except TimeoutError as error:
+            raise self._failed(request_id, f"did not answer within {seconds:g} s") from error
+        if not isinstance(answer, takes):
+            said = answer.message if isinstance(answer, WindowFailure) else ""
+            raise WindowRefused(said or f"The {self.name} window could not do it, and did not say why.")
+        return answer
+
+    def _withdraw(self, request_id: str) -> None:
+        """Take back what the window has not been told yet, or tell it that nobody waits any more."""
+        if self._is_untold(request_id):
+            self._outgoing = deque(one for one in self._outgoing if one.request_id != request_id)
+        elif not self._gone:
+            self._send(WindowRequestCancelled(request_id=request_id))
+
+    def _send(self, message: WindowRequest | WindowRequestCancelled) -> None:
+        self._outgoing.append(message)
+        self._news.set()
+
+    def _is_untold(self, request_id: str) -> bool:
+        return any(one.request_id == request_id for one in self._outgoing)
+
+    def _failed(self, request_id: str, how: str) -> WindowLost | WindowRefused:
+        """A request that never left cannot have been carried out; of any other nobody knows."""
+        kind = WindowRefused if self._is_untold(request_id) else WindowLost
+        return kind(
+            f"The {self.name} window {how}.",
+            suggestion="Look whether it is still open and answers; reload it if not.",
+        )
