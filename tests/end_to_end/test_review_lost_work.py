@@ -38,7 +38,7 @@ def test_a_session_that_proposes_is_deleted_only_when_that_is_meant(portico: Por
     ran = portico.run("sessions", "delete", session_id)
     assert (ran.code, ran.complaint[0]) == (
         5,
-        f"portico: Session {session_id} proposes changes to 1 file that you have not decided on.",
+        f"portico: Session {session_id} proposes changes to 1 file (+1 -0) that you have not decided on; they would be lost with it.",
     )
     assert "--yes" in ran.err
     assert proposed(portico) == ["half.txt"]

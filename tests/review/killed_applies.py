@@ -9,11 +9,12 @@ import random
 import select
 import signal
 import sys
+import time
 from collections import Counter
 from pathlib import Path
 
 from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
 from tests.review.folders import Files, Seen, change, fill, seen
 
 FILES: Files = {
@@ -22,6 +23,10 @@ FILES: Files = {
     "d/c": (b"three\n", 0o600),
     "d/e/f": (b"four\n", 0o644),
     "g": (b"was a file\n", 0o644),
+    "k": (b"./a", LINK_MODE),
+    "m/n": (b"in a folder\n", 0o644),
+    "o": (b"./m", LINK_MODE),
+    "p": (b"moved", LINK_MODE),
 }
 CHANGES = ChangeSet(
     (
@@ -38,8 +43,15 @@ CHANGES = ChangeSet(
         change("g", b"was a file\n", None),
         change("g/h", None, b"now a folder\n"),
         change("new/deep/file", None, b"fresh\n", new_mode=0o755),
+        change("k", b"./a", b"./new", old_mode=LINK_MODE, new_mode=LINK_MODE),
+        change("l", None, b"nowhere", new_mode=LINK_MODE),
+        change("m/n", b"in a folder\n", None),
+        change("m", None, b"new", new_mode=LINK_MODE),
+        change("o", b"./m", None, old_mode=LINK_MODE),
+        change("o/q", None, b"in a folder now\n"),
+        change("p", b"moved", b"a file now\n", old_mode=LINK_MODE, new_mode=0o644),
     ),
-    emptied=("d/e", "d"),
+    emptied=("d/e", "d", "m"),
 )
 
 
@@ -57,7 +69,9 @@ def both_states(home: Path) -> tuple[Seen, Seen, ChangeSet]:
 
 def main(home: Path, seed: int, rounds: int) -> None:
     chance = random.Random(seed)
+    begun = time.monotonic()
     before, after, undo = both_states(home)
+    longest = time.monotonic() - begun  # As long as there and back takes on this machine.
     found: Counter[str] = Counter()
     for _ in range(rounds):
         reading, writing = os.pipe()
@@ -70,7 +84,7 @@ def main(home: Path, seed: int, rounds: int) -> None:
                 applier.apply(home / "work", CHANGES if there == before else undo)
         os.close(writing)
         # The pipe ends only if the child died by itself, which would be a failure.
-        died, _, _ = select.select([reading], [], [], chance.uniform(0.001, 0.03))
+        died, _, _ = select.select([reading], [], [], chance.uniform(0.0, longest))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
         os.close(reading)

@@ -11,6 +11,7 @@ import random
 import select
 import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -52,7 +53,9 @@ def kill_decisions(home: Path, chance: random.Random, rounds: int) -> Counter[st
     before = seen(work)
     proposal = fresh().put("s", work, CHANGES, "turn")
     assert proposal is not None
+    begun = time.monotonic()
     fresh().apply(proposal.id, 1)
+    longest = 3 * (time.monotonic() - begun)  # As long as there and back takes on this machine.
     after = seen(work)
 
     def decide() -> None:
@@ -66,7 +69,7 @@ def kill_decisions(home: Path, chance: random.Random, rounds: int) -> Counter[st
 
     found: Counter[str] = Counter()
     for _ in range(rounds):
-        found["died"] += killed(chance, 0.06, decide)
+        found["died"] += killed(chance, longest, decide)
         found["interrupted"] += bool(list((home / "applies").glob("*.*n*")))
         standing = fresh().get(proposal.id)
         there = seen(work)

@@ -315,7 +315,13 @@ def test_an_undo_that_would_lose_the_persons_lines_does_nothing(work: Path, prop
     assert (work / "long").read_bytes() == OLD.replace(b"line 20\n", b"mine\n")
 
 
-@pytest.mark.parametrize("path", [".env", "a/id_rsa", "lib/x.py", "LIB/x.py", ".git/config", ".GIT/hooks/x"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".env", "a/id_rsa", "lib/x.py", "LIB/x.py", ".git/config", ".GIT/hooks/x", ".netrc", "web/.npmrc"),
+        *(".pypirc", ".aws/credentials", "home/.docker/config.json", ".Kube/Config", ".ssh/known_hosts"),
+    ],
+)
 def test_a_denied_file_is_shown_and_never_written(tmp_path: Path, work: Path, path: str) -> None:
     proposals = make(tmp_path, Protection(deny=("lib/",)))
     changes = ChangeSet((change(path, None, b"x\n"), change("fine", None, b"y\n")))

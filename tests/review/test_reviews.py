@@ -487,11 +487,42 @@ async def test_what_a_tool_proposes_waits_like_any_other_proposal(work: Path, re
 
 async def test_another_mode_waits_for_what_is_undecided(work: Path, reviews: Reviews) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n"}))
-    with pytest.raises(InvalidInput, match="still proposes"):
-        await reviews.open("s1", work, "worktree")
+    for changing in (reviews.check(work, "worktree", "s1"), reviews.open("s1", work, "worktree")):
+        with pytest.raises(InvalidInput, match="still proposes"):
+            await changing
     await reviews.discard("s1", told.proposal_id, 1)
     review = await reviews.open("s1", work, "worktree")
     assert (review.folder / "a.txt").read_text() == LINES
+
+
+async def test_what_a_killed_turn_had_changed_is_told_also_after_a_mode_was_refused(
+    tmp_path: Path, work: Path, reviews: Reviews
+) -> None:
+    review = await reviews.open("s1", work, "proposal")
+    await review.begin_turn("Begin")
+    write(review.folder, {"a.txt": "new\n"})
+    after = make(tmp_path)
+    with pytest.raises(InvalidInput, match="still proposes"):
+        await after.check(work, "worktree", "s1")
+    assert proposed(await (await after.open("s1", work, "proposal")).begin_turn("Go on")).revision == 1
+
+
+async def test_what_a_deletion_would_lose_is_said_until_it_is_decided(work: Path, reviews: Reviews) -> None:
+    await reviews.check_forget("s1")
+    told = proposed(await turn(reviews, work, "proposal", {"c.txt": "new\n"}))
+    with pytest.raises(InvalidInput, match=r"changes to 1 file \(\+1 -0\)") as caught:
+        await reviews.check_forget("s1")
+    assert "portico review show s1" in (caught.value.suggestion or "")
+    await reviews.discard("s1", told.proposal_id, 1)
+    await reviews.check_forget("s1")
+
+
+async def test_a_whole_disk_is_refused_before_anybody_waits_for_it(reviews: Reviews) -> None:
+    for opening in (reviews.check(Path("/"), "proposal"), reviews.open("s1", Path("/"), "proposal")):
+        with pytest.raises(InvalidInput, match="it is the whole disk") as caught:
+            await opening
+        assert "Open a smaller folder" in (caught.value.suggestion or "")
+    await reviews.check(Path("/"), "direct")
 
 
 @pytest.mark.parametrize("mode", ["proposal", "worktree", "direct"])

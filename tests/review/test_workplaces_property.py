@@ -10,14 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import ChangeSet
+from portico.review.text.changes import LINK_MODE, ChangeSet
 from portico.review.workplaces.refreshing import Refreshed
 from portico.review.workplaces.workplaces import Workplace, Workplaces
-from tests.review.folders import CONTENTS, MODES, Files, fill
+from tests.review.folders import SIDES, Files, fill
 from tests.review.trees import repository
 
 NAMES = st.sampled_from(["a", "b", "d", "d/a", "d/b", "d/e/f", "g", "g/h", "ü/x"])
-FILE = st.tuples(CONTENTS, MODES)
+LED = st.tuples(st.sampled_from([b"d", b"../b", b"nowhere"]), st.just(LINK_MODE))
+FILE = st.one_of(SIDES, SIDES, LED)
 TREES = st.dictionaries(NAMES, FILE, max_size=6)
 EDITS = st.lists(st.tuples(NAMES, st.none() | FILE), max_size=6)
 Edits = list[tuple[str, tuple[bytes, int] | None]]
@@ -27,7 +28,12 @@ def edit(folder: Path, edits: Edits) -> None:
     """Do each edit, unless a file is where a folder is needed, or the other way round."""
     for name, wanted in edits:
         place = folder / name
-        if any(parent.is_file() for parent in place.parents) or place.is_dir():
+        above = [folder / parent for parent in place.relative_to(folder).parents[:-1]]
+        if any(one.is_file() or one.is_symlink() for one in above):
+            continue
+        if place.is_symlink():
+            place.unlink()
+        if place.is_dir():
             continue
         if wanted is None:
             place.unlink(missing_ok=True)
@@ -35,16 +41,17 @@ def edit(folder: Path, edits: Edits) -> None:
                 if (folder / parent).is_dir() and not any((folder / parent).iterdir()):
                     (folder / parent).rmdir()
         else:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            place.write_bytes(wanted[0])
-            place.chmod(wanted[1])
+            place.unlink(missing_ok=True)
+            fill(folder, {name: wanted})
 
 
 def files(folder: Path) -> Files:
     found: Files = {}
     for path in folder.rglob("*"):
         name = path.relative_to(folder).as_posix()
-        if path.is_file() and not name.startswith(".git"):
+        if path.is_symlink():
+            found[name] = (os.fsencode(os.readlink(path)), LINK_MODE)  # noqa: PTH115 - as it is written
+        elif path.is_file() and not name.startswith(".git"):
             found[name] = (path.read_bytes(), stat.S_IMODE(path.stat().st_mode))
     return found
 

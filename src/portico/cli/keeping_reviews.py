@@ -9,17 +9,26 @@ from portico.domain.errors import InvalidInput
 from portico.review.proposals.protection import Protection
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Clock
+from portico.sessions.windows import Windows
 
 
-def open_reviews(environ: Mapping[str, str], clock: Clock) -> Reviews:
-    """All that is proposed, kept and worked on apart, wherever it was begun."""
+def open_reviews(environ: Mapping[str, str], clock: Clock, windows: Windows | None = None) -> Reviews:
+    """All that is proposed, kept and worked on apart, wherever it was begun. `windows` are attached editors."""
 
     def protect(workspace: Path) -> Protection:
         review = load_settings(config_folder(environ), workspace).review
         return Protection(allow=review.allow, deny=review.deny)
 
     ours = state_folder(environ)
-    return Reviews.at(ours / "review", environ, clock, ours=ours, protect=protect, linked=_linked(environ))
+    return Reviews.at(
+        ours / "review",
+        environ,
+        clock,
+        ours=ours,
+        protect=protect,
+        linked=_linked(environ),
+        windows=windows,
+    )
 
 
 def _linked(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -212,7 +212,9 @@ async def _undo(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView)
     if flags.api:
         _print_json(reviewed, proposal=done.proposal)
         return
-    view.line("Taken back.")
+    view.line(
+        "Nothing had to be taken back: your files are as before already." if done.already else "Taken back."
+    )
     view.proposal(done.proposal, session_id)
 
 

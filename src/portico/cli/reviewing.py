@@ -100,8 +100,13 @@ class LocalReviews:
         outcome = await self._decide(
             session_id, lambda: self._reviews.undo(session_id, proposal_id), writes_tree=True
         )
-        conflicted = outcome.decided.conflicted
-        return Undone(proposal=outcome.proposal, undone=not conflicted, conflicted=conflicted)
+        decided = outcome.decided
+        return Undone(
+            proposal=outcome.proposal,
+            undone=not decided.conflicted,
+            conflicted=decided.conflicted,
+            already=decided.already,
+        )
 
     async def revision_prompt(self, session_id: SessionId, choice: ProposalChoice, comment: str) -> str:
         return await self._reviews.revision_prompt(

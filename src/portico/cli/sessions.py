@@ -11,10 +11,8 @@ import msgspec
 
 from portico.cli.arguments import Arguments, positive
 from portico.cli.host import Host, open_host
-from portico.cli.reviewing import LocalReviews
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
-from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.export import export_json, export_markdown
 from portico.sessions.finding import find
@@ -133,43 +131,22 @@ async def _fork(host: Host, flags: argparse.Namespace) -> int:
 
 async def _delete(host: Host, flags: argparse.Namespace) -> int:
     summary = await find(host.store, flags.session)
-    at_stake = None if flags.yes else await _at_stake(host, summary.session_id)
-    if not flags.yes and not flags.api and sys.stdin.isatty():
-        if at_stake is not None:
+    asking = not flags.yes and not flags.api and sys.stdin.isatty()
+    if asking:
+        try:
+            await host.service.check_delete(summary.session_id)
+        except InvalidInput as at_stake:
             print(f"{at_stake.message} {at_stake.suggestion}")
         question = f"Delete “{summary.title or summary.session_id}” for good? [y/N] "
         if (await asyncio.to_thread(input, question)).strip().lower() not in ("y", "yes"):
             print("Kept.")
             return 0
-    elif at_stake is not None:
-        raise at_stake
-    await host.service.delete(summary.session_id)
+    await host.service.delete(summary.session_id, discard_proposals=flags.yes or asking)
     if flags.api:
         _print_json({"status": "ok", "deleted": summary.session_id})
     else:
         print(f"Deleted {summary.session_id}.")
     return 0
-
-
-async def _at_stake(host: Host, session_id: SessionId) -> InvalidInput | None:
-    """What a deletion would lose or leave behind, if it is anything."""
-    desk = LocalReviews(host.service, host.ports, host.reviews)
-    waiting = await desk.proposals(session_id)
-    if waiting:
-        count = sum(len(one.files) + one.unlisted for one in waiting)
-        return InvalidInput(
-            f"Session {session_id} proposes changes to {count} {'file' if count == 1 else 'files'} "
-            "that you have not decided on.",
-            suggestion=f"Look with: portico review show {session_id}. Apply or discard them first; --yes deletes them too.",
-        )
-    status = await desk.status(session_id)
-    if status.mode == "branch" and status.unfinished:
-        return InvalidInput(
-            f"Session {session_id} works on the branch {status.branch}, which is not finished.",
-            suggestion=f"End that first: portico review finish merge --session {session_id} (or squash, keep, "
-            "discard). With --yes the session is deleted, and your folder stays on the branch.",
-        )
-    return None
 
 
 async def _verify(host: Host, flags: argparse.Namespace) -> int:

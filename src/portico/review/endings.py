@@ -16,9 +16,9 @@ from portico.review.proposals.proposals import Proposals
 from portico.review.proposals.selecting import FileChoice
 from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts
-from portico.review.text.changes import ChangeSet
+from portico.review.text.changes import ChangeSet, paths_of
 from portico.review.workplaces.workplaces import Workplace
-from portico.review.writing import Writing
+from portico.review.writing import Deed, Writing
 
 
 class FinishOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,7 +44,10 @@ class Endings:
         self, arrangement: Arrangement, ending: Ending, message: str | None
     ) -> FinishOutcome:
         if arrangement.slug is None:
-            raise InvalidInput("The session has not begun its branch yet, so there is nothing to finish.")
+            raise InvalidInput(
+                "The session has not begun its branch yet, so there is nothing to finish.",
+                suggestion="Send it a prompt first, or delete the session.",
+            )
         workspace = Path(arrangement.workspace)
         ended = await self._parts.branches.finish(workspace, arrangement.slug, ending, message)
         self._parts.arrangements.keep(msgspec.structs.replace(arrangement, slug=None))
@@ -56,7 +59,10 @@ class Endings:
         """Commit what the person has not decided on yet, or set it aside; then take the worktree away."""
         workplace = await self._parts.workplaces.find(Path(arrangement.workspace), arrangement.session)
         if workplace is None:
-            raise InvalidInput("The session has no worktree, so there is nothing to finish.")
+            raise InvalidInput(
+                "The session has no worktree, so there is nothing to finish.",
+                suggestion="Send it a prompt, which makes one, or delete the session.",
+            )
         payloads = await self._parts.gathering.gather(workplace)
         proposal = await self._waiting(arrangement.session)
         changes = ChangeSet()
@@ -86,17 +92,25 @@ class Endings:
         return next((one for one in reversed(listed) if one.origin == "turn" and one.status == "open"), None)
 
     async def _apply(self, workplace: Workplace, proposal: Proposal) -> list[AnyPayload]:
-        decided, told = await self._writing.write(
-            workplace.workspace,
-            "bringing a worktree home",
-            lambda: self._proposals.apply(proposal.id, proposal.revision, _allowed(proposal)),
+        deed = Deed(
+            session=workplace.session,
+            workspace=workplace.workspace,
+            paths=paths_of(proposal.changes),
+            doing="bringing a worktree home",
+            saved=True,
         )
-        if decided.conflicted:
+        written = await self._writing.write(
+            deed,
+            lambda writer: self._proposals.apply(
+                proposal.id, proposal.revision, _allowed(proposal), writer=writer
+            ),
+        )
+        if conflicted := written.decided.conflicted:
             raise InvalidInput(
-                f"You have changed the same lines of {', '.join(decided.conflicted)}; nothing was changed.",
+                f"You have changed the same lines of {', '.join(conflicted)}; nothing was changed.",
                 suggestion="Apply the session's proposal and choose a side for these files, then finish again.",
             )
-        return [*told, await asyncio.to_thread(self._proposals.payload, proposal.id)]
+        return [*written.told, await asyncio.to_thread(self._proposals.payload, proposal.id)]
 
 
 def _allowed(proposal: Proposal) -> tuple[FileChoice, ...]:

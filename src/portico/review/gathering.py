@@ -5,8 +5,9 @@ again if a process died before it was.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -15,8 +16,10 @@ from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposalOrigin, ReviewMode
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.proposals.proposals import Proposals
-from portico.review.text.changes import ChangeSet
+from portico.review.text.changes import ChangeSet, paths_of
+from portico.review.windows.seeing import Sight, see
 from portico.review.workplaces.workplaces import Workplace, Workplaces
+from portico.sessions.windows import Windows
 
 _NAMED = 5
 
@@ -24,16 +27,18 @@ _NAMED = 5
 class Gathering:
     """For all sessions that work in a tree of their own."""
 
-    def __init__(self, workplaces: Workplaces, proposals: Proposals) -> None:
+    def __init__(self, workplaces: Workplaces, proposals: Proposals, windows: Windows) -> None:
         self._workplaces = workplaces
         self._proposals = proposals
+        self._windows = windows
         self._told: dict[str, tuple[LeftOut, ...]] = {}
+        self._late: dict[str, list[AnyPayload]] = {}
 
     async def open(self, workspace: Path, session: str, mode: ReviewMode) -> Workplace:
         """The session's tree. One that has to be made anew gets what the session has proposed and nobody decided."""
-        known = await self._workplaces.find(workspace, session)
+        known = await self.check(workspace, session, mode)
         if known is not None and known.mode != mode:
-            await self._leave(known, mode)
+            await self._workplaces.close(known)
             known = None
         there = known is not None and await asyncio.to_thread(known.top.is_dir)
         workplace = await self._workplaces.open(workspace, session, mode=mode)
@@ -41,11 +46,35 @@ class Gathering:
             await asyncio.to_thread(self._proposals.replay, session, workplace.folder)
         return workplace
 
-    async def gather(self, workplace: Workplace) -> list[AnyPayload]:
+    async def check(self, workspace: Path, session: str, mode: ReviewMode) -> Workplace | None:
+        """The tree that a session has. InvalidInput if another mode would take it away, and something in it waits."""
+        known = await self._workplaces.find(workspace, session)
+        if known is None or known.mode == mode:
+            return known
+        if await asyncio.to_thread(known.top.is_dir):
+            # Nobody writes that down now; it is told with what comes next.
+            self._late[session] = await self.gather(known)
+        listed = await asyncio.to_thread(self._proposals.list, session)
+        if any(one.origin == "turn" and one.status == "open" for one in listed):
+            raise InvalidInput(
+                f"The session still proposes what it did in {known.mode} mode.",
+                suggestion=f"Apply or discard that, then go on in {mode} mode.",
+            )
+        return known
+
+    async def see(self, session: str, workspace: Path, only: Collection[str] | None = None) -> Sight:
+        """What the person has not saved, in these files or in all of the workspace."""
+        return await see(self._windows, session, workspace, only)
+
+    async def gather(self, workplace: Workplace, sight: Sight | None = None) -> list[AnyPayload]:
         """Propose what the agent has changed; what there is to tell if that is something new."""
-        told = await self.settle(workplace.workspace, workplace.session)
+        told = self._late.pop(workplace.session, [])
+        typed = {} if sight is None else sight.typed
+        told += await self.settle(workplace.workspace, workplace.session, typed)
         survey = await self._workplaces.survey(workplace)
-        _, payloads = await self.put(workplace.session, workplace.workspace, survey.changes, "turn")
+        _, payloads = await self.put(
+            workplace.session, workplace.workspace, survey.changes, "turn", sight=sight
+        )
         told += payloads
         if survey.kept_back != self._told.get(workplace.session, ()):
             self._told[workplace.session] = survey.kept_back
@@ -61,20 +90,29 @@ class Gathering:
         *,
         ignored: Collection[str] = (),
         source: str | None = None,
+        sight: Sight | None = None,
     ) -> tuple[ProposalUpdated | None, list[AnyPayload]]:
         """Propose changes: how the proposal stands, and what is new about it for the log."""
         named = _nameable(changes)
+        sight = sight or await self.see(session, workspace, paths_of(named))
         known = {one.id: one.revision for one in await asyncio.to_thread(self._proposals.list, session)}
         proposal = await asyncio.to_thread(
-            lambda: self._proposals.put(session, workspace, named, origin, ignored=ignored, source=source)
+            lambda: self._proposals.put(
+                session, workspace, named, origin, ignored=ignored, source=source, disk=sight.disk
+            )
         )
         if proposal is None:
             return None, []
         told = await asyncio.to_thread(self._proposals.payload, proposal.id)
         return told, [told] if known.get(proposal.id) != proposal.revision else []
 
-    async def settle(self, workspace: Path, session: str) -> list[AnyPayload]:
-        """Tell the agent's tree what was decided of its proposals since it was last told."""
+    async def settle(
+        self, workspace: Path, session: str, typed: Mapping[str, bytes] = MappingProxyType({})
+    ) -> list[AnyPayload]:
+        """Tell the agent's tree what was decided of its proposals since it was last told.
+
+        What the person has `typed` and not saved counts as theirs.
+        """
         unclear: list[str] = []
         for proposal, settlings in await asyncio.to_thread(self._proposals.unsettled, session):
             workplace = None
@@ -83,24 +121,12 @@ class Gathering:
             if workplace is not None:
                 try:
                     for one in settlings:
-                        unclear += await self._workplaces.settle(workplace, one.applied, one.discarded)
+                        unclear += await self._workplaces.settle(workplace, one.applied, one.discarded, typed)
                 except FileMissing:
                     # Somebody deleted it. The next one is made from the person's tree, and knows all of it.
                     pass
             await asyncio.to_thread(self._proposals.settled, proposal)
         return [_unclear(unclear)] if unclear else []
-
-    async def _leave(self, workplace: Workplace, mode: ReviewMode) -> None:
-        """Take a tree away that another mode of working needs no more, if nothing in it waits."""
-        if await asyncio.to_thread(workplace.top.is_dir):
-            await self.gather(workplace)
-        listed = await asyncio.to_thread(self._proposals.list, workplace.session)
-        if any(one.origin == "turn" and one.status == "open" for one in listed):
-            raise InvalidInput(
-                f"The session still proposes what it did in {workplace.mode} mode.",
-                suggestion=f"Apply or discard that, then go on in {mode} mode.",
-            )
-        await self._workplaces.close(workplace)
 
 
 def _nameable(changes: ChangeSet) -> ChangeSet:

@@ -52,7 +52,7 @@ class GoingBack:
                 for one in (change.old, change.new)
                 if one is not None
             }
-            marks = mark(workspace, changes, Protection(), looking=False)
+            marks = mark(workspace, changes, Protection())
             plain = {path: msgspec.structs.replace(one, denied=False) for path, one in marks.items()}
             return described_all(changes.changes, plain, contents.__getitem__)
 

@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.domain.events import AnyPayload, ProposalUpdated
+from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches, Ending
 from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints
 from portico.review.checkpoints.shadows import Bounds
-from portico.review.disk.applying import Applier
+from portico.review.disk.applying import Applier, Writer
 from portico.review.endings import Endings, FinishOutcome
 from portico.review.gathering import Gathering
 from portico.review.git.repositories import find_repository, need_repository
@@ -32,13 +32,19 @@ from portico.review.proposals.revising import revision_prompt
 from portico.review.proposals.selecting import Selection
 from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts, SessionReview
-from portico.review.standing import ReviewStatus, look_at
-from portico.review.text.changes import ChangeSet
+from portico.review.standing import ReviewStatus, at_stake, look_at
+from portico.review.text.changes import ChangeSet, paths_of
 from portico.review.workplaces.workplaces import Workplaces
-from portico.review.writing import Writing
+from portico.review.writing import Deed, Writing, Written
 from portico.sessions.ports import Clock
+from portico.sessions.windows import NoWindows, Windows
 
 Protect = Callable[[Path], Protection]
+
+_TAKEN_BACK_ALREADY = Notice(
+    level="info",
+    text="Nothing had to be taken back: the files were as before already. What was applied is proposed again.",
+)
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,13 +58,15 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 class Reviews:
     """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
 
-    def __init__(self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals) -> None:
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals, writing: Writing
+    ) -> None:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
         self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
-        self._writing = Writing(parts.checkpoints)
-        self._endings = Endings(folder / "finishing", environ, parts, proposals, self._writing)
+        self._writing = writing
+        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing)
         self._untold: dict[str, list[AnyPayload]] = {}
 
     @classmethod
@@ -72,27 +80,37 @@ class Reviews:
         protect: Protect = lambda _: Protection(),
         linked: tuple[str, ...] = (),
         bounds: Bounds | None = None,
+        windows: Windows | None = None,
     ) -> "Reviews":
-        """Reviews with all they keep in one folder of `ours`, the state folder. `bounds` are of checkpoints."""
-        ours = ours or folder
+        """Reviews with all they keep in one folder of `ours`, the state folder. `bounds` are of checkpoints.
+
+        Files reach the person through the `windows` that are attached to their workspace, where they can.
+        """
+        ours, windows = ours or folder, windows or NoWindows()
         checkpoints = Checkpoints(folder / "checkpoints", environ, clock, ours=ours, bounds=bounds)
-        proposals = Proposals(folder / "proposals", Applier(folder / "applies"), clock, protect)
+        applier = Applier(folder / "applies")
+        proposals = Proposals(folder / "proposals", applier, clock, protect)
         workplaces = Workplaces(folder / "workplaces", environ, ours=ours, linked=linked)
         parts = Parts(
             arrangements=Arrangements(folder / "sessions"),
             workplaces=workplaces,
-            gathering=Gathering(workplaces, proposals),
+            gathering=Gathering(workplaces, proposals, windows),
             checkpoints=checkpoints,
             branches=Branches(folder / "branches", environ, checkpoints),
         )
-        return cls(folder, environ, parts, proposals)
+        return cls(folder, environ, parts, proposals, Writing(checkpoints, applier, windows))
 
     # For the host of a session.
 
-    async def check(self, workspace: Path, mode: ReviewMode) -> None:
-        """InvalidInput, with another way, if a session cannot work in a folder so."""
+    async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
+        """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
         if mode in ("branch", "worktree"):
             await (await need_repository(workspace, self._environ)).settled_head()
+        if mode in ("proposal", "worktree"):
+            self._parts.workplaces.check(workspace)
+            if session is not None:
+                async with self._parts.arrangements.held(session):
+                    await self._parts.gathering.check(workspace, session, mode)
 
     async def open(
         self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
@@ -122,6 +140,13 @@ class Reviews:
                 return ()
             return tuple(await self._parts.gathering.gather(workplace))
 
+    async def check_forget(self, session: str) -> None:
+        """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
+        if self._parts.arrangements.find(session) is None:
+            return
+        if (reason := at_stake(session, await self.status(session))) is not None:
+            raise reason
+
     async def forget(self, session: str, workspace: Path) -> None:
         """The session is deleted: what was kept for it goes too. Branches and checkpoints stay."""
         async with self._parts.arrangements.held(session):
@@ -147,8 +172,9 @@ class Reviews:
 
     async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, Sides]:
         """One file of a proposal in full, with its three sides."""
-        await self._owned(session, proposal_id)
-        return await asyncio.to_thread(self._proposals.file, proposal_id, path)
+        proposal = await self._owned(session, proposal_id)
+        sight = await self._parts.gathering.see(session, Path(proposal.workspace), (path,))
+        return await asyncio.to_thread(self._proposals.file, proposal_id, path, sight.disk)
 
     async def changes(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
@@ -179,12 +205,12 @@ class Reviews:
         resolve: Mapping[str, Side] | None = None,
     ) -> Outcome:
         """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
-        return await self._decide(
+        return await self._write(
             session,
             proposal_id,
-            lambda: self._proposals.apply(proposal_id, revision, selection, resolve),
+            lambda writer: self._proposals.apply(proposal_id, revision, selection, resolve, writer),
             revision=revision,
-            writing="applying a proposal",
+            doing="applying a proposal",
         )
 
     async def undo(
@@ -195,21 +221,25 @@ class Reviews:
         resolve: Mapping[str, Side] | None = None,
     ) -> Outcome:
         """Take the last apply back, with a checkpoint from before, all of it or nothing."""
-        return await self._decide(
+        outcome = await self._write(
             session,
             proposal_id,
-            lambda: self._proposals.undo(proposal_id, revision, resolve),
+            lambda writer: self._proposals.undo(proposal_id, revision, resolve, writer),
             revision=revision,
-            writing="taking an apply back",
+            doing="taking an apply back",
         )
+        if not outcome.decided.already:
+            return outcome
+        return msgspec.structs.replace(outcome, payloads=(*outcome.payloads, _TAKEN_BACK_ALREADY))
 
     async def discard(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> Outcome:
         """Give the chosen part up. It goes from the agent's own tree as well."""
-        return await self._decide(
-            session, proposal_id, lambda: self._proposals.discard(proposal_id, revision, selection)
-        )
+        async with self._ready(session) as arrangement:
+            await self._owned(session, proposal_id)
+            decided = await asyncio.to_thread(self._proposals.discard, proposal_id, revision, selection)
+            return await self._outcome(arrangement, proposal_id, Written(decided, [], {}))
 
     async def revision_prompt(
         self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
@@ -255,31 +285,43 @@ class Reviews:
                 )
             return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
 
-    async def _decide(
+    async def _write(
         self,
         session: str,
         proposal_id: str,
-        decide: Callable[[], Decided],
+        decide: Callable[[Writer], Decided],
         *,
-        revision: int | None = None,
-        writing: str | None = None,
+        revision: int | None,
+        doing: str,
     ) -> Outcome:
         async with self._ready(session) as arrangement:
-            await self._owned(session, proposal_id, revision)
-            workspace = Path(arrangement.workspace)
-            told: list[AnyPayload] = []
-            if writing is None:
-                decided = await asyncio.to_thread(decide)
-            else:
-                decided, told = await self._writing.write(workspace, writing, decide)
-            told += await self._parts.gathering.settle(workspace, session)
-            proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
-            return Outcome(decided=decided, proposal=proposal, payloads=self._told(session, *told, proposal))
+            proposal = await self._owned(session, proposal_id, revision)
+            last = proposal.applies[-1].undo if proposal.applies else ChangeSet()
+            deed = Deed(
+                session=session,
+                workspace=Path(arrangement.workspace),
+                paths=paths_of(proposal.changes) | paths_of(last),
+                doing=doing,
+            )
+            written = await self._writing.write(deed, decide)
+            return await self._outcome(arrangement, proposal_id, written)
 
-    async def _owned(self, session: str, proposal_id: str, revision: int | None = None) -> None:
+    async def _outcome(self, arrangement: Arrangement, proposal_id: str, written: Written) -> Outcome:
+        """What a decision came to, once the agent's tree knows of it."""
+        session, workspace = arrangement.session, Path(arrangement.workspace)
+        told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
+        proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
+        payloads = self._told(session, *told, proposal)
+        return Outcome(decided=written.decided, proposal=proposal, payloads=payloads)
+
+    async def _owned(self, session: str, proposal_id: str, revision: int | None = None) -> Proposal:
         proposal = await asyncio.to_thread(self._proposals.get, proposal_id, revision)
         if proposal.session != session:
-            raise InvalidInput(f"The session {session} has no proposal {proposal_id}.")
+            raise InvalidInput(
+                f"The session {session} has no proposal {proposal_id}.",
+                suggestion=f"See what it proposes with: portico review show {session}",
+            )
+        return proposal
 
     async def _ignored(self, workspace: Path, changes: ChangeSet) -> frozenset[str]:
         """Which of the files the repository ignores; none where that cannot be asked."""

@@ -11,6 +11,7 @@ from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches
 from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Moment
 from portico.review.gathering import Gathering
+from portico.review.windows.seeing import Sight
 from portico.review.workplaces.workplaces import Workplace, Workplaces
 
 _SLUG_WORDS = 6
@@ -82,9 +83,12 @@ class SessionReview:
         """See to it that the tree is there, holds what the person has, and owes the person nothing."""
         workplace = await self._parts.gathering.open(self._workspace, self._session, workplace.mode)
         self._workplace = workplace
+        sight = await self._parts.gathering.see(self._session, self._workspace)
         # A turn that was killed could not propose what it had changed.
-        payloads = await self._parts.gathering.gather(workplace)
-        await self._parts.workplaces.refresh(workplace)
+        payloads = await self._parts.gathering.gather(workplace, sight)
+        await self._parts.workplaces.refresh(workplace, sight.typed)
+        if sight.unread:
+            payloads.append(_unread(sight))
         if workplace.left_out and not self._told_left_out:
             payloads.append(_left_out(workplace))
         self._told_left_out = True
@@ -159,6 +163,17 @@ def slug_of(label: str) -> str:
             break
         slug = longer
     return slug
+
+
+def _unread(sight: Sight) -> Notice:
+    paths = sorted(map(sight.shown, sight.unread))
+    more = len(paths) - _NAMED
+    return Notice(
+        level="warning",
+        text=f"The agent has {', '.join(paths[:_NAMED])}{f' and {more} more' if more > 0 else ''} "
+        "without your unsaved changes, which your editor did not tell.",
+        details="\n".join(sorted(set(sight.unread.values()))),
+    )
 
 
 def _left_out(workplace: Workplace) -> Notice:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import PorticoError
+from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.review.arrangements import Arrangement
 from portico.review.branches.branches import PREFIX, Branches
@@ -67,6 +67,25 @@ async def look_at(
         removed=sum(mark.removed for mark in marks),
         conflicts=sum(mark.conflict for mark in marks),
     )
+
+
+def at_stake(session: str, status: ReviewStatus) -> InvalidInput | None:
+    """Why a session should not be deleted: what that would lose, or leave behind."""
+    if status.files:
+        named = "file" if status.files == 1 else "files"
+        return InvalidInput(
+            f"Session {session} proposes changes to {status.files} {named} (+{status.added} -{status.removed}) "
+            "that you have not decided on; they would be lost with it.",
+            suggestion=f"Look with: portico review show {session}. Apply or discard them first, or let them go "
+            "with it: portico sessions delete --yes.",
+        )
+    if status.mode == "branch" and status.unfinished:
+        return InvalidInput(
+            f"Session {session} works on the branch {status.branch}, which is not finished.",
+            suggestion=f"End that first: portico review finish merge --session {session} (or squash, keep, "
+            "discard). With portico sessions delete --yes it is deleted, and your folder stays on the branch.",
+        )
+    return None
 
 
 async def possible_modes(

@@ -16,7 +16,7 @@ from portico.domain.errors import SessionBusy
 from portico.review.branches.branches import Ended, Ending
 from portico.review.git.keeping import commit, keep_work, merge_trees, stage_tree, tree_of
 from portico.review.git.repositories import Head, Repository
-from portico.review.text.changes import ChangeSet, FileChange
+from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -87,7 +87,7 @@ class Finishing:
         folder = self._scratch / f"sides.{secrets.token_hex(4)}"
         index = folder / "index"
         try:
-            names = await asyncio.to_thread(self._write, folder / "tree", changes.changes, new)
+            there, gone = await asyncio.to_thread(self._write, folder / "tree", changes.changes, new)
             git = self._repository.git.at(folder / "tree").having(
                 "core.safecrlf=false",
                 GIT_DIR=str(self._repository.git_folder),
@@ -95,23 +95,34 @@ class Finishing:
                 GIT_INDEX_FILE=str(index),
             )
             await git.run("read-tree", tree)
-            given = b"".join(os.fsencode(name) + b"\0" for name in names)
-            await git.run("update-index", "-z", "--add", "--remove", "--replace", "--stdin", given=given)
+            # A file may be gone because a link is where its folder was, which git would not look behind.
+            for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
+                given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                await git.run("update-index", "-z", *words, "--stdin", given=given)
             return (await git.run("write-tree")).text
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
-    def _write(self, folder: Path, changes: tuple[FileChange, ...], new: bool) -> list[str]:
-        """Put one side of each file into a folder, and name all files that either side has."""
+    def _write(self, folder: Path, changes: tuple[FileChange, ...], new: bool) -> tuple[list[str], list[str]]:
+        """Put one side of each file into a folder, and name those that are there, and those that are not."""
         names: set[str] = set()
+        there: set[str] = set()
         folder.mkdir(parents=True, mode=0o700)
         for change in changes:
             names |= {change.path, change.old_path or change.path}
             content, mode = (change.new, change.new_mode) if new else (change.old, change.old_mode)
             if content is None:
                 continue
-            place = folder / self._prefix / (change.path if new else change.old_path or change.path)
+            name = change.path if new else change.old_path or change.path
+            there.add(name)
+            place = folder / self._prefix / name
             place.parent.mkdir(parents=True, exist_ok=True)
+            if mode == LINK_MODE:
+                place.symlink_to(os.fsdecode(content.loaded()))
+                continue
             place.write_bytes(content.loaded())
             place.chmod(0o755 if mode is not None and mode & 0o100 else 0o644)
-        return sorted((self._prefix / name).as_posix() for name in names)
+        return self._named(there), self._named(names - there)
+
+    def _named(self, paths: set[str]) -> list[str]:
+        return sorted((self._prefix / path).as_posix() for path in paths)

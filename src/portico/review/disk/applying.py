@@ -6,9 +6,10 @@ the folder is brought back to what it was. Writing the intent off as done is the
 """
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Protocol
 
 import msgspec
 
@@ -54,18 +55,33 @@ class Receipt(msgspec.Struct, frozen=True):
     written: Callable[[Applied], bytes]
 
 
+class Writer(Protocol):
+    """Brings a change set to a person's files: all of it, or nothing with an error or the conflicts."""
+
+    @property
+    def disk(self) -> Disk:
+        """Their files, as the person sees them."""
+        ...
+
+    def apply(self, root: Path, changes: ChangeSet, receipt: Receipt) -> Applied | Conflicted: ...
+
+
 class _ChangedMeanwhile(Exception):
     """A file was written between the plan and its turn."""
 
 
 class Applier:
-    """Applies change sets, with intents in a state folder that outlives the process."""
+    """Applies change sets, with intents in a state folder that outlives the process. Implements `Writer`."""
 
     def __init__(self, state: Path, *, disk: Disk | None = None, limits: Limits | None = None) -> None:
         self._state = state
         self._disk = disk or Disk()
         self._limits = limits or Limits()
         self._intents = Intents(state, self._disk)
+
+    @property
+    def disk(self) -> Disk:
+        return self._disk
 
     @property
     def unfinished(self) -> bool:
@@ -110,7 +126,7 @@ class Applier:
             raise unapplied("The intent log", error) from error
         try:
             gone = _Exchange(plan, self._disk).run()
-            applied = Applied(_undo(plan, gone), plan.merged)
+            applied = Applied(undo_of(plan, gone), plan.merged)
             if receipt is not None:
                 self._disk.write_new(draft_of(str(receipt.place)), receipt.written(applied), 0o600)
                 self._disk.sync_folder(receipt.place.parent)
@@ -207,7 +223,8 @@ class _Exchange:
             raise _ChangedMeanwhile
 
 
-def _undo(plan: Plan, gone: set[str]) -> ChangeSet:
+def undo_of(plan: Plan, gone: Collection[str]) -> ChangeSet:
+    """What takes a plan back that was carried out, and by which these folders went."""
     root = Path(plan.intent.root)
 
     def shown(path: str) -> str:

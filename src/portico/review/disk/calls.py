@@ -4,10 +4,11 @@ import contextlib
 import os
 import stat
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from portico.review.text.changes import digest_of
+from portico.review.text.changes import LINK_MODE, digest_of
 
 # Absent on Windows, where files of these kinds are absent too.
 _NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
@@ -35,10 +36,21 @@ class Disk:
             data = file.read()
         return Found(data, stat.S_IMODE(facts.st_mode), stamp_of(facts), (facts.st_uid, facts.st_gid))
 
+    def read_entry(self, path: Path) -> Found:
+        """A file, or a symbolic link itself: its content is where it leads."""
+        facts = path.lstat()
+        if not stat.S_ISLNK(facts.st_mode):
+            return self.read(path)
+        target = os.fsencode(os.readlink(path))  # noqa: PTH115 - as it is written, not as a Path would have it
+        return Found(target, LINK_MODE, stamp_of(facts), (facts.st_uid, facts.st_gid))
+
     def write_new(
         self, path: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None
     ) -> None:
-        """Write a file that is not there yet, through to the disk."""
+        """Write a file that is not there yet, through to the disk; or make a symbolic link."""
+        if mode == LINK_MODE:
+            os.symlink(os.fsdecode(data), path)  # noqa: PTH211 - as it is written, not as a Path would have it
+            return
         descriptor = os.open(path, _NEW, 0o666)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             if sys.platform != "win32":
@@ -57,7 +69,7 @@ class Disk:
             os.link(path, kept, follow_symlinks=False)
         except (OSError, NotImplementedError):
             kept.unlink(missing_ok=True)
-            found = self.read(path)
+            found = self.read_entry(path)
             self.write_new(kept, found.data, found.mode, found.owner)
 
     def rename(self, source: Path, target: Path) -> None:
@@ -92,15 +104,33 @@ class Disk:
         return sys.platform in {"darwin", "win32"}
 
 
+class BufferedDisk(Disk):
+    """The disk as a person sees it who has typed into files and not saved them, by their real places."""
+
+    def __init__(self, buffers: Mapping[str, bytes]) -> None:
+        self._buffers = buffers
+
+    def read(self, path: Path) -> Found:
+        found = super().read(path)
+        typed = self._buffers.get(str(path))
+        return found if typed is None else found._replace(data=typed)
+
+
 def stamp_of(facts: os.stat_result) -> tuple[int, int, int]:
     return facts.st_ino, facts.st_size, facts.st_mtime_ns
 
 
 def digest_at(path: Path) -> str | None:
-    """The digest of a regular file, or None for anything else, nothing included."""
+    """The digest of a regular file or a link, or None for anything else, nothing included."""
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            return None
-        return digest_of(path.read_bytes())
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return digest_as(os.fsencode(os.readlink(path)), LINK_MODE)  # noqa: PTH115 - as it is written
+        return digest_of(path.read_bytes()) if stat.S_ISREG(mode) else None
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def digest_as(data: bytes, mode: int | None) -> str:
+    """The digest of a content where a link is never taken for a file that holds the same."""
+    return digest_of(b"link to " + data) if mode == LINK_MODE else digest_of(data)

@@ -12,10 +12,11 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
-from portico.review.disk.calls import Disk, Found
+from portico.review.disk.calls import Disk, Found, digest_as
 from portico.review.disk.intents import Folder, Intent, Step
 from portico.review.disk.places import Places
 from portico.review.text.changes import (
+    LINK_MODE,
     ChangeSet,
     Conflict,
     Content,
@@ -98,7 +99,8 @@ class Planner:
     def _check_size(self, changes: ChangeSet) -> None:
         if len(changes.changes) > self._limits.files:
             raise InvalidInput(
-                f"The change touches more than {self._limits.files} files; nothing was changed."
+                f"The change touches more than {self._limits.files} files; nothing was changed.",
+                suggestion="Apply some of the files at a time.",
             )
         sizes = [(0 if one.new is None else one.new.size, one.path) for one in changes.changes]
         largest, path = max(sizes, default=(0, ""))
@@ -110,7 +112,8 @@ class Planner:
             )
 
     def _emptied(self, paths: tuple[str, ...]) -> tuple[Folder, ...]:
-        folders = {self._places.folder(path) for path in paths} - {self._places.root}
+        root = self._places.root
+        folders = {self._places.folder(path) for path in paths if not (root / path).is_symlink()} - {root}
         deepest_first = sorted(folders, key=lambda folder: len(folder.parts), reverse=True)
         return tuple(
             Folder(str(folder), stat.S_IMODE(folder.lstat().st_mode))
@@ -124,12 +127,16 @@ class Planner:
         targets: dict[str, Path] = {}
         for change in changes:
             leaves = change.path if change.operation is Operation.DELETE else change.old_path
-            if leaves is not None:
+            if leaves is not None and change.links:
+                sources[change.path] = self._places.entry(leaves)
+            elif leaves is not None:
                 sources[change.path] = self._places.file(leaves, leaving=None)
         self._leaving |= set(sources.values())
+        self._places.let_go(sources[one.path] for one in changes if one.links and one.path in sources)
         for change in changes:
             if change.operation is not Operation.DELETE:
-                targets[change.path] = self._places.file(change.path, leaving=self._leaving)
+                find = self._places.entry if change.links else self._places.file
+                targets[change.path] = find(change.path, leaving=self._leaving)
         updated = [targets[one.path] for one in changes if one.operation is Operation.UPDATE]
         for places in (list(targets.values()), [*sources.values(), *updated]):
             if len({self._places.folded(place) for place in places}) < len(places):
@@ -140,7 +147,7 @@ class Planner:
 
     def _take(self, change: FileChange, source: Path | None, target: Path | None) -> None:
         found = self._look(change.old_path or change.path, source or target)
-        if target is None and found is None:
+        if found is None and (target is None or self._is_renamed(change, source, target)):
             return
         conflicts, data = _outcome(change, found)
         if source is not None and target is not None:
@@ -169,6 +176,13 @@ class Planner:
             )
         )
 
+    def _is_renamed(self, change: FileChange, source: Path | None, target: Path) -> bool:
+        """Whether a file that is to be renamed is there under its new name already, and as it shall be."""
+        if source is None or target in self._leaving:
+            return False
+        there = self._look(change.path, target)
+        return there is not None and _is_new(change, there)
+
     def _look(self, path: str, place: Path | None) -> Found | None:
         """The file that is there, unless it is about to make room."""
         if place is None or not os.path.lexists(place):
@@ -177,10 +191,16 @@ class Planner:
         if stat.S_ISDIR(facts.st_mode):
             if place in self._leaving:
                 return None
-            raise InvalidInput(f"{path} is a folder, not a file; nothing was changed.")
+            raise InvalidInput(
+                f"{path} is a folder, not a file; nothing was changed.",
+                suggestion="Leave this file out, or move the folder away.",
+            )
         if facts.st_size > self._limits.file_bytes:
-            raise InvalidInput(f"{path} is too large to be changed here; nothing was changed.")
-        return self._disk.read(place)
+            raise InvalidInput(
+                f"{path} is too large to be changed here; nothing was changed.",
+                suggestion="Leave this file out, and change it by hand.",
+            )
+        return self._disk.read_entry(place)
 
     def _check_room(self, path: str, target: Path) -> None:
         """See to it that every folder above a file is one, or can become one."""
@@ -188,7 +208,10 @@ class Planner:
             if parent in self._leaving or not os.path.lexists(parent):
                 continue
             if not parent.is_dir():
-                raise InvalidInput(f"{path} cannot be written: {parent.name} is a file, not a folder.")
+                raise InvalidInput(
+                    f"{path} cannot be written: {parent.name} is a file, not a folder.",
+                    suggestion="Leave this file out, or move away what is there.",
+                )
             if not os.access(parent, os.W_OK | os.X_OK):
                 raise NotWritable(
                     f"{path} cannot be written: the folder {parent} is read-only.",
@@ -203,7 +226,7 @@ class Planner:
             target=str(target),
             staged=None if data is None else str(beside / f"{name}.new"),
             kept=None if found is None else str(beside / f"{name}.old"),
-            new_digest=None if data is None else digest_of(data),
+            new_digest=None if data is None else digest_as(data, mode),
         )
         self._writes.append(Write(step=step, found=found, data=data, mode=mode))
 
@@ -226,20 +249,27 @@ def _outcome(change: FileChange, found: Found | None) -> tuple[tuple[Conflict, .
         missing = () if change.old is None else (Conflict(change.old.data, None, new),)
         return missing, new
     if change.old is None:
-        return () if found.data == new else (Conflict(None, found.data, new),), new
-    if digest_of(found.data) == change.old.digest:
+        return () if _is_new(change, found) else (Conflict(None, found.data, new),), new
+    linked = found.mode == LINK_MODE
+    if digest_of(found.data) == change.old.digest and linked == (change.old_mode == LINK_MODE):
         return (), new
-    if new is None or change.old.data is None:
-        return (Conflict(change.old.data, found.data, new),), new
+    if linked or change.links or new is None or change.old.data is None:
+        return () if _is_new(change, found) else (Conflict(change.old.data, found.data, new),), new
     merged = merge(change.old.data, found.data, new)
     return merged.conflicts, merged.merged
+
+
+def _is_new(change: FileChange, found: Found) -> bool:
+    """Whether a file or link is what the change makes of it already."""
+    linked = found.mode == LINK_MODE
+    return found.data == change.new_data and linked == (change.new_mode == LINK_MODE)
 
 
 def _mode(change: FileChange, found: Found | None) -> int | None:
     """The mode the file shall have. A change that did not mean to change it leaves it."""
     if change.new is None:
         return None
-    if found is None:
+    if found is None or change.links:
         return change.new_mode
     meant = change.new_mode is not None and change.new_mode != change.old_mode
     return change.new_mode if meant else found.mode

@@ -102,7 +102,7 @@ def _restore(step: Step, disk: Disk) -> bool:
         return not target.is_file()
     if not os.path.lexists(kept):
         return True
-    if digest_at(target) in {step.new_digest, None} and not target.is_dir():
+    if digest_at(target) in {step.new_digest, None} and (target.is_symlink() or not target.is_dir()):
         disk.rename(kept, target)
         return True
     disk.remove(kept)

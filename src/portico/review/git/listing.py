@@ -122,12 +122,12 @@ def inside(folder: Path, root: Path) -> str | None:
 def may_hold_secrets(path: str) -> bool:
     """What `is_private` says of a path, fast for the many names that come again and again."""
     *folders, name = path.split("/")
-    return _is_private_file(name) or any(_is_private_folder(folder) for folder in folders)
+    return _is_private_file(folders[-1] if folders else "", name) or any(map(_is_private_folder, folders))
 
 
 @lru_cache(maxsize=_REMEMBERED_NAMES)
-def _is_private_file(name: str) -> bool:
-    return is_private((name,))
+def _is_private_file(folder: str, name: str) -> bool:
+    return is_private((folder, name))
 
 
 @lru_cache(maxsize=_REMEMBERED_NAMES)

@@ -11,8 +11,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
 from portico.domain.reviews import ProposalStatus
-from portico.review.disk.applying import Applied, Applier, Conflicted, Receipt
-from portico.review.proposals.marking import Mark, mark
+from portico.review.disk.applying import Applied, Applier, Conflicted, Receipt, Writer
+from portico.review.proposals.marking import Mark, mark, reason_against_link
 from portico.review.proposals.protection import Protection
 from portico.review.proposals.resolving import Resolver, Side
 from portico.review.proposals.selecting import Parted, Selection, joined, part, split_off
@@ -26,13 +26,15 @@ _KEPT_APPLIES = 10
 class Decided(msgspec.Struct, frozen=True, kw_only=True):
     """How the proposal stands after a decision. If files are `conflicted`, nothing was done to any file.
 
-    `merged` files have what the person changed in them too; `refused` ones were left out, and stay so.
+    `merged` files have what the person changed in them too; `refused` ones were left out, and stay so. What is
+    `already` so needed no file to be written.
     """
 
     proposal: Proposal
     merged: tuple[str, ...] = ()
     conflicted: tuple[str, ...] = ()
     refused: tuple[str, ...] = ()
+    already: bool = False
 
 
 class Deciding:
@@ -46,7 +48,9 @@ class Deciding:
         self._clock = clock
         self._protect = protect
 
-    def apply(self, record: Record, selection: Selection, resolve: Mapping[str, Side]) -> Decided:
+    def apply(
+        self, record: Record, selection: Selection, resolve: Mapping[str, Side], writer: Writer
+    ) -> Decided:
         proposal = record.proposal
         if denied := [one.path for one in selection if one.path in proposal.denied]:
             raise PermissionDenied(
@@ -59,7 +63,8 @@ class Deciding:
                 "Nothing of this proposal is left to be applied.",
                 suggestion="Discard it, or take the last apply back.",
             )
-        resolved = Resolver(Path(proposal.workspace)).resolve(parted.chosen, resolve)
+        self._check_links(proposal, parted.chosen)
+        resolved = Resolver(Path(proposal.workspace), writer.disk).resolve(parted.chosen, resolve)
         marks = self._marks_of_rest(proposal, parted)
         left = [one for one in parted.rest.changes if one.path not in proposal.denied]
 
@@ -74,7 +79,7 @@ class Deciding:
                 unsettled=(*proposal.unsettled, Settling(applied=parted.chosen)),
             )
 
-        outcome = self._write(record, resolved.changes, after)
+        outcome = self._write(record, resolved.changes, after, writer)
         if isinstance(outcome, Conflicted):
             return self._mark_conflicts(record, outcome)
         refused = () if selection else tuple(sorted(proposal.denied))
@@ -92,16 +97,16 @@ class Deciding:
         )
         return Decided(proposal=self._store.write(after, record.places))
 
-    def undo(self, record: Record, resolve: Mapping[str, Side]) -> Decided:
+    def undo(self, record: Record, resolve: Mapping[str, Side], writer: Writer) -> Decided:
         proposal = record.proposal
         if not proposal.applies:
             raise InvalidInput("Nothing of this proposal has been applied that could be taken back.")
         last = proposal.applies[-1]
         undo = self._loaded(record, last.undo)
         workspace = Path(proposal.workspace)
-        resolved = Resolver(workspace).resolve(undo, resolve)
+        resolved = Resolver(workspace, writer.disk).resolve(undo, resolve)
         changes = joined(self._loaded(record, last.changes), self._loaded(record, proposal.changes))
-        marks = mark(workspace, changes, self._protect(workspace), looking=False)
+        marks = mark(workspace, changes, self._protect(workspace))
 
         def after(_: Applied) -> Proposal:
             return self.following(
@@ -113,10 +118,11 @@ class Deciding:
                 unsettled=(*proposal.unsettled, Settling(applied=undo)),
             )
 
-        outcome = self._write(record, resolved.changes, after)
+        outcome = self._write(record, resolved.changes, after, writer)
         if isinstance(outcome, Conflicted):
             return Decided(proposal=proposal, conflicted=tuple(one.path for one in outcome.changes))
-        return Decided(proposal=self._again(record), merged=outcome.merged)
+        already = bool(undo.changes) and not outcome.undo.changes
+        return Decided(proposal=self._again(record), merged=outcome.merged, already=already)
 
     def following(self, proposal: Proposal, status: ProposalStatus, **changed: object) -> Proposal:
         """The next revision of a proposal."""
@@ -129,14 +135,14 @@ class Deciding:
         )
 
     def _write(
-        self, record: Record, changes: ChangeSet, after: Callable[[Applied], Proposal]
+        self, record: Record, changes: ChangeSet, after: Callable[[Applied], Proposal], writer: Writer
     ) -> Applied | Conflicted:
         proposal = record.proposal
         receipt = Receipt(
             self._store.place(proposal.session, proposal.id),
             lambda applied: self._store.encoded(after(applied), record.places),
         )
-        return self._applier.apply(Path(proposal.workspace), changes, receipt)
+        return writer.apply(Path(proposal.workspace), changes, receipt)
 
     def _again(self, record: Record) -> Proposal:
         """The proposal after its record was replaced."""
@@ -158,6 +164,18 @@ class Deciding:
             proposal = self._store.write(after, record.places)
         return Decided(proposal=proposal, conflicted=tuple(sorted(paths)))
 
+    def _check_links(self, proposal: Proposal, chosen: ChangeSet) -> None:
+        """Whatever led elsewhere when it was marked: no link is made that leads out by now."""
+        workspace = Path(proposal.workspace)
+        links = [change for change in chosen.changes if change.links]
+        protection = self._protect(workspace) if links else Protection()
+        for change in links:
+            if reason := reason_against_link(workspace, change, protection):
+                raise PermissionDenied(
+                    f"{change.path} is a symbolic link. {reason}",
+                    suggestion="Leave it out, or make it by hand.",
+                )
+
     def _marks_of_rest(self, proposal: Proposal, parted: Parted) -> dict[str, Mark]:
         """The marks of what is left: as they were, or afresh for files of which only a part is left."""
         whole = {change.path: change for change in proposal.changes.changes}
@@ -167,7 +185,7 @@ class Deciding:
             if bare(ChangeSet((change,))).changes[0] != whole[change.path]
         ]
         workspace = Path(proposal.workspace)
-        fresh = mark(workspace, ChangeSet(tuple(cut)), self._protect(workspace), looking=False)
+        fresh = mark(workspace, ChangeSet(tuple(cut)), self._protect(workspace))
         return {
             change.path: msgspec.structs.replace(
                 fresh.get(change.path, proposal.marks[change.path]),

@@ -61,7 +61,7 @@ def described(change: FileChange, mark: Mark, read: Read, most: int | None = Non
         if most is not None and len(text.encode()) > most:
             text = None
         else:
-            hunks = compared.hunks
+            hunks = () if change.links else compared.hunks
     return ProposedFile(
         path=change.path,
         operation=change.operation.value,

@@ -12,9 +12,10 @@ import msgspec
 
 from portico.domain.errors import PermissionDenied, PorticoError
 from portico.review.disk.calls import Disk
+from portico.review.disk.places import link_leads_to
 from portico.review.disk.planning import Limits, NotWritable, Planner
 from portico.review.proposals.protection import Protection
-from portico.review.text.changes import ChangeSet, FileChange, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange, Operation
 from portico.review.text.diffs import diff
 from portico.review.text.lines import encoding_of
 
@@ -55,13 +56,13 @@ def mark(
     protection: Protection,
     ignored: Collection[str] = (),
     *,
-    looking: bool = True,
+    disk: Disk | None = None,
 ) -> dict[str, Mark]:
     """The marks of all files, by path. `ignored` are paths that the repository ignores.
 
-    Without `looking` at the workspace nobody knows of conflicts there.
+    Without a `disk`, as the person sees it, nobody knows of conflicts there.
     """
-    troubles = _troubles(workspace, changes) if looking else {}
+    troubles = {} if disk is None else _troubles(workspace, changes, disk)
     return {
         change.path: _mark(workspace, change, protection, ignored, troubles.get(change.path))
         for change in changes.changes
@@ -80,6 +81,7 @@ def _mark(
     compared = diff(old, new)
     paths = [path for path in (change.path, change.old_path) if path is not None]
     against = next((reason for path in paths if (reason := protection.reason_against(path))), None)
+    against = against or reason_against_link(workspace, change, protection)
     if against is None and isinstance(trouble, PermissionDenied) and not isinstance(trouble, NotWritable):
         against = trouble.message
     told = trouble.message if isinstance(trouble, PorticoError) else None
@@ -88,7 +90,7 @@ def _mark(
         added=compared.added,
         removed=compared.removed,
         binary=compared.breaks is None,
-        generated=change.path in ignored or is_generated(change.path, new or old),
+        generated=change.path in ignored or (not change.links and is_generated(change.path, new or old)),
         denied=against is not None,
         conflict=trouble is True,
         warning=" ".join(one for one in warnings if one) or None,
@@ -107,7 +109,32 @@ def is_generated(path: str, data: bytes) -> bool:
     return name.endswith(_MINIFIABLE) and len(data) > _MINIFIED_LINE * (data.count(b"\n") + 1)
 
 
+def reason_against_link(workspace: Path, change: FileChange, protection: Protection) -> str | None:
+    """Why a symbolic link must not be made, in a sentence; None if it may, or the change makes none."""
+    if change.new_mode != LINK_MODE:
+        return None
+    leads_to = link_leads_to(workspace, change.path, change.new_data or b"")
+    if leads_to is None:
+        return "It leads out of the workspace and cannot be applied."
+    if protection.reason_against(leads_to) is not None:
+        return f"It leads to {leads_to}, which is protected, and cannot be applied."
+    return None
+
+
+def _link_warnings(change: FileChange, old: bytes, new: bytes) -> list[str]:
+    leads = new.decode(errors="backslashreplace")
+    led = old.decode(errors="backslashreplace")
+    if change.new_mode != LINK_MODE:
+        gone = "It is a symbolic link" if change.new is None else "It stops being a symbolic link"
+        return [f"{gone} to {led}."]
+    if change.old is None or change.old_mode != LINK_MODE:
+        return [f"It {'is' if change.old is None else 'becomes'} a symbolic link to {leads}."]
+    return [f"It is a symbolic link: to {led} so far, and to {leads} then."]
+
+
 def _warnings(workspace: Path, change: FileChange, old: bytes, new: bytes) -> list[str]:
+    if change.links:
+        return _link_warnings(change, old, new)
     warnings: list[str] = []
     before, after = change.old_mode, change.new_mode
     runs = after is not None and after & 0o111
@@ -141,11 +168,11 @@ def _ends(data: bytes) -> str:
     return "CR" if not feeds else "mixed"
 
 
-def _troubles(workspace: Path, changes: ChangeSet) -> dict[str, PorticoError | bool]:
+def _troubles(workspace: Path, changes: ChangeSet, disk: Disk) -> dict[str, PorticoError | bool]:
     """What stands in the way of each change now: a conflict (True) or a refusal."""
 
     def plan(some: ChangeSet) -> dict[str, PorticoError | bool]:
-        planned = Planner(workspace, Disk(), Limits()).plan(some)
+        planned = Planner(workspace, disk, Limits()).plan(some)
         return {change.path: True for change in planned.conflicted}
 
     try:

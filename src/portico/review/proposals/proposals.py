@@ -5,6 +5,7 @@ left. Knows no session's mode and no git; `reviews` does.
 """
 
 import contextlib
+import os
 import secrets
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -15,7 +16,8 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import make_session_id
 from portico.domain.reviews import ProposalOrigin, ProposedFile
-from portico.review.disk.applying import Applier, Conflicted
+from portico.review.disk.applying import Applier, Conflicted, Writer
+from portico.review.disk.calls import Disk
 from portico.review.proposals.deciding import Decided, Deciding, closed
 from portico.review.proposals.describing import described, proposal_payload
 from portico.review.proposals.marking import Mark, mark
@@ -23,7 +25,7 @@ from portico.review.proposals.protection import Protection
 from portico.review.proposals.resolving import Resolver, Side, Sides
 from portico.review.proposals.selecting import Selection, part
 from portico.review.proposals.store import Proposal, ProposalStore, Record, Settling, bare
-from portico.review.text.changes import ChangeSet, FileChange, with_contents
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, with_contents
 from portico.sessions.ports import Clock
 
 _KEPT_CLOSED = 20
@@ -54,25 +56,28 @@ class Proposals:
         *,
         ignored: Collection[str] = (),
         source: str | None = None,
+        disk: Disk | None = None,
     ) -> Proposal | None:
         """Propose changes, whose contents are loaded. None if there is nothing to propose, nor was before.
 
         A turn's proposal takes the place of the open one. What a tool proposes joins it, file by file, and
-        what comes back from a restore stands for itself, once for each `source`.
+        what comes back from a restore stands for itself, once for each `source`. Conflicts are looked for on
+        the `disk`, as the person sees it.
         """
+        disk = disk or self._applier.disk
         with self._held(session):
             records = self._store.records(session)
             if source is not None and (known := [one for one in records if one.proposal.source == source]):
                 return known[0].proposal
             waiting = next((one for one in reversed(records) if _open(one, origin)), None)
             if waiting is not None:
-                return self._replace(waiting, changes, ignored)
+                return self._replace(waiting, changes, ignored, disk)
             if not changes.changes:
                 return None
             if self._refused_before(records, changes, origin):
                 return records[-1].proposal
             begun = self._begun(session, workspace, changes, origin, records)
-            marks = mark(workspace, changes, self._protect(workspace), ignored)
+            marks = mark(workspace, changes, self._protect(workspace), ignored, disk=disk)
             return self._store.write(msgspec.structs.replace(begun, marks=marks, source=source), {})
 
     def list(self, session: str) -> tuple[Proposal, ...]:
@@ -93,15 +98,15 @@ class Proposals:
         with self._found(proposal_id) as record:
             return proposal_payload(record.proposal, self._store.reader(record))
 
-    def file(self, proposal_id: str, path: str) -> tuple[ProposedFile, Sides]:
-        """One file in full, and its three sides as they are now."""
+    def file(self, proposal_id: str, path: str, disk: Disk | None = None) -> tuple[ProposedFile, Sides]:
+        """One file in full, and its three sides as they are now, on the `disk` as the person sees it."""
         with self._found(proposal_id) as record:
             proposal = record.proposal
             change = _change_to(proposal, path)
             read = self._store.reader(record)
             loaded = with_contents(ChangeSet((change,)), read).changes[0]
             shown = described(change, proposal.marks.get(path, Mark()), read)
-            return shown, Resolver(Path(proposal.workspace)).sides(loaded)
+            return shown, Resolver(Path(proposal.workspace), disk or self._applier.disk).sides(loaded)
 
     def chosen(self, proposal_id: str, revision: int, selection: Selection = ()) -> ChangeSet:
         """The chosen part of a proposal, with its contents."""
@@ -114,13 +119,14 @@ class Proposals:
         revision: int,
         selection: Selection = (),
         resolve: Mapping[str, Side] | None = None,
+        writer: Writer | None = None,
     ) -> Decided:
         """Write the chosen part to the workspace: all of it, or nothing and the conflicts.
 
         What was not chosen stays proposed. Denied files are left out, and refused if they are chosen by name.
         """
         with self._found(proposal_id, revision) as record:
-            return self._deciding.apply(record, selection, resolve or {})
+            return self._deciding.apply(record, selection, resolve or {}, writer or self._applier)
 
     def discard(self, proposal_id: str, revision: int, selection: Selection = ()) -> Decided:
         """Give the chosen part up. No file of the workspace is touched."""
@@ -128,14 +134,18 @@ class Proposals:
             return self._deciding.discard(record, selection)
 
     def undo(
-        self, proposal_id: str, revision: int | None = None, resolve: Mapping[str, Side] | None = None
+        self,
+        proposal_id: str,
+        revision: int | None = None,
+        resolve: Mapping[str, Side] | None = None,
+        writer: Writer | None = None,
     ) -> Decided:
         """Take the last apply back, what the person changed since kept: all of it, or nothing and the conflicts.
 
         What was applied is proposed again. To resolve by the agent's side takes a file back whatever it holds.
         """
         with self._found(proposal_id, revision) as record:
-            return self._deciding.undo(record, resolve or {})
+            return self._deciding.undo(record, resolve or {}, writer or self._applier)
 
     def replay(self, session: str, folder: Path) -> None:
         """Write what waits as the proposal of a turn to another tree, whatever that holds: to the agent's own."""
@@ -144,10 +154,12 @@ class Proposals:
                 if not _open(record, "turn"):
                     continue
                 changes = self._loaded(record, record.proposal.changes)
+                changes = _moved(changes, Path(record.proposal.workspace), folder)
                 outcome = self._applier.apply(folder, changes)
                 if isinstance(outcome, Conflicted):
                     sides: dict[str, Side] = {change.path: "agent" for change in outcome.changes}
-                    self._applier.apply(folder, Resolver(folder).resolve(changes, sides).changes)
+                    resolver = Resolver(folder, self._applier.disk)
+                    self._applier.apply(folder, resolver.resolve(changes, sides).changes)
 
     def unsettled(self, session: str) -> Sequence[tuple[Proposal, tuple[Settling, ...]]]:
         """What the tree that the agent works in has not been told of yet, with contents."""
@@ -201,14 +213,14 @@ class Proposals:
                 )
             yield record
 
-    def _replace(self, waiting: Record, changes: ChangeSet, ignored: Collection[str]) -> Proposal:
+    def _replace(self, waiting: Record, changes: ChangeSet, ignored: Collection[str], disk: Disk) -> Proposal:
         """The next revision of what waits, if anything is new about it."""
         before = waiting.proposal
         if before.origin == "tool":
             changes = _overlaid(self._loaded(waiting, before.changes), changes)
             ignored = {*ignored, *(path for path, one in before.marks.items() if one.generated)}
         workspace = Path(before.workspace)
-        marks = mark(workspace, changes, self._protect(workspace), ignored)
+        marks = mark(workspace, changes, self._protect(workspace), ignored, disk=disk)
         told = bare(changes)
         if told == before.changes and marks == before.marks:
             return before
@@ -257,6 +269,26 @@ class Proposals:
 
     def _loaded(self, record: Record, changes: ChangeSet) -> ChangeSet:
         return with_contents(changes, self._store.reader(record))
+
+
+def _moved(changes: ChangeSet, workspace: Path, folder: Path) -> ChangeSet:
+    """The same changes for another tree: links that name a place of the workspace in full name it there."""
+    old, new = os.fsencode(os.path.realpath(workspace)), os.fsencode(folder)
+
+    def moved(content: Content | None, mode: int | None) -> Content | None:
+        if content is None or mode != LINK_MODE:
+            return content
+        target = content.loaded()
+        inside = target == old or target.startswith(old + b"/")
+        return Content.of(new + target[len(old) :]) if inside else content
+
+    return msgspec.structs.replace(
+        changes,
+        changes=tuple(
+            msgspec.structs.replace(one, old=moved(one.old, one.old_mode), new=moved(one.new, one.new_mode))
+            for one in changes.changes
+        ),
+    )
 
 
 def _open(record: Record, origin: ProposalOrigin) -> bool:

@@ -39,14 +39,14 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 class Resolver:
-    """Looks at one workspace as it is now."""
+    """Looks at one workspace as it is now, on the `disk` as its person sees it."""
 
-    def __init__(self, workspace: Path) -> None:
-        self._disk = Disk()
+    def __init__(self, workspace: Path, disk: Disk) -> None:
+        self._disk = disk
         self._places = Places(workspace, folds_names=False)
 
     def sides(self, change: FileChange) -> Sides:
-        found = self._look(change.old_path or change.path)
+        found = self._look(change.old_path or change.path, links=change.links)
         base = None if change.old is None else change.old.loaded()
         agent = None if change.new is None else change.new.loaded()
         person = None if found is None else found.data
@@ -54,7 +54,7 @@ class Resolver:
         if there is not None:
             clash = Conflict(None, there.data, agent)
             return Sides(base=base, person=there.data, agent=agent, merged=None, conflicts=(clash,))
-        both = _merged(base, person, agent)
+        both = None if change.links else _merged(base, person, agent)
         merged = both.merged if both is not None else agent if person == base else person
         collide = both.conflicts if both is not None else ()
         if both is None and person not in (base, agent):
@@ -83,7 +83,7 @@ class Resolver:
         return Resolved(msgspec.structs.replace(changes, changes=tuple(resolved)), tuple(dropped))
 
     def _resolve(self, change: FileChange, side: Side) -> list[FileChange]:
-        source = self._look(change.old_path or change.path)
+        source = self._look(change.old_path or change.path, links=change.links)
         there = self._look(change.path) if change.old_path is not None else source
         base = None if change.old is None else change.old.loaded()
         agent = None if change.new is None else change.new.loaded()
@@ -93,7 +93,7 @@ class Resolver:
                 return []
             leaving = [] if source is None else [_change(change.old_path, source, None, None)]
             return [*leaving, _change(change.path, there, agent, change.new_mode)]
-        both = _merged(base, None if source is None else source.data, agent)
+        both = None if change.links else _merged(base, None if source is None else source.data, agent)
         content = agent if both is None else _one_sided(both, side)
         if both is None and side == "person":
             return []
@@ -101,17 +101,20 @@ class Resolver:
             return [] if content is None else [_change(change.path, None, content, change.new_mode)]
         if change.old_path is not None and content is not None:
             return [msgspec.structs.replace(change, old=Content.of(source.data), new=Content.of(content))]
-        meant = change.new_mode if change.new_mode != change.old_mode else None
-        if content == source.data and meant is None:
+        meant = change.new_mode if change.links or change.new_mode != change.old_mode else None
+        if content == source.data and meant in (None, source.mode):
             return []
         return [_change(change.path, source, content, meant)]
 
-    def _look(self, path: str) -> Found | None:
-        place = self._places.file(path, leaving=())
-        if place.is_dir():
-            raise InvalidInput(f"{path} is a folder, not a file; nothing was changed.")
+    def _look(self, path: str, *, links: bool = False) -> Found | None:
+        place = self._places.entry(path) if links else self._places.file(path, leaving=())
+        if place.is_dir() and not place.is_symlink():
+            raise InvalidInput(
+                f"{path} is a folder, not a file; nothing was changed.",
+                suggestion="Leave this file out, or move the folder away.",
+            )
         try:
-            return self._disk.read(place)
+            return self._disk.read_entry(place)
         except (FileNotFoundError, NotADirectoryError):
             return None
 

@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation, apply_hunks
-from portico.review.text.diffs import diff
+from portico.review.text.changes import ChangeSet, Content, FileChange, Operation, apply_hunks, hunks_of
 
 
 class FileChoice(msgspec.Struct, frozen=True):
@@ -63,7 +62,7 @@ def split_off(changes: ChangeSet, selection: Selection) -> Parted:
         if hunks is None:
             given_up.append(change)
             continue
-        known = [hunk.hunk_id for hunk in diff(*_sides(change)).hunks]
+        known = [hunk.hunk_id for hunk in hunks_of(change)]
         _check_known(change, hunks, known)
         kept, rest = _part_file(change, tuple(one for one in known if one not in hunks))
         if kept is not None and rest is not None:
@@ -108,13 +107,13 @@ def _part_file(
 ) -> tuple[FileChange | None, FileChange | None]:
     if hunks is None:
         return change, None
-    old, new = _sides(change)
-    found = diff(old, new).hunks
+    found = hunks_of(change)
     _check_known(change, hunks, [hunk.hunk_id for hunk in found])
     if not hunks:
         return None, change
     if len(set(hunks)) == len(found):
         return change, None
+    old = b"" if change.old is None else change.old.loaded()
     middle = Content.of(apply_hunks(old, found, hunks))
     # A mode changes with the last part of its file.
     early = change.new_mode if change.operation is Operation.CREATE else change.old_mode
@@ -142,12 +141,6 @@ def _check_known(change: FileChange, hunks: Iterable[str], known: Collection[str
             f"{change.path} has no hunk {', '.join(sorted(unknown))}.",
             suggestion="Look at the proposal again: it may have changed since.",
         )
-
-
-def _sides(change: FileChange) -> tuple[bytes, bytes]:
-    old = b"" if change.old is None else change.old.loaded()
-    new = b"" if change.new is None else change.new.loaded()
-    return old, new
 
 
 def _join(first: FileChange, second: FileChange) -> FileChange | None:

@@ -1,13 +1,17 @@
 """What is proposed for the files of a folder: values that can be shown, chosen from, stored and turned round."""
 
 import hashlib
+import stat
 from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 
 import msgspec
 
 from portico.domain.errors import DeveloperMustAct, InvalidInput
-from portico.review.text.diffs import Hunk
+from portico.review.text.diffs import Hunk, diff
+
+LINK_MODE = stat.S_IFLNK
+"""The mode of a symbolic link, whose content is where it leads. It has no permission bits."""
 
 
 class Operation(StrEnum):
@@ -50,7 +54,8 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
     """One change to one file. Paths are relative to the folder, with slashes.
 
     `old` is what the change was made from, and is there unless a file is created; `new` unless one is deleted.
-    Modes are permission bits; None leaves them as they are, or as the system makes them.
+    Modes are permission bits; None leaves them as they are, or as the system makes them. A side that is a
+    symbolic link has LINK_MODE.
     """
 
     path: str
@@ -80,6 +85,11 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True):
             )
 
     @property
+    def links(self) -> bool:
+        """Whether it is about a symbolic link, on either side: then it is taken whole, and never merged."""
+        return LINK_MODE in (self.old_mode, self.new_mode)
+
+    @property
     def new_data(self) -> bytes | None:
         """The new bytes, or None for a file that goes."""
         return None if self.new is None else self.new.loaded()
@@ -103,6 +113,11 @@ class ChangeSet(msgspec.Struct, frozen=True):
     emptied: tuple[str, ...] = ()
 
 
+def paths_of(changes: ChangeSet) -> frozenset[str]:
+    """Every path at which a file comes, goes or changes."""
+    return frozenset(path for one in changes.changes for path in (one.path, one.old_path) if path is not None)
+
+
 def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 
@@ -119,6 +134,14 @@ def with_contents(changes: ChangeSet, read: Callable[[str], bytes]) -> ChangeSet
         msgspec.structs.replace(one, old=load(one.old), new=load(one.new)) for one in changes.changes
     )
     return msgspec.structs.replace(changes, changes=loaded)
+
+
+def hunks_of(change: FileChange) -> tuple[Hunk, ...]:
+    """The parts of a change, with its contents, that can be chosen one by one."""
+    if change.links:
+        return ()
+    old = b"" if change.old is None else change.old.loaded()
+    return diff(old, change.new_data or b"").hunks
 
 
 def apply_hunks(old: bytes, hunks: Sequence[Hunk], chosen: Collection[str]) -> bytes:

@@ -7,7 +7,9 @@ import hashlib
 import re
 from collections.abc import Iterator
 
-from portico.review.text.changes import FileChange, Operation
+import msgspec
+
+from portico.review.text.changes import LINK_MODE, FileChange, Operation
 from portico.review.text.diffs import Diff, Hunk, SegmentKind, diff_lines
 from portico.review.text.lines import Breaks, looks_binary, split_lines
 
@@ -22,6 +24,11 @@ _QUOTED = {
 
 def unified(change: FileChange, compared: Diff | None = None) -> bytes:
     """The patch of one change; empty if it changes nothing. What is `compared` already is not compared again."""
+    if change.links and _mode_differs(change):
+        # A link in the place of a file, or the other way: to git one goes, and the other comes.
+        gone = msgspec.structs.replace(change, operation=Operation.DELETE, new=None, new_mode=None)
+        made = msgspec.structs.replace(change, operation=Operation.CREATE, old=None, old_mode=None)
+        return unified(gone) + unified(made)
     old = b"" if change.old is None else change.old.loaded()
     new = b"" if change.new is None else change.new.loaded()
     binary = looks_binary(old) or looks_binary(new)
@@ -109,12 +116,16 @@ def _size(hunk: Hunk, kind: SegmentKind) -> int:
 
 
 def _mode(bits: int | None) -> bytes:
-    """Git knows two kinds of files: those that can be run, and the others."""
+    """Git knows two kinds of files, those that can be run and the others, and links."""
+    if bits == LINK_MODE:
+        return b"120000"
     return b"100755" if bits is not None and bits & 0o100 else b"100644"
 
 
 def _mode_differs(change: FileChange) -> bool:
-    if change.old_mode is None or change.new_mode is None:
+    if change.old is None or change.new is None:
+        return False
+    if not change.links and (change.old_mode is None or change.new_mode is None):
         return False
     return _mode(change.old_mode) != _mode(change.new_mode)
 

@@ -173,7 +173,7 @@ class Carrier:
             with os.scandir(self._root / folder) as entries:
                 for entry in entries:
                     path = f"{folder}/{entry.name}"
-                    if _is_cache(path) or (may_hold_secrets(entry.name) and not self._is_published(path)):
+                    if _is_cache(path) or (may_hold_secrets(path) and not self._is_published(path)):
                         continue
                     is_folder = entry.is_dir(follow_symlinks=False)
                     if entry.name == ".git" and not is_folder:

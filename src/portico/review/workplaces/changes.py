@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 
 from portico.review.checkpoints.shadows import LeftOut
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import NOT_HELD, Entry, Record
 from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, led_astray
@@ -80,9 +80,7 @@ class Surveyor:
     def _fits(self, one: _Changed) -> bool:
         """Whether a change can be proposed. The others are named."""
         reason = None
-        if (one.old is not None and one.old.link) or (one.new is not None and one.new.entry.link):
-            reason = "is a symbolic link, which a proposal cannot hold"
-        elif (one.old is not None and one.old.place == NOT_HELD) or (
+        if (one.old is not None and one.old.place == NOT_HELD) or (
             one.new is not None and one.new.data is None
         ):
             reason = f"is larger than {self._bounds.file_bytes >> 20} MB"
@@ -119,8 +117,8 @@ class Surveyor:
             operation=operation,
             old=old,
             new=new,
-            old_mode=None if one.old is None else one.old.mode,
-            new_mode=None if one.new is None else one.new.entry.mode,
+            old_mode=None if one.old is None else mode_of(one.old),
+            new_mode=None if one.new is None else mode_of(one.new.entry),
         )
 
     def _emptied(self, changes: Iterable[FileChange]) -> tuple[str, ...]:
@@ -131,7 +129,7 @@ class Surveyor:
             left = change.path if change.operation is Operation.DELETE else change.old_path
             if left is not None:
                 folders = (folder for folder in Path(left).parents if folder != Path())
-                gone |= {one.as_posix() for one in folders if not (top / one).is_dir()}
+                gone |= {one.as_posix() for one in folders if not _is_folder(top, one.as_posix())}
         return tuple(sorted(gone))
 
     @property
@@ -140,6 +138,15 @@ class Surveyor:
 
     def _shown(self, path: str) -> str:
         return shown(self._record, path)
+
+
+def mode_of(entry: Entry) -> int:
+    return LINK_MODE if entry.link else entry.mode
+
+
+def _is_folder(top: Path, path: str) -> bool:
+    """Whether a folder is there, and not one that a link leads to."""
+    return (top / path).is_dir() and not led_astray(top, f"{path}/any")
 
 
 def prefix_of(record: Record) -> str:
@@ -159,12 +166,13 @@ def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
     """The same changes, a file that went and came up elsewhere with the same content told as one."""
     gone: dict[str, list[FileChange]] = {}
     for one in changes:
-        if one.operation is Operation.DELETE and one.old is not None and one.old.size:
+        if one.operation is Operation.DELETE and one.old is not None and one.old.size and not one.links:
             gone.setdefault(one.old.digest, []).append(one)
     told: list[FileChange] = []
     sources: set[str] = set()
     for one in changes:
-        candidates = gone.get(one.new.digest, []) if one.operation is Operation.CREATE and one.new else []
+        came = one.operation is Operation.CREATE and not one.links
+        candidates = gone.get(one.new.digest, []) if came and one.new is not None else []
         if not candidates:
             told.append(one)
             continue

@@ -26,6 +26,7 @@ class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     carried_files: int = 30_000
     cloned_files: int = 200_000
     carried_seconds: float = 5.0
+    listing_seconds: float = 15.0
 
 
 def measure(root: Path, paths: Iterable[str], bounds: Bounds) -> list[str]:
@@ -39,12 +40,19 @@ def measure(root: Path, paths: Iterable[str], bounds: Bounds) -> list[str]:
             continue
         total += facts.st_size if stat.S_ISREG(facts.st_mode) else 0
         if count > bounds.files or total > bounds.total_bytes:
-            raise InvalidInput(
-                f"{root} is too large for a copy that an agent can work in: it has more than "
-                f"{bounds.files} files or {bounds.total_bytes >> 20} MB that are not ignored.",
-                suggestion="Open a smaller folder, have git ignore what is generated, or use the branch mode.",
+            raise too_large(
+                root,
+                f"it has more than {bounds.files} files or {bounds.total_bytes >> 20} MB that are not ignored",
             )
     return sorted(paths)
+
+
+def too_large(folder: Path, reason: str) -> InvalidInput:
+    """Why there can be no copy of a folder, and what to do."""
+    return InvalidInput(
+        f"{folder} is too large for a copy that an agent can work in: {reason}.",
+        suggestion="Open a smaller folder, have git ignore what is generated, or use the direct mode.",
+    )
 
 
 class Filler:

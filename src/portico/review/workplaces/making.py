@@ -10,12 +10,12 @@ from pathlib import Path
 from portico.review.branches.worktrees import Worktrees
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.disk.threads import ended
-from portico.review.git.listing import GitTrees, Trees
+from portico.review.git.listing import GitTrees, Listing, Trees
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository, find_repository
 from portico.review.workplaces.carrying import Carried, Carrier
 from portico.review.workplaces.changes import prefix_of, shown
-from portico.review.workplaces.filling import Bounds, Filler
+from portico.review.workplaces.filling import Bounds, Filler, too_large
 from portico.review.workplaces.records import Record
 from portico.review.workplaces.repository import lay_out, link_to
 from portico.review.workplaces.trees import Tree
@@ -40,13 +40,12 @@ class Maker:
         """A copy of the repository that the workspace is in, or of the workspace."""
         repository = await self._repository(workspace)
         root = workspace if repository is None else resolved(repository.root)
+        check_place(root)
         top = place / "tree" / (root.name or "root")
         record = Record.new(place, session, "proposal", workspace, root=root, top=top)
         await lay_out(rules_of(record), top, repository)
         trees = self.trees(record)
-        listing, ignored = await asyncio.gather(
-            trees.of_person(root, self._state), trees.ignored(root, self._state)
-        )
+        listing, ignored = await self._listed(trees, root)
 
         def fill(stop: threading.Event) -> None:
             secret = [LeftOut(path, "may hold secrets") for path in listing.private]
@@ -75,6 +74,17 @@ class Maker:
 
         await ended(fill)
         return record
+
+    async def _listed(self, trees: Trees, root: Path) -> tuple[Listing, tuple[str, ...]]:
+        """The person's work and what is ignored, unless to look through it all takes too long."""
+        try:
+            async with asyncio.timeout(self._bounds.listing_seconds):
+                return await asyncio.gather(
+                    trees.of_person(root, self._state), trees.ignored(root, self._state)
+                )
+        except TimeoutError as error:
+            seconds = f"{self._bounds.listing_seconds:g}"
+            raise too_large(root, f"its files could not be listed within {seconds} seconds") from error
 
     def trees(self, record: Record) -> Trees:
         """What lists the files of the person and of the workplace."""
@@ -113,6 +123,12 @@ class Maker:
         except CannotRun:
             return False
         return True
+
+
+def check_place(folder: Path) -> None:
+    """InvalidInput for a folder that nobody should wait for."""
+    if folder.parent == folder:
+        raise too_large(folder, "it is the whole disk")
 
 
 def resolved(path: Path) -> Path:

@@ -1,10 +1,11 @@
 """Takes over into a workplace what the person changed since, in files that the agent has not changed."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from portico.review.workplaces.changes import shown
+from portico.review.text.changes import digest_of
+from portico.review.workplaces.changes import prefix_of, shown
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import Entry, Record, Stamp, Step, step
 from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, find, led_astray
@@ -20,13 +21,18 @@ class Refreshed(msgspec.Struct, frozen=True):
 
 
 class Refresher:
-    """Brings one workplace up to date with the person's tree."""
+    """Brings one workplace up to date with the person's tree.
 
-    def __init__(self, record: Record, tree: Tree, bounds: Bounds) -> None:
+    What they have `typed` into files of the workspace and not saved counts in place of what the disk has.
+    """
+
+    def __init__(self, record: Record, tree: Tree, bounds: Bounds, typed: Mapping[str, bytes]) -> None:
         self._record = record
         self._tree = tree
         self._bounds = bounds
+        self._typed = {prefix_of(record) + path: data for path, data in typed.items()}
         self._stamps: dict[str, Stamp] = {}
+        self._unstamped = False
 
     def refresh(self, listed: Iterable[str]) -> Refreshed:
         steps: list[Step] = []
@@ -56,7 +62,7 @@ class Refresher:
         """Remember what need not be read again: files that are what the base has by now."""
         for path in left:
             self._stamps.pop(path, None)
-        if self._stamps:
+        if self._stamps or self._unstamped:
             self._record.persons |= self._stamps
             self._record.save()
 
@@ -67,7 +73,13 @@ class Refresher:
             entry = self._record.base.get(path)
             stamp = current_stamp(f"{root}/{path}")
             astray = path not in present and stamp is not None and led_astray(root, path)
-            known = None if entry is None or astray else self._record.persons.get(path)
+            typed = self._typed.get(path)
+            known = self._record.persons.get(path)
+            if typed is not None:
+                # The disk is looked at again once that is saved or given up.
+                self._unstamped = self._record.persons.pop(path, None) is not None or self._unstamped
+            if entry is None or astray or typed is not None:
+                known = None
             if known is not None and known == stamp:
                 continue
             try:
@@ -76,6 +88,8 @@ class Refresher:
                 found = None
             except Unfit:
                 continue
+            if found is not None and typed is not None and not found.entry.link:
+                found = _with(found, typed)
             if found is not None and found.stamp is not None:
                 self._stamps[path] = found.stamp
             same = entry is None if found is None else found.entry.same(entry)
@@ -96,6 +110,11 @@ class Refresher:
             return None
         wanted = None if found is None else held(self._record, found)
         return step(path, seen, wanted, wanted)
+
+
+def _with(found: Found, data: bytes) -> Found:
+    entry = msgspec.structs.replace(found.entry, digest=digest_of(data), size=len(data))
+    return found._replace(entry=entry, data=data, stamp=None)
 
 
 def held(record: Record, found: Found) -> Entry:

@@ -15,6 +15,8 @@ _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
 _PERMISSIONS = 0o777
+LINK_PERMISSIONS = 0o777
+"""What every link has, in the records of a workplace."""
 _CHUNK_BYTES = 1 << 20
 _TRIES = 5
 _SECOND = 1_000_000_000
@@ -78,7 +80,7 @@ def _read(place: str, facts: os.stat_result, limit: int) -> Found:
     stamp = settled(stamp_of(facts))
     if stat.S_ISLNK(facts.st_mode):
         target = os.fsencode(os.readlink(place))  # noqa: PTH115 - as it is written, not as a Path would have it
-        entry = Entry(digest_of(target), len(target), _PERMISSIONS, link=True)
+        entry = Entry(digest_of(target), len(target), LINK_PERMISSIONS, link=True)
         return Found(entry, stamp, target, facts.st_mtime_ns)
     if stat.S_ISDIR(facts.st_mode):
         raise IsFolder("is a folder")

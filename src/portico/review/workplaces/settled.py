@@ -6,12 +6,12 @@ agent's work that was neither applied nor given up stays, and so do lines that t
 
 from typing import NamedTuple
 
-from portico.review.text.changes import ChangeSet, Content, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, Operation
 from portico.review.text.merging import merge
 
 
 class Version(NamedTuple):
-    """A file: what it holds, and its permission bits."""
+    """A file: what it holds, and its permission bits; or where a link leads, and LINK_MODE."""
 
     data: bytes
     mode: int
@@ -63,6 +63,8 @@ def without(own: Version | None, given_up: Part) -> Version | None:
         mode = given_up.old_mode
     if own.data == given_up.new:
         return None if given_up.old is None else Version(given_up.old, mode)
+    if LINK_MODE in (own.mode, given_up.old_mode, given_up.new_mode):
+        raise Unclear
     merged = merge(given_up.new, given_up.old or b"", own.data).merged
     if merged is None:
         raise Unclear
@@ -85,6 +87,8 @@ def after_apply(own: Version | None, applied: Part, person: Version | None, base
     mode = person.mode if own.mode == meant else own.mode
     if own.data == applied.new:
         return Settled(Version(person.data, mode), person)
+    if LINK_MODE in (own.mode, person.mode, applied.new_mode):
+        return Settled(own, person)
     merged = merge(applied.new, person.data, own.data).merged
     if merged is None:
         return Settled(own, Version(applied.new, person.mode))

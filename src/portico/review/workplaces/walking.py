@@ -1,10 +1,11 @@
 """Which files of a tree are work where no git is installed: all but those in folders that tools fill."""
 
-import asyncio
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from portico.review.disk.threads import ended
 from portico.review.git.listing import Listing, inside, may_hold_secrets
 
 _FILLED_BY_TOOLS = {"node_modules", "__pycache__", ".venv", "venv", ".tox"}
@@ -16,24 +17,24 @@ class WalkedTrees:
     """Walks through trees. Implements `Trees`."""
 
     async def of_person(self, root: Path, without: Path) -> Listing:
-        found = await asyncio.to_thread(lambda: [path for path, work in _walk(root, without) if work])
+        found = await ended(lambda stop: [path for path, work in _walk(root, without, stop) if work])
         private = frozenset(path for path in found if may_hold_secrets(path))
         return Listing(frozenset(found) - private, private)
 
     async def of_workplace(self, top: Path) -> frozenset[str]:
-        found = await asyncio.to_thread(lambda: [path for path, work in _walk(top, top) if work])
+        found = await ended(lambda stop: [path for path, work in _walk(top, top, stop) if work])
         return frozenset(found)
 
     async def ignored(self, root: Path, without: Path) -> tuple[str, ...]:
-        found = await asyncio.to_thread(lambda: [path for path, work in _walk(root, without) if not work])
+        found = await ended(lambda stop: [path for path, work in _walk(root, without, stop) if not work])
         return tuple(sorted(found))
 
 
-def _walk(root: Path, without: Path) -> Iterator[tuple[str, bool]]:
+def _walk(root: Path, without: Path, stop: threading.Event) -> Iterator[tuple[str, bool]]:
     """Files that are work, and folders that are not and are not entered."""
     ours = inside(without, root)
     waiting = [""]
-    while waiting:
+    while waiting and not stop.is_set():
         prefix = waiting.pop()
         try:
             entries = list(os.scandir(root / prefix))

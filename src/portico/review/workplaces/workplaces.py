@@ -16,6 +16,7 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import msgspec
 
@@ -27,9 +28,10 @@ from portico.review.disk.alone import alone
 from portico.review.disk.threads import ended
 from portico.review.git.repositories import find_repository
 from portico.review.text.changes import ChangeSet
+from portico.review.workplaces.adopting import adopt
 from portico.review.workplaces.changes import Survey, Surveyor, prefix_of
 from portico.review.workplaces.filling import Bounds
-from portico.review.workplaces.making import Maker, carried_of, resolved, rules_of, tree_of
+from portico.review.workplaces.making import Maker, carried_of, check_place, resolved, rules_of, tree_of
 from portico.review.workplaces.records import Record
 from portico.review.workplaces.refreshing import Refreshed, Refresher
 from portico.review.workplaces.repository import follow
@@ -77,6 +79,10 @@ class Workplaces:
         self._worktrees = Worktrees(self._folder / "worktrees", environ)
         self._maker = Maker(self._ours, environ, self._bounds, linked)
 
+    def check(self, workspace: Path) -> None:
+        """InvalidInput, with another way, for a folder of which there can be no copy."""
+        check_place(resolved(workspace))
+
     async def open(self, workspace: Path, session: str, *, mode: ReviewMode = "proposal") -> Workplace:
         """The session's workplace: a new one, or the one it has. One deleted by hand is made anew."""
         if mode not in ("proposal", "worktree"):
@@ -104,16 +110,22 @@ class Workplaces:
             record = Record.load(place)
             return None if record is None else _workplace(record)
 
-    async def refresh(self, workplace: Workplace) -> Refreshed:
-        """Take over what the person changed since, where the agent did not. Worktrees keep their start."""
+    async def refresh(
+        self, workplace: Workplace, typed: Mapping[str, bytes] = MappingProxyType({})
+    ) -> Refreshed:
+        """Take over what the person changed since, where the agent did not, and what they have `typed` unsaved.
+
+        Worktrees keep their start, but for what is typed.
+        """
         if workplace.mode != "proposal":
-            return Refreshed()
+            taken = [path for path, data in typed.items() if await self.adopt(workplace, path, data)]
+            return Refreshed(tuple(taken))
         async with self._opened(workplace) as record:
             if not record.root.is_dir():
                 raise FileMissing(f"{record.root} is gone, so nothing can be taken over from it.")
             listing = await self._maker.trees(record).of_person(record.root, self._ours)
             await follow(rules_of(record), record.root, self._environ)
-            refresher = Refresher(record, tree_of(record), self._bounds)
+            refresher = Refresher(record, tree_of(record), self._bounds, typed)
             return await ended(lambda _: refresher.refresh(listing.files))
 
     async def changes(self, workplace: Workplace) -> ChangeSet:
@@ -134,21 +146,26 @@ class Workplaces:
 
             return await ended(look)
 
-    async def settle(self, workplace: Workplace, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
+    async def settle(
+        self,
+        workplace: Workplace,
+        applied: ChangeSet,
+        discarded: ChangeSet,
+        typed: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> tuple[str, ...]:
         """Let the workplace follow what the person applied and gave up. An undo is applied like any change.
 
-        To tell it twice is to tell it once. The paths are returned in which a part that was given up can no
+        What they have `typed` into files and not saved counts. To tell it twice is to tell it once. The paths are returned in which a part that was given up can no
         longer be told from the rest; they stay as they are.
         """
         async with self._opened(workplace) as record:
-            settler = Settler(record, tree_of(record), self._bounds)
+            settler = Settler(record, tree_of(record), self._bounds, typed)
             return await ended(lambda _: settler.settle(applied, discarded))
 
     async def adopt(self, workplace: Workplace, path: str, data: bytes) -> bool:
         """Take over what the person has in a file and has not saved yet, if the agent left it as it was."""
         async with self._opened(workplace) as record:
-            settler = Settler(record, tree_of(record), self._bounds)
-            return await ended(lambda _: settler.adopt(path, data))
+            return await ended(lambda _: adopt(record, tree_of(record), path, data))
 
     async def close(self, workplace: Workplace) -> None:
         """Take the workplace away. Closing one that is closed or was deleted by hand is no error."""
