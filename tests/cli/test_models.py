@@ -13,6 +13,7 @@ import pytest
 from tests.support.model_endpoint import BAD_KEY, Answer, ModelEndpoint, Refuse, Reply, Say
 from tests.support.offline import have_offline_model
 from tests.support.program import Portico
+from tests.support.serving import Server, detach
 
 # As much of the `keyring` package as is used, with a file for a keyring.
 KEYRING = """
@@ -27,6 +28,8 @@ class _Ring:
             raise KeyringError("it is locked")
         return self._all().get(f"{service}/{name}")
     def set_password(self, service, name, value):
+        if "TEST_KEYRING_LOCKED" in os.environ:
+            raise KeyringError("it is locked")
         self._file.write_text(json.dumps(self._all() | {f"{service}/{name}": value}))
     def delete_password(self, service, name):
         kept = self._all()
@@ -235,6 +238,31 @@ def test_a_keyring_that_is_locked_is_said_to_be(portico: Portico, keyring: dict[
     assert ran.code == 3
     assert "it is locked" in ran.text
     assert "ANTHROPIC_API_KEY" in ran.text
+
+
+def test_a_keyring_that_is_locked_is_told_by_the_status_of_keys_and_of_no_other(
+    portico: Portico, keyring: dict[str, str]
+) -> None:
+    portico.run("auth", "login", "anthropic", stdin=b"sk-very-secret", environ=keyring)
+    around = {**keyring, "TEST_KEYRING_LOCKED": "1", "MISTRAL_API_KEY": "another"}
+    ran = portico.run("auth", "status", environ=around)
+    assert ran.code == 0
+    assert "it is locked" in ran.text
+    assert "✓ mistral" in ran.text
+
+
+def test_a_keyring_that_is_locked_takes_no_key_and_keeps_no_session_from_beginning(
+    portico: Portico, keyring: dict[str, str], server: Server
+) -> None:
+    portico.run("auth", "login", "anthropic", stdin=b"sk-very-secret", environ=keyring)
+    around = {**keyring, "TEST_KEYRING_LOCKED": "1"}
+    refused = portico.run("auth", "login", "anthropic", "--api", stdin=b"sk-another", environ=around)
+    assert refused.code == 3
+    assert "it is locked" in refused.api["error"]
+    detach(portico, environ=around)
+    begun = server.ask("StartSession", {"workspace": str(portico.workspace)})
+    session_id = begun["session"]["summary"]["sessionId"]
+    server.stream("Invoke", {"sessionId": session_id, "text": "/help"}).until("/search")
 
 
 def test_without_a_keyring_the_environment_is_named(portico: Portico) -> None:

@@ -315,6 +315,14 @@ class TestRules:
         portico.settings({"agents": {"mine": {"command": command, "args": args, "bypassPermissions": True}}})
         assert self.edit(Editor(portico, "--agent", "mine")) == ("selected yes", 0)
 
+    def test_are_not_needed_for_an_agent_that_the_environment_lets_do_everything(
+        self, portico: Portico
+    ) -> None:
+        command, *args = typescript_agent(portico).split()
+        portico.settings({"agents": {"mine": {"command": command, "args": args}}})
+        environ = {"PORTICO_BYPASS_PERMISSIONS": "other, mine"}
+        assert self.edit(Editor(portico, "--agent", "mine", environ=environ)) == ("selected yes", 0)
+
     def edit(self, editor: Editor) -> tuple[str, int]:
         """Let the agent edit a file for a person who refuses; what it heard, and how often they were asked."""
         prompt, questions = editor.prompt(editor.open_session(), "edit notes.txt"), 0

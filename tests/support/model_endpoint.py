@@ -1,10 +1,11 @@
-"""A model on the wire: an HTTP server that speaks as OpenAI (chat, responses) and Anthropic do, by a script.
+"""A model on the wire: an HTTP server that speaks as OpenAI (chat, responses), Anthropic, Google
+and Bedrock do, by a script.
 
 Every request takes the next reply of the script, whatever language it is asked in, and is kept in
 `requests`, so that a test sees what really went over the wire. Replies can fail as the real ones do.
 
     async with ModelEndpoint(Answer(Say("Hello"))) as endpoint:
-        … f"{endpoint.address}/v1" for OpenAI's clients, endpoint.address for Anthropic's
+        … f"{endpoint.address}/v1" for OpenAI's clients, endpoint.address for the others
 """
 
 import asyncio
@@ -23,7 +24,7 @@ class Say:
 @dataclass(frozen=True)
 class Think:
     text: str
-    signature: str = "signed"
+    signature: str = "c2lnbmVk"
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ class Answer:
 class Refuse:
     """An error instead of an answer: 401, 429, 529, a conversation that is too long, …
 
-    With `after`, the stream begins well and the error comes in the middle of it.
+    With `after`, the stream begins well and the error comes in the middle of it. `details` are those of Google.
     """
 
     status: int
@@ -84,6 +85,7 @@ class Refuse:
     code: str | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
     after: tuple[Part, ...] = ()
+    details: tuple[Mapping[str, str], ...] = ()
 
 
 TOO_LONG = Refuse(
@@ -117,7 +119,9 @@ class Received:
 
     @property
     def key(self) -> str:
-        return self.headers.get("x-api-key") or self.headers.get("authorization", "").removeprefix("Bearer ")
+        names = ("x-api-key", "x-goog-api-key", "api-key", "authorization")
+        found = next((self.headers[name] for name in names if name in self.headers), "")
+        return found.removeprefix("Bearer ")
 
 
 class ModelEndpoint:
@@ -178,7 +182,7 @@ class ModelEndpoint:
 
     async def _serve(self, received: Received, writer: asyncio.StreamWriter) -> bool:
         """False when the connection is to be cut."""
-        from tests.support.model_wires import error_body, frames, language
+        from tests.support.model_wires import content_type, error_body, frames, language
 
         if received.path.endswith("/models"):
             _write_json(writer, 200, {"object": "list", "data": [{"id": "scripted", "object": "model"}]})
@@ -192,17 +196,15 @@ class ModelEndpoint:
         if isinstance(reply, Refuse) and not reply.after:
             _write_json(writer, reply.status, error_body(wire, reply), reply.headers)
             return True
-        writer.write(
-            b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
-        )
+        head = f"HTTP/1.1 200 OK\r\ncontent-type: {content_type(wire)}\r\ntransfer-encoding: chunked\r\n\r\n"
+        writer.write(head.encode())
         for number, frame in enumerate(frames(wire, reply, received.body)):
             if isinstance(reply, Answer) and number == reply.breaks_after:
                 writer.transport.abort()
                 return False
             if isinstance(reply, Answer) and number == reply.hangs_after:
                 await asyncio.Event().wait()
-            data = frame.encode()
-            writer.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+            writer.write(f"{len(frame):x}\r\n".encode() + frame + b"\r\n")
             await writer.drain()
         writer.write(b"0\r\n\r\n")
         await writer.drain()

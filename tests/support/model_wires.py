@@ -1,43 +1,59 @@
-"""How three languages stream the same answer: OpenAI's chat completions and responses, Anthropic's messages."""
+"""How each language streams the same answer: OpenAI's chat completions and responses, Anthropic's messages.
+
+Those of Google and Bedrock are in modules of their own.
+"""
 
 import json
 from collections.abc import Iterator
 from typing import Any, Literal
 
+from tests.support.bedrock_wire import bedrock_error, bedrock_frames
+from tests.support.google_wire import google_error, google_frames
 from tests.support.model_endpoint import Answer, Call, Part, Refuse, Say, Think, Tokens
 
-Wire = Literal["chat", "responses", "messages"]
+Wire = Literal["chat", "responses", "messages", "google", "bedrock"]
 _PIECE = 8
+_ENDINGS: dict[str, Wire] = {
+    "/chat/completions": "chat",
+    "/responses": "responses",
+    "/messages": "messages",
+    ":streamGenerateContent": "google",
+    "/converse-stream": "bedrock",
+}
 
 
 def language(path: str) -> Wire:
-    if path.split("?", maxsplit=1)[0].endswith("/chat/completions"):
-        return "chat"
-    if path.split("?", maxsplit=1)[0].endswith("/responses"):
-        return "responses"
-    assert path.split("?", maxsplit=1)[0].endswith("/messages"), path
-    return "messages"
+    plain = path.split("?", maxsplit=1)[0]
+    (wire,) = (wire for ending, wire in _ENDINGS.items() if plain.endswith(ending))
+    return wire
 
 
 def error_body(wire: Wire, refusal: Refuse) -> Any:
+    if wire == "google":
+        return google_error(refusal)
+    if wire == "bedrock":
+        return bedrock_error(refusal)
     if wire == "messages":
         return {"type": "error", "error": {"type": refusal.type, "message": refusal.message}}
     error = {"message": refusal.message, "type": refusal.type, "code": refusal.code, "param": None}
     return {"error": error}
 
 
-def frames(wire: Wire, reply: Answer | Refuse, request: Any) -> Iterator[str]:
-    """The reply as server-sent events, in small pieces."""
+def content_type(wire: Wire) -> str:
+    return "application/vnd.amazon.eventstream" if wire == "bedrock" else "text/event-stream"
+
+
+def frames(wire: Wire, reply: Answer | Refuse, request: Any) -> Iterator[bytes]:
+    """The reply as it is streamed, in small pieces."""
     answer = reply if isinstance(reply, Answer) else Answer(*reply.after)
     failure = reply if isinstance(reply, Refuse) else None
-    model = request["model"]
-    match wire:
-        case "chat":
-            yield from _chat(answer, failure, model)
-        case "responses":
-            yield from _responses(answer, failure, model)
-        case "messages":
-            yield from _messages(answer, failure, model)
+    if wire == "bedrock":
+        yield from bedrock_frames(answer, failure)
+        return
+    streams = {"chat": _chat, "responses": _responses, "messages": _messages, "google": google_frames}
+    # Google has the name of the model in the path.
+    for frame in streams[wire](answer, failure, request.get("model", "scripted")):
+        yield frame.encode()
 
 
 def _pieces(text: str) -> Iterator[str]:

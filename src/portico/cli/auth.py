@@ -34,6 +34,7 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     provider: str
     variable: str
     source: str | None = None
+    problem: str | None = None
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -53,27 +54,35 @@ def run(arguments: Sequence[str]) -> int:
         )
     provider = find_provider(flags.provider, settings.models)
     if not provider.key_variables:
-        raise InvalidInput(f"{provider.name} needs no key.")
+        raise InvalidInput(
+            f"{provider.name} needs no key.",
+            suggestion=f"Use it at once: portico models use {provider.name}:MODEL",
+        )
     return _login(provider, environ, flags) if flags.action == "login" else _logout(provider, environ, flags)
 
 
 def _status(chosen: Sequence[Provider], environ: Mapping[str, str], flags: argparse.Namespace) -> int:
-    found = []
-    for provider in chosen:
-        if provider.key_variables:
-            key = find_key(provider, environ)
-            variable = key.variable if key else provider.key_variables[0]
-            found.append(
-                KeyStatus(provider=provider.name, variable=variable, source=key.source if key else None)
-            )
+    found = [_where(provider, environ) for provider in chosen if provider.key_variables]
     if flags.api:
         _print_json({"status": "ok", "keys": found})
         return 0
     width = max((len(one.provider) for one in found), default=0)
     for one in found:
-        where = f"{one.variable} in the {one.source}" if one.source else f"no key; {one.variable} is not set"
+        missing = one.problem or f"no key; {one.variable} is not set"
+        where = f"{one.variable} in the {one.source}" if one.source else missing
         print(f"{'✓' if one.source else '·'} {one.provider:<{width}}  {where}")
     return 0
+
+
+def _where(provider: Provider, environ: Mapping[str, str]) -> KeyStatus:
+    status = KeyStatus(provider=provider.name, variable=provider.key_variables[0])
+    try:
+        key = find_key(provider, environ)
+    except AuthRequired as error:
+        return msgspec.structs.replace(status, problem=error.message)
+    return (
+        status if key is None else msgspec.structs.replace(status, variable=key.variable, source=key.source)
+    )
 
 
 def _login(provider: Provider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:

@@ -117,8 +117,7 @@ def _listed(provider: Provider, environ: Mapping[str, str]) -> ListedProvider:
 
 def _readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, str]:
     if not provider.installed:
-        extra = {"bedrock": "bedrock", OFFLINE: "offline"}.get(provider.kind, "models")
-        return False, f"not installed: pip install 'portico[{extra}]'"
+        return False, f"not installed: pip install 'portico[{provider.extra}]'"
     if provider.kind == OFFLINE:
         ready = is_ready(DEFAULT, environ)
         return ready, "ready" if ready else f"fetch it with: portico models pull {DEFAULT.name}"
@@ -130,6 +129,8 @@ def _readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, st
         return True, f"key from {key.variable} in the {key.source}"
     if provider.needs_key:
         return False, f"no key: set {provider.key_variables[0]}, or portico auth login {provider.name}"
+    if provider.name == "bedrock":
+        return True, f"with the credentials of the AWS tools; or set {provider.key_variables[0]}"
     address = provider.address_in(environ)
     return True, f"no key needed; at {address}" if address else "no key needed"
 

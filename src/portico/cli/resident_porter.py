@@ -1,6 +1,7 @@
 """Porter inside of this process instead of a program of its own: what it needs is imported once for many sessions."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -8,6 +9,8 @@ from portico.porter.agent import Porter
 from portico.porter.setup import SetupOf
 from portico.rpc.streams import MemoryStream, memory_pair
 from portico.sessions.ports import AgentSpec
+
+log = logging.getLogger(__name__)
 
 NAME = "porter"
 SPEC = AgentSpec(name=NAME, command=("portico", "agent"))
@@ -26,9 +29,9 @@ class ResidentPorters:
     ) -> "ResidentPorter":
         near, far = memory_pair()
         porter = Porter(far, state=self._state, environ=self._environ, setup_of=self._setup_of)
-        return ResidentPorter(
-            near, asyncio.create_task(porter.run(), name=f"{spec.name} in {workspace.name}")
-        )
+        serving = asyncio.create_task(porter.run(), name=f"{spec.name} in {workspace.name}")
+        serving.add_done_callback(_ended)
+        return ResidentPorter(near, serving)
 
 
 class ResidentPorter:
@@ -51,3 +54,8 @@ class ResidentPorter:
         if not done:
             self._serving.cancel()
             await asyncio.wait({self._serving})
+
+
+def _ended(serving: "asyncio.Task[None]") -> None:
+    if not serving.cancelled() and (error := serving.exception()) is not None:
+        log.error("%s ended badly", serving.get_name(), exc_info=error)

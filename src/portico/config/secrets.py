@@ -41,7 +41,10 @@ class Secrets:
         self._memory: dict[str, str] = {}
 
     def keep(self, name: str, value: str) -> Keeper:
-        """Keep a secret under the name of an environment variable, or take it away when empty."""
+        """Keep a secret under the name of an environment variable, or take it away when empty.
+
+        AuthRequired when the keyring is locked.
+        """
         _check(name, value)
         self._memory.pop(name, None)
         if self._keyring is None:
@@ -49,23 +52,29 @@ class Secrets:
                 self._memory[name] = value
             return "memory"
         names = self.names()
-        if value:
-            self._keyring.set_password(KEYRING_SERVICE, name, value)
-            names.add(name)
-        elif name in names:
-            self._keyring.delete_password(KEYRING_SERVICE, name)
-            names.discard(name)
+        try:
+            if value:
+                self._keyring.set_password(KEYRING_SERVICE, name, value)
+                names.add(name)
+            elif name in names:
+                self._keyring.delete_password(KEYRING_SERVICE, name)
+                names.discard(name)
+        except _keyring_errors() as error:
+            raise _locked(name, error) from error
         self._keep_names(names)
         return "keyring"
 
     def environment(self) -> dict[str, str]:
-        """Every secret, as an agent finds it."""
+        """Every secret, as an agent finds it. What a locked keyring does not give out is missing."""
         found = dict(self._memory)
-        if self._keyring is not None:
-            for name in sorted(self.names()):
-                value = self._keyring.get_password(KEYRING_SERVICE, name)
-                if value:
-                    found[name] = value
+        for name in sorted(self.names()) if self._keyring is not None else ():
+            try:
+                value = self.value(name)
+            except AuthRequired as error:
+                log.warning("%s", error.message)
+                continue
+            if value:
+                found[name] = value
         return found
 
     def value(self, name: str) -> str | None:
@@ -75,10 +84,7 @@ class Secrets:
         try:
             return self._keyring.get_password(KEYRING_SERVICE, name)
         except _keyring_errors() as error:
-            raise AuthRequired(
-                f"The keyring does not give out {name}: {error}",
-                suggestion=f"Unlock it, or set {name} in the environment.",
-            ) from error
+            raise _locked(name, error) from error
 
     def names(self) -> set[str]:
         """Which secrets the keyring has. It is not opened for this."""
@@ -118,6 +124,13 @@ def _keyring_errors() -> tuple[type[Exception], ...]:
     except ImportError:
         return ()
     return (KeyringError,)
+
+
+def _locked(name: str, error: Exception) -> AuthRequired:
+    return AuthRequired(
+        f"{name} cannot be had from the keyring, or kept there: {error}",
+        suggestion=f"Unlock it, or set {name} in the environment.",
+    )
 
 
 def _check(name: str, value: str) -> None:

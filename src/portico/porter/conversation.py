@@ -13,6 +13,7 @@ from portico.porter.background import Background
 from portico.porter.files import Files
 from portico.porter.loop.history import History
 from portico.porter.scenarios.scenario import DEFAULT, Scenario, Scenarios
+from portico.porter.tasks import unattended
 from portico.porter.terminals import Terminals
 from portico.porter.transcripts import AnyEntry, Chose, Item, Listed, Paid, Titled, Told, Transcript
 from portico.porter.workspace import Workspace
@@ -161,7 +162,7 @@ class Conversation:
 
     async def take_turn(self, work: Coroutine[Any, Any, schema.StopReason]) -> schema.StopReason:
         """Do the work of one turn; how it ended. Whoever cancels this call cancels the work and waits for it."""
-        task = self._running = asyncio.create_task(work, name=f"turn in {self.id}")
+        task = self._running = unattended(asyncio.create_task(work, name=f"turn in {self.id}"))
         try:
             await asyncio.wait({task})
         finally:

@@ -12,6 +12,7 @@ from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND
 from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.privacy import plain_name
 from portico.porter.workspace import Workspace, exists
 from portico.rpc.messages import RpcError
 
@@ -113,7 +114,7 @@ class DiskFiles:
 
     def _write(self, path: Path, text: str) -> None:
         real = self._workspace.inside(path)
-        if ".git" in real.parts:
+        if any(plain_name(part) == ".git" for part in real.parts):
             raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
         beside = real.with_name(f".porter-{secrets.token_hex(8)}.tmp")
         try:

@@ -14,10 +14,13 @@ if TYPE_CHECKING:
 
 
 class KnownModel(msgspec.Struct, frozen=True):
-    """A model that can be chosen, as `provider:model`."""
+    """A model that can be chosen, as `provider:model`. `window` is in tokens, None when nobody said."""
 
     name: str
     about: str = ""
+    window: int | None = None
+    tools: bool = True
+    images: bool = True
 
 
 def _no_model(name: str) -> "Model":

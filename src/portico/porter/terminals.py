@@ -15,6 +15,7 @@ from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.domain.errors import InvalidInput
 from portico.porter.markdown import fenced
+from portico.porter.tasks import unattended
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
@@ -101,7 +102,7 @@ class ClientTerminals:
             cwd=str(cwd),
             output_byte_limit=OUTPUT_LIMIT,
         )
-        creating = asyncio.ensure_future(self._end.create_terminal(request))
+        creating = unattended(asyncio.ensure_future(self._end.create_terminal(request)))
         try:
             terminal_id = await asyncio.shield(creating)
         except asyncio.CancelledError:
@@ -173,7 +174,7 @@ class LocalProcess:
         self._show = show
         self._output = bytearray()
         self._over = False
-        self._following = asyncio.create_task(self._follow(), name=f"output of {name}")
+        self._following = unattended(asyncio.create_task(self._follow(), name=f"output of {name}"))
 
     async def wait(self) -> None:
         await self._group.wait()

@@ -13,10 +13,13 @@ from portico.acp import _schema as schema
 from portico.domain.errors import PorticoError
 from portico.porter.markdown import sendable
 from portico.porter.terminals import Ended, output_block
+from portico.porter.tools.tool import ToolFailure
 
 Tell = Callable[[schema.SessionUpdate], None]
 
 MAX_LOCATIONS = 50
+CRASHED = "A fault of Porter's own ended this. Its log says more: portico.log in the state folder."
+_SHOWN = "shown in a tool call"
 
 
 class Work(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,6 +100,7 @@ class ToolCall:
         if error is not None:
             self._status = "failed"
             self.add_text(_words_for(error))
+            error.add_note(_SHOWN)
         end = schema.ToolCallProgress(
             tool_call_id=self.id, status=self._status, content=self._content or None
         )
@@ -118,7 +122,20 @@ def is_text(path: Path) -> bool:
     return sendable(str(path)) == str(path)
 
 
+def was_shown(error: BaseException) -> bool:
+    """Whether a tool call ended with this error, or with the one that it comes from, so that the person saw it."""
+    if _SHOWN in getattr(error, "__notes__", ()):
+        return True
+    return error.__cause__ is not None and was_shown(error.__cause__)
+
+
 def _words_for(error: BaseException) -> str:
-    if isinstance(error, asyncio.CancelledError):
-        return "Stopped."
-    return error.message if isinstance(error, PorticoError) else "It could not be finished."
+    match error:
+        case asyncio.CancelledError():
+            return "Stopped."
+        case PorticoError():
+            return error.message
+        case ToolFailure():
+            return str(error)
+        case _:
+            return CRASHED

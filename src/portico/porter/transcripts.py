@@ -23,6 +23,7 @@ FOLDER = "porter"
 _SUFFIX = ".jsonl"
 _SESSION_ID = re.compile(r"[0-9a-z]{20}")
 _HEAD = 16 * 1024
+_ELSEWHERE = "Make room on the disk, or name another folder with --state."
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", rename="camel"):
@@ -149,13 +150,16 @@ class Transcript:
                 written = os.write(descriptor, lines)
                 if written < len(lines):
                     self._mended = False
-                    raise StoreFailed(f"The disk is full: Porter cannot keep its transcript {self._path}.")
+                    raise StoreFailed(
+                        f"The disk is full: Porter cannot keep its transcript {self._path}.",
+                        suggestion=_ELSEWHERE,
+                    )
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise StoreFailed(
                 f"Porter cannot keep its transcript {self._path}: {error.strerror}.",
-                suggestion="Make room on the disk, or name another folder with --state.",
+                suggestion=_ELSEWHERE,
             ) from error
 
 
@@ -169,7 +173,9 @@ class Transcripts:
         try:
             self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError as error:
-            raise StoreFailed(f"Porter cannot make its folder {self._folder}: {error.strerror}.") from error
+            raise StoreFailed(
+                f"Porter cannot make its folder {self._folder}: {error.strerror}.", suggestion=_ELSEWHERE
+            ) from error
         transcript = Transcript(self._path(opened.session_id))
         transcript.create(opened)
         return transcript

@@ -146,8 +146,6 @@ class Turn:
         self, call: ToolCall, question: str, choices: Sequence[tuple[str, str]]
     ) -> str | None:
         """What the person answers; None if they do not, or if the client cannot ask."""
-        if not self._conversation.can_ask:
-            return None
         field = schema.ElicitationPropertySchema(type="string", title="Answer")
         if choices:
             options = [
@@ -155,19 +153,28 @@ class Turn:
                 for label, about in choices
             ]
             field = msgspec.structs.replace(field, one_of=options)
+        form = schema.ElicitationSchema(properties={"answer": field}, required=["answer"])
+        given = await self.ask_form(call, question, form)
+        answer = (given.content or {}).get("answer") if given.action == "accept" else None
+        return str(answer) if answer is not None else None
+
+    async def ask_form(
+        self, call: ToolCall, question: str, form: schema.ElicitationSchema
+    ) -> schema.CreateElicitationResponse:
+        """What the person makes of a form; `cancel` if the client cannot show it."""
+        if not self._conversation.can_ask:
+            return schema.CreateElicitationResponse(action="cancel")
         request = schema.CreateElicitationRequest(
             mode="form",
             session_id=self._conversation.id,
             tool_call_id=call.id,
             message=sendable(question),
-            requested_schema=schema.ElicitationSchema(properties={"answer": field}, required=["answer"]),
+            requested_schema=form,
         )
         try:
-            given = await self._end.call("elicitation/create", request, schema.CreateElicitationResponse)
+            return await self._end.call("elicitation/create", request, schema.CreateElicitationResponse)
         except RpcError:
-            return None
-        answer = (given.content or {}).get("answer") if given.action == "accept" else None
-        return str(answer) if answer is not None else None
+            return schema.CreateElicitationResponse(action="cancel")
 
     def remember(self, command: str) -> None:
         """Let the model know later what the person did by a command, and what they were told."""

@@ -90,6 +90,9 @@ async def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_turn_goes
         session = await client.open(folder)
         assert await client.prompt(session, "go") == "end_turn"
         assert client.text == "I see."
+        [shown] = client.calls
+        assert client.statuses(shown)[-1] == "failed"
+        assert told in client.shown(shown)
     [result] = results_in(model.requests[1])
     assert told in result
     assert "secret\n" not in result

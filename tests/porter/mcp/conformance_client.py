@@ -2,19 +2,28 @@
 
 import asyncio
 import sys
+from pathlib import Path
 
+from portico.acp import _schema as schema
+from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.client import McpClient
 from portico.porter.mcp.http import HttpChannel
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
 
 
+async def accept(_words: str, _form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
+    """A person who leaves every field as it is."""
+    return schema.CreateElicitationResponse(action="accept", content={})
+
+
 async def use(address: str) -> None:
-    client = McpClient("conformance", HttpChannel("conformance", address, {}))
+    asked = Asked((Path.cwd(),), can_ask=True)
+    client = McpClient("conformance", HttpChannel("conformance", address, {}, asked), asked)
     try:
         await client.begin()
         for tool in await client.tools():
-            called = await client.call(tool.name, ARGUMENTS.get(tool.name, {}))
+            called = await client.call(tool.name, ARGUMENTS.get(tool.name, {}), accept)
             print(tool.name, called.content, called.is_error)
     finally:
         await client.close()

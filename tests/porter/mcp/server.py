@@ -18,8 +18,24 @@ TOOLS = [
     {"name": "huge", "inputSchema": {"type": "object"}},
     {"name": "die", "inputSchema": {"type": "object"}},
     {"name": "hang", "inputSchema": {"type": "object"}},
+    {"name": "asks", "inputSchema": {"type": "object"}},
     {"name": "variable", "inputSchema": {"type": "object", "properties": {"name": {"type": "string"}}}},
 ]
+
+QUESTIONS: dict[str, dict[str, Any]] = {
+    "ping": {},
+    "roots/list": {},
+    "sampling/createMessage": {"messages": [], "maxTokens": 10},
+    "elicitation/create": {
+        "message": "Who are you?",
+        "requestedSchema": {
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "colour": {"type": "string", "default": "blue"}},
+            "required": ["name"],
+        },
+    },
+}
+"""What a server may want to know of its client."""
 
 
 def send(message: dict[str, Any]) -> None:
@@ -29,6 +45,14 @@ def send(message: dict[str, Any]) -> None:
 
 def text(words: str, **more: Any) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": words}], **more}
+
+
+def ask(method: str, params: dict[str, Any]) -> Any:
+    """Ask the client something; its answer, or the code of its error."""
+    send({"id": f"my-{method}", "method": method, "params": params})
+    while (message := json.loads(sys.stdin.readline())).get("id") != f"my-{method}":
+        pass
+    return message["result"] if "result" in message else message["error"]["code"]
 
 
 def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -41,6 +65,8 @@ def called(name: str, arguments: dict[str, Any]) -> dict[str, Any]:
         sys.exit(3)
     if name == "variable":
         return text(os.environ.get(arguments["name"], "not set"))
+    if name == "asks":
+        return text(json.dumps({method: ask(method, params) for method, params in QUESTIONS.items()}))
     if name == "hang":
         time.sleep(1000)
     return text(f"cannot {name}", isError=True)
@@ -81,4 +107,5 @@ def main() -> None:
             answer(message)
 
 
-main()
+if __name__ == "__main__":
+    main()

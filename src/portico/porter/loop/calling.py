@@ -15,15 +15,17 @@ from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 from portico.porter.loop.history import INTERRUPTED, failed
 from portico.porter.loop.repetition import Repetition
 from portico.porter.models.port import Text, ToolCall, ToolResult
-from portico.porter.toolcalls import Work
+from portico.porter.tasks import unattended
+from portico.porter.toolcalls import CRASHED, Work, was_shown
 from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Malformed, Offered, Outcome, ToolFailure
+from portico.porter.tools.tool import Offered, Outcome, ToolFailure
 from portico.rpc.messages import ConnectionLost
 
 log = logging.getLogger(__name__)
 
 AT_ONCE = 8
 _NAME = 80
+_CUT_OFF = "Your answer was cut at its limit, which may have broken this call: use smaller steps."
 STOPPED = "The person stopped the turn before this call was made."
 
 
@@ -81,25 +83,30 @@ class Calls:
     async def _outcome(self, tool: Offered, call: ToolCall) -> Outcome:
         try:
             return await tool.call(self._bench, call.arguments)
-        except ToolFailure as failure:
-            words = str(failure)
-            if isinstance(failure, Malformed):
-                await self._show_unmade(call, words)
-            if self._cut_off:
-                words += (
-                    " Your answer was cut at its limit, which may have broken this call: use smaller steps."
-                )
         except (StoreFailed, ConnectionLost):
             raise
-        except PorticoError as error:
-            words = error.message if error.suggestion is None else f"{error.message} {error.suggestion}"
-        except Exception:
-            log.exception("the tool %s crashed", tool.name)
-            words = "The tool crashed, which is a fault of Porter's. Try another way."
+        except Exception as error:  # noqa: BLE001 - a tool that crashes is told, and logged
+            words = self._words_for(error, tool)
+            if not was_shown(error):
+                shown = words if isinstance(error, (ToolFailure, PorticoError)) else CRASHED
+                await self._show_unmade(call, shown)
         return Outcome((Text(words),), failed=True)
 
+    def _words_for(self, error: Exception, tool: Offered) -> str:
+        """What the model is told."""
+        match error:
+            case ToolFailure() if self._cut_off:
+                return f"{error} {_CUT_OFF}"
+            case ToolFailure():
+                return str(error)
+            case PorticoError():
+                return error.message if error.suggestion is None else f"{error.message} {error.suggestion}"
+            case _:
+                log.error("the tool %s crashed", tool.name, exc_info=error)
+                return "The tool crashed, which is a fault of Porter's. Try another way."
+
     async def _show_unmade(self, call: ToolCall, words: str) -> None:
-        """Let the person see a call that was never begun."""
+        """Let the person see a call that failed before it was begun."""
         work = Work(title=f"A call of {call.name[:_NAME]} that could not be made", kind="other")
         with suppress(InvalidInput):
             async with self._bench.turn.tool(work):
@@ -115,7 +122,7 @@ class Calls:
 
 async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
     """Do several things at once. When one fails, or the turn ends, the others are ended and waited for."""
-    tasks = [asyncio.create_task(one, name="tool call") for one in work]
+    tasks = [unattended(asyncio.create_task(one, name="tool call")) for one in work]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
     finally:

@@ -45,7 +45,10 @@ class Mind:
         self._environ = environ
         self._shelf = Shelf(outputs)
         self._servers = McpServers(
-            conversation.circumstances.mcp_servers, conversation.workspace.root, environ
+            conversation.circumstances.mcp_servers,
+            conversation.workspace.roots,
+            environ,
+            can_ask=conversation.can_ask,
         )
         self._model: Model | None = None
         self._measure = Measure()

@@ -19,6 +19,7 @@ from portico.porter.models.port import (
     ToolCallReady,
     Usage,
 )
+from portico.porter.tasks import unattended
 
 GATHER_SECONDS = 0.04
 
@@ -129,7 +130,7 @@ class _Pulled(Generic[Item]):
         quiet = True
         while True:
             if self._next is None:
-                self._next = asyncio.ensure_future(anext(self._stream))
+                self._next = unattended(asyncio.ensure_future(anext(self._stream)))
             await asyncio.wait({self._next}, timeout=None if quiet else GATHER_SECONDS)
             if not self._next.done():
                 quiet = True

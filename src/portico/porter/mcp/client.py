@@ -1,12 +1,14 @@
 """One conversation with an MCP server: agree on a revision, list its tools, call them. Each with a deadline."""
 
 import asyncio
+from contextlib import nullcontext
 from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Raw
 
 from portico import __version__
+from portico.porter.mcp.asked import Ask, Asked
 from portico.porter.mcp.channel import Channel, ServerFailed
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 
@@ -62,14 +64,21 @@ class Called(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class McpClient:
-    def __init__(self, name: str, channel: Channel) -> None:
+    """`asked` is what the channel lets the server ask."""
+
+    def __init__(self, name: str, channel: Channel, asked: Asked) -> None:
         self.name = name
         self._channel = channel
+        self._asked = asked
         self._modern = False
 
     async def begin(self) -> None:
         """Agree on a revision. ServerFailed when the server does not answer as one."""
-        params = {"protocolVersion": HANDSHAKE_VERSION, "capabilities": {}, "clientInfo": _ME}
+        params = {
+            "protocolVersion": HANDSHAKE_VERSION,
+            "capabilities": self._asked.capabilities,
+            "clientInfo": _ME,
+        }
         try:
             answer = await self._within(HANDSHAKE_SECONDS, "initialize", params)
         except RpcError as error:
@@ -80,6 +89,7 @@ class McpClient:
             return
         await self._channel.agreed(self._decode(answer, _Initialized).protocol_version)
         await self._channel.notify("notifications/initialized", {})
+        await self._channel.listen()
 
     async def tools(self) -> list[Described]:
         found: list[Described] = []
@@ -99,19 +109,22 @@ class McpClient:
                 break
         return found[:_MOST_TOOLS]
 
-    async def call(self, tool: str, arguments: dict[str, Any]) -> Called:
+    async def call(self, tool: str, arguments: dict[str, Any], ask: Ask) -> Called:
         """Call a tool. RpcError for what the server does not accept, ServerFailed when it fails."""
-        answer = await self._within(CALL_SECONDS, "tools/call", {"name": tool, "arguments": arguments})
+        answer = await self._within(CALL_SECONDS, "tools/call", {"name": tool, "arguments": arguments}, ask)
         return self._decode(answer, Called)
 
     async def close(self) -> None:
         await self._channel.close()
 
-    async def _within(self, seconds: float, method: str, params: dict[str, Any]) -> Raw:
+    async def _within(
+        self, seconds: float, method: str, params: dict[str, Any], ask: Ask | None = None
+    ) -> Raw:
         sent = {**params, "_meta": _META} if self._modern else params
         try:
-            async with asyncio.timeout(seconds):
-                return await self._channel.request(method, sent)
+            async with asyncio.timeout(seconds) as deadline:
+                with nullcontext() if ask is None else self._asked.calling(ask, deadline, seconds):
+                    return await self._channel.request(method, sent)
         except TimeoutError as error:
             raise ServerFailed(
                 f"The MCP server {self.name} did not answer {method} within {seconds:.0f} s."

@@ -2,6 +2,7 @@
 
 import http.client
 import socket
+from typing import Protocol
 
 import msgspec
 from msgspec import UnsetType
@@ -14,18 +15,34 @@ _LARGEST = 64 * 1024 * 1024
 _PAUSE = 1.0
 
 
+class Ears(Protocol):
+    """Whoever hears what comes besides the answer. Called in the thread of the errand."""
+
+    def opened(self) -> None:
+        """The server has begun to answer."""
+        ...
+
+    def asked(self, frame: Frame) -> None:
+        """The server asks something itself."""
+        ...
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
-    """`frame` answers the request, if it came. `last_event` is where a stream that ended can be taken up."""
+    """`frame` answers the request, if it came. `last_event` is where a stream that ended can be taken up.
+
+    A stream that was `streamed` to its end may be opened again.
+    """
 
     status: int
     session: str | None
     frame: Frame | None = None
     last_event: str | None = None
     pause: float = _PAUSE
+    streamed: bool = False
 
 
 class Errand:
-    """`number` is the id of the request whose answer is wanted; what else comes is passed over."""
+    """`number` is the id of the request whose answer is wanted. With `ears` it lasts as long as the server likes."""
 
     def __init__(
         self,
@@ -34,32 +51,45 @@ class Errand:
         path: str,
         headers: dict[str, str],
         body: bytes,
-        number: int | None,
+        number: int | None = None,
+        ears: Ears | None = None,
     ) -> None:
         self._connection = connection
         self._asked = (verb, path, body or None, headers)
         self._number = number
+        self._ears = ears
+        self._socket: socket.socket | None = None
+        self._abandoned = False
 
     def run(self) -> Answer:
         """Blocks. One of `Failure` when the server cannot be reached."""
         try:
             verb, path, body, headers = self._asked
             self._connection.request(verb, path, body=body, headers=headers)
+            # The connection forgets it when the server is going to close it.
+            self._socket = self._connection.sock
+            if self._ears is not None and self._socket is not None:
+                # Whoever waits has a deadline of their own, and may put it off while a person is asked.
+                self._socket.settimeout(None)
+            if self._abandoned:
+                raise ConnectionAbortedError
             response = self._connection.getresponse()
+            if self._ears is not None:
+                self._ears.opened()
             session = response.getheader(SESSION)
             if response.headers.get_content_type() == "text/event-stream":
                 return self._from_events(response, session)
-            frame = self._own(response.read(_LARGEST + 1))
+            frame = self._take(response.read(_LARGEST + 1))
             return Answer(status=response.status, session=session, frame=frame)
         finally:
             self._connection.close()
 
     def abandon(self) -> None:
         """Nobody waits any more: what is being read ends at once."""
-        connected: socket.socket | None = self._connection.sock
-        if connected is not None:
+        self._abandoned = True
+        if self._socket is not None:
             try:
-                connected.shutdown(socket.SHUT_RDWR)
+                self._socket.shutdown(socket.SHUT_RDWR)
             except OSError:
                 return
 
@@ -76,7 +106,7 @@ class Errand:
                     last_event = value.decode(errors="replace")
                 case b"retry" if value.isdigit():
                     pause = int(value) / 1000
-                case b"" if (frame := self._own(data)) is not None:
+                case b"" if (frame := self._take(data)) is not None:
                     return Answer(status=response.status, session=session, frame=frame)
                 case b"":
                     data = b""
@@ -85,16 +115,24 @@ class Errand:
         return Answer(
             status=response.status,
             session=session,
-            frame=self._own(data),
+            frame=self._take(data),
             last_event=last_event,
             pause=pause,
+            streamed=True,
         )
 
-    def _own(self, data: bytes) -> Frame | None:
-        if self._number is None or not data.strip() or len(data) > _LARGEST:
+    def _take(self, data: bytes) -> Frame | None:
+        """The answer, if this is it."""
+        if not data.strip() or len(data) > _LARGEST:
             return None
         frame = decode_frame(data.strip())
-        if isinstance(frame, Fault) or frame.id != self._number:
+        if isinstance(frame, Fault):
+            return None
+        if not isinstance(frame.method, UnsetType):
+            if self._ears is not None and not isinstance(frame.id, UnsetType):
+                self._ears.asked(frame)
+            return None
+        if self._number is None or frame.id != self._number:
             return None
         answered = not isinstance(frame.result, UnsetType) or isinstance(frame.error, ErrorObject)
         return frame if answered else None

@@ -1,30 +1,53 @@
 """An MCP server behind an address, by streamable HTTP: each request is a POST, its answer JSON or a stream of events.
 
-A stream that ends before the answer is taken up again where it ended. The address comes from the client, so a
-private one is as good as any.
+A stream that ends before the answer is taken up again where it ended. What the server asks, in such a stream or in
+one that is kept open for it, is answered by a POST of its own. The address comes from the client, so a private one
+is as good as any.
 """
 
 import asyncio
 import http.client
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
 from urllib.parse import urlsplit
 
-from msgspec import Raw
+from msgspec import Raw, UnsetType
 
+from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.channel import ServerFailed
-from portico.porter.mcp.errand import SESSION, Answer, Errand, Failure
-from portico.rpc.messages import ErrorObject, Frame, RpcError, encode_notification, encode_request
+from portico.porter.mcp.errand import SESSION, Answer, Ears, Errand, Failure
+from portico.porter.tasks import in_thread
+from portico.rpc.messages import (
+    NO_PARAMS,
+    ErrorObject,
+    Frame,
+    RpcError,
+    encode_error,
+    encode_notification,
+    encode_request,
+    encode_result,
+)
+
+log = logging.getLogger(__name__)
 
 _SILENCE = 150.0
 _FAREWELL_SECONDS = 5.0
 _RETURNS = 10
+_SHORTEST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
+_OPENING_SECONDS = 5.0
+_THREADS = 8
+_MOST_ASKED = 4
+"""So many requests of a server are answered at a time; further ones are passed over."""
 
 
 class HttpChannel:
-    def __init__(self, name: str, url: str, headers: dict[str, str]) -> None:
+    def __init__(self, name: str, url: str, headers: dict[str, str], asked: Asked) -> None:
         self._name = name
+        self._asked = asked
         self._url = urlsplit(url)
         self._headers = {
             **headers,
@@ -33,10 +56,15 @@ class HttpChannel:
         }
         self._ids = count(1)
         self._session: str | None = None
+        # Threads of its own: one that waits for an answer must not keep what the server asks from being answered.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix=f"MCP server {name}")
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._listening: asyncio.Task[None] | None = None
 
     async def request(self, method: str, params: dict[str, Any]) -> Raw:
         number = next(self._ids)
-        answer = await self._send("POST", encode_request(number, method, params), number, method, params)
+        body = encode_request(number, method, params)
+        answer = await self._send("POST", body, number, _named(method, params), self._ears())
         frame = answer.frame or await self._taken_up(answer, number)
         if frame is None:
             raise ServerFailed(f"The MCP server {self._name} did not answer {method}.")
@@ -46,19 +74,36 @@ class HttpChannel:
         return frame.result
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
-        await self._send("POST", encode_notification(method, params), None, method, params)
+        await self._send("POST", encode_notification(method, params), None, _named(method, params))
 
     async def agreed(self, version: str) -> None:
         self._headers["MCP-Protocol-Version"] = version
 
+    async def listen(self) -> None:
+        """Returns when the server has taken it up, or not: what it asks before that may be lost."""
+        ears = self._ears()
+        self._listening = asyncio.create_task(self._keep_listening(ears), name=f"MCP server {self._name}")
+        opening = asyncio.ensure_future(ears.open.wait())
+        try:
+            await asyncio.wait(
+                {self._listening, opening}, timeout=_OPENING_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            )
+        finally:
+            opening.cancel()
+
     async def close(self) -> None:
-        if self._session is not None:
-            errand = Errand(self._connection(), "DELETE", self._path(), self._sent(), b"", None)
-            try:
+        tasks = [*self._tasks, *([] if self._listening is None else [self._listening])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        try:
+            if self._session is not None:
                 async with asyncio.timeout(_FAREWELL_SECONDS):
-                    await _in_thread(errand)
-            except Failure:
-                return
+                    await self._run(Errand(self._connection(), "DELETE", self._path(), self._sent(), b""))
+        except Failure:
+            return
+        finally:
+            self._threads.shutdown(wait=False)
 
     async def _taken_up(self, answer: Answer, number: int) -> Frame | None:
         """The answer to a request whose stream ended early, if the server said where to go on."""
@@ -66,7 +111,7 @@ class HttpChannel:
             if answer.last_event is None:
                 return None
             await asyncio.sleep(min(answer.pause, _LONGEST_PAUSE))
-            answer = await self._send("GET", b"", number, None, {}, {"Last-Event-ID": answer.last_event})
+            answer = await self._send("GET", b"", number, {"Last-Event-ID": answer.last_event}, self._ears())
             if answer.frame is not None:
                 return answer.frame
         return None
@@ -76,25 +121,64 @@ class HttpChannel:
         verb: str,
         body: bytes,
         number: int | None,
-        method: str | None,
-        params: dict[str, Any],
-        more: dict[str, str] | None = None,
+        more: dict[str, str],
+        ears: Ears | None = None,
     ) -> Answer:
-        headers = {**self._sent(), **(more or {})}
-        if method is not None:
-            headers["Mcp-Method"] = method
-        if isinstance(name := params.get("name"), str) and name.isascii():
-            headers["Mcp-Name"] = name
-        errand = Errand(self._connection(), verb, self._path(), headers, body, number)
+        headers = {**self._sent(), **more}
+        errand = Errand(self._connection(), verb, self._path(), headers, body, number, ears)
         try:
-            answer = await _in_thread(errand)
+            answer = await self._run(errand)
         except Failure as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ServerFailed(f"The MCP server {self._name} cannot be reached: {words}.") from error
         if answer.status >= 400 and answer.frame is None:
-            raise ServerFailed(f"The MCP server {self._name} answered with status {answer.status}.")
+            hint = (
+                " Check its headers, which may have to hold a token." if answer.status in (401, 403) else ""
+            )
+            raise ServerFailed(f"The MCP server {self._name} answered with status {answer.status}.{hint}")
         self._session = answer.session or self._session
         return answer
+
+    async def _run(self, errand: Errand) -> Answer:
+        return await in_thread(errand.run, errand.abandon, self._threads)
+
+    async def _keep_listening(self, ears: "_Ears") -> None:
+        """Keep a stream open, if the server offers one; those that end are opened again."""
+        last_event: str | None = None
+        try:
+            while True:
+                more = {} if last_event is None else {"Last-Event-ID": last_event}
+                answer = await self._send("GET", b"", None, more, ears)
+                if not answer.streamed:
+                    return
+                last_event = answer.last_event or last_event
+                await asyncio.sleep(min(max(answer.pause, _SHORTEST_PAUSE), _LONGEST_PAUSE))
+        except ServerFailed as error:
+            log.debug("nothing is heard of its own accord: %s", error)
+
+    def _ears(self) -> "_Ears":
+        return _Ears(asyncio.get_running_loop(), self._hear)
+
+    def _hear(self, frame: Frame) -> None:
+        if len(self._tasks) >= _MOST_ASKED:
+            log.warning("MCP server %s asks too much at once; %s is passed over", self._name, frame.method)
+            return
+        task = asyncio.create_task(self._answer(frame), name=f"answering the MCP server {self._name}")
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _answer(self, frame: Frame) -> None:
+        assert isinstance(frame.method, str)
+        assert not isinstance(frame.id, UnsetType)
+        params = frame.params if isinstance(frame.params, Raw) else NO_PARAMS
+        try:
+            body = encode_result(frame.id, await self._asked.answer(frame.method, params))
+        except RpcError as error:
+            body = encode_error(frame.id, error)
+        try:
+            await self._send("POST", body, None, {})
+        except ServerFailed as error:
+            log.warning("an answer to %s was lost: %s", frame.method, error)
 
     def _sent(self) -> dict[str, str]:
         return self._headers if self._session is None else {**self._headers, SESSION: self._session}
@@ -113,11 +197,22 @@ class HttpChannel:
                 raise ServerFailed(f"The MCP server {self._name} has no address that can be used.")
 
 
-async def _in_thread(errand: Errand) -> Answer:
-    working = asyncio.ensure_future(asyncio.to_thread(errand.run))
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        errand.abandon()
-        await asyncio.wait({working})
-        raise
+class _Ears:
+    """Brings what a thread hears to the event loop."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, hear: Callable[[Frame], None]) -> None:
+        self._loop = loop
+        self._hear = hear
+        self.open = asyncio.Event()
+
+    def opened(self) -> None:
+        self._loop.call_soon_threadsafe(self.open.set)
+
+    def asked(self, frame: Frame) -> None:
+        self._loop.call_soon_threadsafe(self._hear, frame)
+
+
+def _named(method: str, params: dict[str, Any]) -> dict[str, str]:
+    """What a request is about, where those on the way can read it."""
+    name = params.get("name")
+    return {"Mcp-Method": method, **({"Mcp-Name": name} if isinstance(name, str) and name.isascii() else {})}

@@ -9,9 +9,10 @@ from typing import Any
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.channel import ServerFailed
 from portico.rpc.connection import Connection, Reply
-from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
+from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import PipeStream
@@ -27,14 +28,14 @@ _LAST_WORDS = 2000
 class Pipes:
     """`open_pipes` starts it; `close` ends the program with all that it started."""
 
-    def __init__(self, name: str, group: ProcessGroup) -> None:
+    def __init__(self, name: str, group: ProcessGroup, asked: Asked) -> None:
         assert group.stdin is not None
         self._name = name
         self._group = group
         self._last_words = b""
         self._connection = Connection(
             PipeStream(group.stdout, group.stdin),
-            _Listener(name, self._flooded),
+            _Listener(name, asked, self._flooded),
             name=name,
             max_line=_LONGEST_LINE,
         )
@@ -57,6 +58,9 @@ class Pipes:
 
     async def agreed(self, version: str) -> None:
         """Lines are lines in every revision."""
+
+    async def listen(self) -> None:
+        """A pipe is heard anyway."""
 
     async def close(self) -> None:
         try:
@@ -83,8 +87,9 @@ class Pipes:
 class _Listener:
     """What the connection asks of its owner. A server that floods with what makes no sense is ended."""
 
-    def __init__(self, name: str, flooded: Callable[[], None]) -> None:
+    def __init__(self, name: str, asked: Asked, flooded: Callable[[], None]) -> None:
         self._name = name
+        self._asked = asked
         self._flooded = flooded
         self._faults = 0
 
@@ -92,9 +97,7 @@ class _Listener:
         """The list of tools is read at each turn, so there is nothing to be told."""
 
     async def request(self, method: str, params: Raw) -> Reply:
-        if method == "ping":
-            return Reply({})
-        raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")
+        return Reply(await self._asked.answer(method, params))
 
     def fault(self, fault: Fault) -> None:
         self._faults += 1
@@ -107,7 +110,7 @@ class _Listener:
         """Nothing holds a server back: what it says unasked is not kept."""
 
 
-async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, str]) -> Pipes:
+async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, str], asked: Asked) -> Pipes:
     """Start a server. ServerFailed when that is not possible."""
     command = (server.command or "", *(server.args or ()))
     added = {variable.name: variable.value for variable in server.env or ()}
@@ -115,4 +118,4 @@ async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, 
         group = await spawn(command, cwd=cwd, environ={**environ, **added})
     except CannotRun as error:
         raise ServerFailed(f"The MCP server {server.name} cannot be started: {error.reason}.") from error
-    return Pipes(server.name, group)
+    return Pipes(server.name, group, asked)

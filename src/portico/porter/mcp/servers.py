@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from portico.acp import _schema as schema
+from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.channel import Channel, ServerFailed
 from portico.porter.mcp.client import McpClient
 from portico.porter.mcp.tool import McpTool
@@ -16,10 +17,20 @@ from portico.porter.turn import Turn
 
 
 class McpServers:
-    def __init__(self, servers: Sequence[schema.McpServer], cwd: Path, environ: Mapping[str, str]) -> None:
+    """They run in the first of `folders` and are told of all; `can_ask` says whether the person can be asked."""
+
+    def __init__(
+        self,
+        servers: Sequence[schema.McpServer],
+        folders: Sequence[Path],
+        environ: Mapping[str, str],
+        *,
+        can_ask: bool,
+    ) -> None:
         self._servers = tuple(servers)
-        self._cwd = cwd
+        self._folders = tuple(folders)
         self._environ = environ
+        self._can_ask = can_ask
         self._open: dict[str, McpClient] = {}
         self._told: set[str] = set()
 
@@ -58,7 +69,8 @@ class McpServers:
         return [McpTool(client, described) for described in await client.tools()]
 
     async def _begin(self, server: schema.McpServer) -> McpClient:
-        client = McpClient(server.name, await self._channel(server))
+        asked = Asked(self._folders, can_ask=self._can_ask)
+        client = McpClient(server.name, await self._channel(server, asked), asked)
         try:
             await client.begin()
         except BaseException:
@@ -67,17 +79,17 @@ class McpServers:
         self._open[server.name] = client
         return client
 
-    async def _channel(self, server: schema.McpServer) -> Channel:
+    async def _channel(self, server: schema.McpServer, asked: Asked) -> Channel:
         match server.type:
             case None | "stdio" if server.command:
                 from portico.porter.mcp.pipes import open_pipes
 
-                return await open_pipes(server, self._cwd, self._environ)
+                return await open_pipes(server, self._folders[0], self._environ, asked)
             case "http" if server.url:
                 from portico.porter.mcp.http import HttpChannel
 
                 headers = {header.name: header.value for header in server.headers or ()}
-                return HttpChannel(server.name, server.url, headers)
+                return HttpChannel(server.name, server.url, headers, asked)
             case kind:
                 raise ServerFailed(
                     f"The MCP server {server.name} is of the kind {kind!r}, which Porter does not speak."

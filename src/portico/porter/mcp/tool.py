@@ -6,13 +6,14 @@ import re
 
 import msgspec
 
+from portico.acp import _schema as schema
 from portico.porter.markdown import code
 from portico.porter.mcp.channel import ServerFailed
 from portico.porter.mcp.client import Called, Described, McpClient, Part
 from portico.porter.models.port import Image, Text, ToolSpec
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Malformed, Outcome, ToolFailure
+from portico.porter.tools.tool import Outcome, ToolFailure
 from portico.rpc.messages import RpcError
 
 _LONGEST_NAME = 64
@@ -32,18 +33,18 @@ class McpTool:
         self.name = f"{_plain(client.name)[:24]}__{_plain(described.name)}"[:_LONGEST_NAME]
 
     def spec(self) -> ToolSpec:
-        schema = {"type": "object", **self._described.input_schema}
+        parameters = {"type": "object", **self._described.input_schema}
         return ToolSpec(
             name=self.name,
             description=self._described.description[:_LONGEST_DESCRIPTION] or self._described.name,
-            schema=msgspec.json.encode(schema),
+            schema=msgspec.json.encode(parameters),
         )
 
     async def call(self, bench: Bench, arguments: str) -> Outcome:
         try:
             given = msgspec.json.decode(arguments.strip() or "{}", type=dict[str, object])
         except (msgspec.DecodeError, RecursionError) as error:
-            raise Malformed(f"The arguments are not one valid JSON object: {error}.") from error
+            raise ToolFailure(f"The arguments are not one valid JSON object: {error}.") from error
         title = f"{self._client.name}: {self._described.name}"
         work = Work(title=title, kind="other", raw_input=given, waits=True)
         async with bench.turn.tool(work) as call:
@@ -53,8 +54,12 @@ class McpTool:
                 covers=f"every {code(self._described.name)} of {self._client.name}",
                 otherwise=f"The person declined: {title} was not called.",
             )
+
+            async def ask(words: str, form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
+                return await bench.turn.ask_form(call, f"{self._client.name} asks: {words}", form)
+
             try:
-                called = await self._client.call(self._described.name, given)
+                called = await self._client.call(self._described.name, given, ask)
             except RpcError as error:
                 raise ToolFailure(f"The server refused the call: {error.message}") from error
             except ServerFailed as error:

@@ -99,4 +99,7 @@ def _asked(provider: Provider, address: str, key: str | None) -> list[CatalogMod
             suggestion="Is it running, and is the address right?",
         ) from error
     except (ValueError, KeyError, TypeError) as error:
-        raise ModelTimedOut(f"{provider.name} at {address} does not list its models.") from error
+        raise ModelTimedOut(
+            f"{provider.name} at {address} does not list its models.",
+            suggestion=f"Name one of them all the same: portico models use {provider.name}:MODEL",
+        ) from error

@@ -47,10 +47,9 @@ def build(place: Place) -> Client:
     try:
         return _build(place)
     except ImportError as error:
-        extra = "bedrock" if place.provider.kind == "bedrock" else "models"
         raise InvalidInput(
             f"Models of {name} need the package {place.provider.package}, which is not installed.",
-            suggestion=f"Install it with: pip install 'portico[{extra}]'",
+            suggestion=f"Install it with: pip install 'portico[{place.provider.extra}]'",
         ) from error
 
 
@@ -162,16 +161,20 @@ def _azure(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-def _bedrock(place: Place, _http: "AsyncClient | None") -> "Model":
+def _bedrock(place: Place, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.bedrock import BedrockConverseModel
     from pydantic_ai.providers.bedrock import BedrockProvider
 
-    region = place.environ.get("AWS_REGION") or place.environ.get("AWS_DEFAULT_REGION")
-    if place.key:
-        provider = BedrockProvider(api_key=place.key, base_url=place.address, region_name=region)
-    else:
-        provider = BedrockProvider(base_url=place.address, region_name=region)
-    return BedrockConverseModel(place.model, provider=provider)
+    from portico.porter.models.bedrock import bedrock_client
+
+    own = place.provider.name != "bedrock"
+    client = bedrock_client(
+        key=place.key or (_NO_KEY if own else None),
+        address=place.address,
+        region=place.environ.get("AWS_REGION") or place.environ.get("AWS_DEFAULT_REGION"),
+        direct=http is not None,
+    )
+    return BedrockConverseModel(place.model, provider=BedrockProvider(bedrock_client=client))
 
 
 def _ollama(place: Place, http: "AsyncClient | None") -> "Model":

@@ -1,6 +1,7 @@
 """What goes wrong at a provider, in the words of the person who must act on it.
 
-Knows pydantic-ai's errors, which sort those of every provider, and nothing of a single provider.
+Knows pydantic-ai's errors, which sort those of every provider, and of a single provider only where each
+puts the time to wait.
 """
 
 import logging
@@ -9,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from pydantic_ai.exceptions import (
+    AgentRunError,
     ContentFilterError,
     ModelAPIError,
     ModelAuthenticationError,
@@ -42,7 +44,12 @@ _MAX_WORDS = 500
 _WINDOW_WORDS = re.compile(
     r"context (?:size|length|window)|prompt is too long|too many (?:input )?tokens", re.IGNORECASE
 )
-_ANOTHER = "Choose another model with: portico models use"
+_SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
+_ANOTHER = "Choose another model with: portico models use NAME"
+
+
+class AnswerFailed(AgentRunError):
+    """The provider gave the answer up itself, as it does when a model wrote a call that cannot be read."""
 
 
 class Failure(NamedTuple):
@@ -83,7 +90,8 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 ),
                 again=False,
             )
-        case ModelRateLimitError(retry_after=pause):
+        case ModelRateLimitError():
+            pause = _asked_pause(error)
             return Failure(
                 ModelBusy(
                     f"{name} gets too many requests: {words}",
@@ -94,13 +102,20 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 again=True,
                 pause=pause,
             )
-        case ModelUnavailableError(retry_after=pause) | ModelServerError(retry_after=pause):
+        case ModelUnavailableError() | ModelServerError():
             return Failure(
                 ModelBusy(
                     f"{name} cannot answer right now: {words}", suggestion=f"Send it again later. {_ANOTHER}"
                 ),
                 again=True,
-                pause=pause,
+                pause=_asked_pause(error),
+            )
+        case AnswerFailed():
+            return Failure(
+                ModelReported(
+                    f"{name}:{model} gave its answer up: {words}", suggestion=f"Send it again. {_ANOTHER}"
+                ),
+                again=True,
             )
         case ModelNotFoundError():
             near = getattr(error, "suggested_model_id", None)
@@ -113,22 +128,8 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 ),
                 again=False,
             )
-        case ModelTimeoutError() | ModelRequestTimeout() | TimeoutError():
-            return Failure(
-                ModelTimedOut(f"{name} fell silent.", suggestion=f"Send it again. {_ANOTHER}"), again=True
-            )
-        case ModelConnectionError(phase="pool" | "connect"):
-            where = f" at {provider.address}" if provider.address else ""
-            return Failure(
-                ModelTimedOut(
-                    f"{name}{where} cannot be reached: {words}",
-                    suggestion="Check the network and the address, or work offline with: "
-                    "portico models use offline:smollm2",
-                ),
-                again=True,
-            )
-        case ModelConnectionError() | OSError():
-            return Failure(broke_off(name), again=True)
+        case ModelConnectionError() | ModelRequestTimeout() | OSError():
+            return Failure(_unheard(error, provider, words), again=True)
         case ContentFilterError():
             return Failure(refused(f"{name}:{model}", words), again=False)
         case ModelAPIError():
@@ -147,6 +148,22 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
             )
 
 
+def _unheard(error: Exception, provider: Provider, words: str) -> ModelTimedOut:
+    """Nothing came, or no more of it."""
+    match error:
+        case ModelTimeoutError() | ModelRequestTimeout() | TimeoutError():
+            return ModelTimedOut(f"{provider.name} fell silent.", suggestion=f"Send it again. {_ANOTHER}")
+        case ModelConnectionError(phase="pool" | "connect"):
+            where = f" at {provider.address}" if provider.address else ""
+            return ModelTimedOut(
+                f"{provider.name}{where} cannot be reached: {words}",
+                suggestion="Check the network and the address, or work offline with: "
+                "portico models use offline:smollm2",
+            )
+        case _:
+            return broke_off(provider.name)
+
+
 def broke_off(name: str) -> ModelTimedOut:
     return ModelTimedOut(
         f"The answer of {name} broke off in the middle.", suggestion="Send the prompt again, or: go on"
@@ -163,6 +180,19 @@ def refused(name: str, words: str = "") -> ModelRefused:
 def _is_about_window(error: Exception, words: str) -> bool:
     """Servers that speak OpenAI's language have no common code for this, only words."""
     return isinstance(error, ModelRequestRejectedError) and bool(_WINDOW_WORDS.search(words))
+
+
+def _asked_pause(error: ModelAPIError) -> float | None:
+    """The header that the others have, or what Google writes into the error: `"retryDelay": "7s"`."""
+    if (seconds := getattr(error, "retry_after", None)) is not None:
+        return float(seconds)
+    match getattr(error, "body", None):
+        case {"error": {"details": [*details]}}:
+            delays = [detail.get("retryDelay") for detail in details if isinstance(detail, dict)]
+            found = (_SECONDS.fullmatch(delay) for delay in delays if isinstance(delay, str))
+            return next((float(match[1]) for match in found if match), None)
+        case _:
+            return None
 
 
 def _said(error: Exception, hidden: str | None) -> str:

@@ -31,12 +31,19 @@ def _models(provider: Provider, setting: ProviderSetting, environ: Mapping[str, 
     if provider.kind == OFFLINE:
         for file in KNOWN.values():
             if is_ready(file, environ):
-                yield KnownModel(f"{OFFLINE}:{file.name}", "tiny; needs no key and no network")
+                name, about = f"{OFFLINE}:{file.name}", "tiny; needs no key and no network"
+                yield KnownModel(name, about, window=file.window, tools=False, images=False)
         return
     if not provider.installed or (provider.needs_key and not _has_key(provider, environ)):
         return
-    for name in setting.models:
-        yield KnownModel(f"{provider.name}:{name}", provider.title)
+    for name, model in setting.models.items():
+        yield KnownModel(
+            f"{provider.name}:{name}",
+            provider.title,
+            window=model.window,
+            tools=model.tools is not False,
+            images=model.images is not False,
+        )
     usual = provider.needs_key and provider.name not in _NAMED_BY_THE_PERSON
     if usual and provider.example and provider.example not in setting.models:
         yield KnownModel(f"{provider.name}:{provider.example}", provider.title)

@@ -35,6 +35,11 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         except ModuleNotFoundError:  # the package that its package would be in
             return False
 
+    @property
+    def extra(self) -> str:
+        """The part of Portico that has to be installed for it, as in `pip install 'portico[models]'`."""
+        return self.kind if self.kind in ("bedrock", OFFLINE) else "models"
+
     def address_in(self, environ: Mapping[str, str]) -> str | None:
         named = environ.get(self.address_variable) if self.address_variable else None
         return named or self.address

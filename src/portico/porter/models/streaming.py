@@ -1,12 +1,12 @@
 """One request to a provider, as events. Sending it again is the business of whoever asked."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Container
 from contextlib import AsyncExitStack
 
 import msgspec
 from pydantic_ai.direct import model_request_stream
-from pydantic_ai.exceptions import AgentRunError, ContentFilterError
+from pydantic_ai.exceptions import ContentFilterError
 from pydantic_ai.messages import (
     ModelResponse,
     ModelResponseStreamEvent,
@@ -25,6 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from portico.config.model_settings import PriceSetting
+from portico.porter.models.failures import AnswerFailed
 from portico.porter.models.port import (
     AssistantMessage,
     Finished,
@@ -53,7 +54,7 @@ async def attempt(
                 model_request_stream(
                     model,
                     to_wire(request),
-                    model_settings=_settings(request.limits),
+                    model_settings=_settings(request.limits, model.unsupported_settings),
                     model_request_parameters=parameters(request.tools),
                     instrument=False,
                 )
@@ -108,9 +109,14 @@ def _piece(event: ModelResponseStreamEvent, calls: dict[int, tuple[str, str]]) -
             return None
 
 
-def _settings(limits: RequestLimits) -> ModelSettings:
-    # Retries are ours, so that the person sees them. Caching is used wherever the provider has it.
-    settings = ModelSettings(max_retries=0, cache=True, timeout=limits.silence)
+def _settings(limits: RequestLimits, unsupported: Container[str]) -> ModelSettings:
+    # Caching is used wherever the provider has it.
+    settings = ModelSettings(cache=True)
+    # Retries are ours, so that the person sees them. Clients without these two are built accordingly.
+    if "max_retries" not in unsupported:
+        settings["max_retries"] = 0
+    if "timeout" not in unsupported:
+        settings["timeout"] = limits.silence
     if limits.output_tokens is not None:
         settings["max_tokens"] = limits.output_tokens
     if limits.temperature is not None:
@@ -133,7 +139,7 @@ def _usage(response: ModelResponse, price: PriceSetting | None) -> Usage:
 
 
 def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
-    """Why it ended. ContentFilterError, or OSError for an answer that has no end."""
+    """Why it ended. ContentFilterError, AnswerFailed, or OSError for an answer that has no end."""
     if not answer.parts and not response.usage.total_tokens and response.finish_reason != "content_filter":
         raise ConnectionResetError("nothing came that could be an answer")
     match response.finish_reason:
@@ -143,7 +149,8 @@ def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
         case "length":
             return "length"
         case "error":
-            raise AgentRunError("the model failed while it answered")
+            named = (response.provider_details or {}).get("finish_reason")
+            raise AnswerFailed(str(named or "it does not say why"))
         case "stop" | "tool_call":
             return "tool_calls" if answer.calls else "stop"
         case None:

@@ -20,10 +20,6 @@ class ToolFailure(Exception):
     """The call could not be done, said in words that help the model to do better."""
 
 
-class Malformed(ToolFailure):
-    """The call itself makes no sense, so that nothing was begun."""
-
-
 class Outcome(msgspec.Struct, frozen=True):
     """What a call came to. A command that ended badly is `failed`, and its output is the point."""
 
@@ -79,11 +75,11 @@ def _read(arguments: str, parameters: type[Parameters]) -> Parameters:
         return msgspec.json.decode(arguments.strip() or "{}", type=parameters)
     except msgspec.ValidationError as error:
         takes = ", ".join(field.encode_name for field in msgspec.structs.fields(parameters))
-        raise Malformed(
+        raise ToolFailure(
             f"The arguments do not fit: {error}. This tool takes: {takes or 'nothing'}."
         ) from error
     except (msgspec.DecodeError, RecursionError, UnicodeError) as error:
-        raise Malformed(
+        raise ToolFailure(
             f"The arguments are not valid JSON ({error}). Send one JSON object, with quotes and line ends "
             "inside text escaped."
         ) from error

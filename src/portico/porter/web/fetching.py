@@ -1,6 +1,5 @@
 """Gets one page: no cookies, no redirect to another host, bounded in size and time, and stopped when nobody waits."""
 
-import asyncio
 import http.client
 import socket
 import ssl
@@ -11,6 +10,7 @@ from urllib.parse import urljoin
 import msgspec
 
 from portico import __version__
+from portico.porter.tasks import in_thread
 from portico.porter.web.addresses import Refused, Target, resolve, target_of
 
 LARGEST = 2 * 1024 * 1024
@@ -43,13 +43,7 @@ class Elsewhere(Exception):
 async def fetch(target: Target, environ: Mapping[str, str], *, seconds: float = SECONDS) -> Page:
     """Get a page. Refused, Elsewhere, or OSError in words of the system."""
     errand = _Errand(environ, time.monotonic() + seconds)
-    working = asyncio.ensure_future(asyncio.to_thread(errand.run, target))
-    try:
-        return await asyncio.shield(working)
-    except asyncio.CancelledError:
-        errand.abandon()
-        await asyncio.wait({working})
-        raise
+    return await in_thread(lambda: errand.run(target), errand.abandon)
 
 
 class _Errand:
