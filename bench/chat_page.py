@@ -6,14 +6,14 @@ import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
 from pathlib import Path
 
 import msgspec
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 from bench.children import PORTICO, agent_command, environment
-from bench.page_trace import CATEGORIES, Key, longest_task, typed_keys
+from bench.page_trace import CATEGORIES, Key, longest_task
+from bench.page_typing import SIZE, BareField, Typist
 from bench.programs.speaking_agent import END
 from bench.report import MeasurementFailed
 from scripts.find_browser import find
@@ -27,8 +27,6 @@ _ARGUMENTS = [
 ]
 _PATIENCE_MS = 120_000
 _LOOK_AGAIN = 0.01
-# As somebody types who is quick at it: nine keys a second, and never two after the same while.
-_BETWEEN_KEYS_MS = (60, 95, 140, 75, 180, 110)
 
 # Keeps when words were painted and how long tasks took. Milliseconds since 1970, or of duration.
 _WATCH = """
@@ -88,6 +86,8 @@ class ChatPage:
         self._browser = browser
         self._page = page
         self._spoken = spoken
+        self._typist = Typist(browser, page)
+        self.bare_field = BareField(browser)
         self._tools = page.context.new_cdp_session(page)
         self._tools.send("Performance.enable", {"timeDomain": "threadTicks"})
 
@@ -99,7 +99,7 @@ class ChatPage:
         """Have an answer in a session of its own."""
         self._begin_session()
         if trace:
-            self._trace()
+            self._browser.start_tracing(page=self._page, categories=CATEGORIES)
         before = self._work()
         self._begin_answer(length, deltas, seconds)
         painted, spoken = self._end_answer()
@@ -144,6 +144,7 @@ class ChatPage:
         return float(painted - started) / 1000
 
     def _begin_session(self) -> None:
+        self._page.bring_to_front()
         count = self._page.get_by_role("tab").count()
         self._page.get_by_role("button", name="New session", exact=True).first.click()
         self._page.wait_for_function(
@@ -175,20 +176,11 @@ class ChatPage:
         raise MeasurementFailed("the agent did not say when it spoke")
 
     def _type(self, keys: int) -> Sequence[Key]:
-        """Presses keys without looking for the field each time, which would keep the page busy."""
         self.prompt.focus()
-        self._trace()
-        since = float(self._page.evaluate("performance.now()"))
-        for _, pause in zip(range(keys), cycle(_BETWEEN_KEYS_MS), strict=False):
-            self._page.keyboard.press("e", delay=pause)
-        is_over = self._page.evaluate("window.__over")
-        trace = self._browser.stop_tracing()
-        if is_over:
+        typed = self._typist.type(keys)
+        if self._page.evaluate("window.__over"):
             raise MeasurementFailed("the answer had ended before the last key was pressed")
-        return typed_keys(trace, since)
-
-    def _trace(self) -> None:
-        self._browser.start_tracing(page=self._page, categories=CATEGORIES)
+        return typed
 
     def _work(self) -> float:
         """How long the page's main thread has kept a processor busy so far."""
@@ -205,7 +197,7 @@ def chat_page(home: Path) -> Iterator[ChatPage]:
     workspace.mkdir(exist_ok=True)
     with _server(home, workspace, spoken) as link, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
-        page = browser.new_page(viewport={"width": 1100, "height": 800})
+        page = browser.new_page(viewport={"width": SIZE["width"], "height": SIZE["height"]})
         page.set_default_timeout(_PATIENCE_MS)
         page.add_init_script(_WATCH)
         page.goto(link)

@@ -28,6 +28,18 @@ DROP_WHALE = """(field) => {
 }"""
 
 
+# Keeps, whenever the page begins to stand still or to move again, how much on it moves without an end.
+WATCH_MOTION = """() => {
+    const moves = (one) => one.playState === "running" && one.effect.getComputedTiming().iterations === Infinity;
+    const page = document.documentElement;
+    window.motion = [];
+    window.moving = () => document.getAnimations().filter(moves).length;
+    new MutationObserver(() => window.motion.push([page.classList.contains("p-still"), window.moving()])).observe(
+        page, { attributeFilter: ["class"] }
+    );
+}"""
+
+
 async def give(chat: Chat, kind: str, name: str, content: bytes, mime_type: str) -> None:
     """Paste or drop a file, as the browser would tell the page."""
     field = await chat.prompt.element_handle()
@@ -50,6 +62,23 @@ async def test_a_prompt_may_have_several_lines(chat: Chat) -> None:
     await chat.prompt.press("Enter")
     await expect(chat.prompts.locator(".p-prompt-words")).to_have_text("first\nsecond\nthird")
     await expect(chat.prompt).to_have_value("")
+
+
+async def test_nothing_moves_by_itself_while_a_person_types(chat: Chat, house: House) -> None:
+    await chat.page.emulate_media(reduced_motion="no-preference")
+    go = house.workspace / "go-on-and-move"
+    await chat.ask(say("Wind and"), {"wait_file": str(go)}, say(" sails."))
+    await expect(chat.answers).to_have_text("Wind and")
+    await chat.page.evaluate(WATCH_MOTION)
+    await chat.page.wait_for_function("() => window.moving() > 0")
+    await chat.prompt.press_sequentially("ropes")
+    await chat.page.wait_for_function("() => window.motion.at(-1)?.[0] === false")
+    motion = await chat.page.evaluate("window.motion")
+    assert motion[0] == [True, 0]
+    assert [moving == 0 for _, moving in motion] == [still for still, _ in motion]
+    go.touch()
+    await expect(chat.answers).to_have_text("Wind and sails.")
+    await chat.rested()
 
 
 async def test_earlier_prompts_come_back_with_the_arrow_keys(chat: Chat) -> None:

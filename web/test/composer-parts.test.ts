@@ -16,7 +16,7 @@ import { agentChoices, ordered } from "../src/view/composer/choices";
 import { contextAttachments, EVERYTHING } from "../src/view/composer/context";
 import { fileIcon } from "../src/view/composer/file-icons";
 import { placeAfterKey, placeByLetters } from "../src/view/composer/list-keys";
-import { choicesIn } from "../src/view/composer/room";
+import { choicesIn, widthOf } from "../src/view/composer/room";
 import { levelOf, money, shareUsed, usageLines } from "../src/view/composer/usage-words";
 
 describe("attachments", () => {
@@ -161,7 +161,11 @@ describe("lists", () => {
     ]);
   });
 
-  test("a wider panel has room for more", () => {
-    expect([300, 480, 600, 1100].map(choicesIn)).toEqual([2, 3, 4, 5]);
+  test("a wider panel has room for more, and as many stand in the row as can be read", () => {
+    const widths = ["Scripted", "Small", "Ask first", "High"].map((words) => widthOf(words));
+    expect([284, 464, 520, 744].map((width) => choicesIn(width, widths))).toEqual([1, 2, 4, 4]);
+    const withSwitch = [...widths.slice(0, 3), widthOf("Search the web", true)];
+    expect([284, 464, 520, 744].map((width) => choicesIn(width, withSwitch))).toEqual([1, 2, 3, 4]);
+    expect(choicesIn(100, widths)).toBe(0);
   });
 });

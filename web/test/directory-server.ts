@@ -21,6 +21,8 @@ export class DirectoryServer {
   /** Whether changes are told to those who watch. */
   tells = true;
   refusesRemoval = false;
+  /** Of each removal, whether what the session proposes may go too. */
+  readonly discards: boolean[] = [];
   readonly #sessions = new Map<string, SessionSummary>();
   readonly #watchers = new Set<(change: Change | undefined) => void>();
   #clock = 0;
@@ -80,7 +82,8 @@ export class DirectoryServer {
             return { sessions: all.slice(begin, begin + limit), more: all.length > begin + limit };
           },
           watchSessions: (_, { signal }) => this.#watch(signal),
-          clearSession: ({ sessionId }) => {
+          clearSession: ({ sessionId, discardProposals }) => {
+            this.discards.push(discardProposals);
             if (this.refusesRemoval) throw new ConnectError("It is in use.", Code.FailedPrecondition);
             this.remove(sessionId);
             return {};

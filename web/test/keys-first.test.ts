@@ -8,6 +8,8 @@ const FRAME = 16;
 let world: TestWorld;
 let keysFirst: KeysFirst;
 let turns: number[];
+/** When the page was told to stand still and to move again. */
+let stillness: [still: boolean, at: number][];
 
 /** Something that always has more to show, like an answer that streams. */
 function stream(): void {
@@ -27,11 +29,13 @@ async function type(keys: number, interval: number): Promise<void> {
 beforeEach(() => {
   world = new TestWorld();
   turns = [];
-  keysFirst = new KeysFirst({
+  stillness = [];
+  const clock = {
     now: () => world.now(),
-    after: (milliseconds, act) => world.after(milliseconds, act),
-    frame: (act) => world.frame(act),
-  });
+    after: (milliseconds: number, act: () => void) => world.after(milliseconds, act),
+    frame: (act: () => void) => world.frame(act),
+  };
+  keysFirst = new KeysFirst(clock, (still) => stillness.push([still, world.now()]));
 });
 
 describe("a stream", () => {
@@ -61,6 +65,41 @@ describe("a stream", () => {
     await type(20, 100);
     expect(turns.length).toBeGreaterThanOrEqual(18);
     for (const at of turns) expect((at - began) % 100).toBeLessThanOrEqual(FRAME);
+  });
+
+  test("has its turns right behind keys also for somebody with a slower rhythm, once that is known", async () => {
+    stream();
+    await world.pass(200);
+    await type(30, 60);
+    await type(2, 230);
+    turns = [];
+    const began = world.now();
+    await type(20, 230);
+    expect(turns).toHaveLength(20);
+    for (const at of turns) expect((at - began) % 230).toBeLessThanOrEqual(FRAME);
+  });
+
+  test("has its turns right behind the keys of somebody who only now and then is slower", async () => {
+    stream();
+    await world.pass(200);
+    for (let word = 0; word < 10; word += 1) {
+      await type(5, 90);
+      const pressed = world.now();
+      turns = [];
+      await type(1, 180);
+      for (const at of turns) expect(at - pressed).toBeLessThanOrEqual(FRAME);
+    }
+  });
+
+  test("does not wait for long because of one pause some time ago", async () => {
+    stream();
+    await type(2, 290);
+    await type(60, 100);
+    turns = [];
+    const began = world.now();
+    await type(1, 290);
+    const [, second = Infinity] = turns;
+    expect(second - began).toBeLessThan(200);
   });
 
   test("goes on between the keys of somebody who types slowly, but not with every picture", async () => {
@@ -119,6 +158,34 @@ describe("a stream", () => {
     turns = [];
     await world.pass(10 * FRAME);
     expect(turns).toHaveLength(10);
+  });
+});
+
+describe("the page", () => {
+  test("stands still from the picture with the first key until the person has stopped", async () => {
+    const began = world.now();
+    await type(10, 100);
+    const lastKey = world.now() - 100;
+    await world.pass(2_000);
+    expect(stillness).toEqual([
+      [true, began + FRAME - (began % FRAME)],
+      [false, lastKey + 600],
+    ]);
+  });
+
+  test("moves again as soon as the person has sent what they typed", async () => {
+    await type(3, 100);
+    keysFirst.sent();
+    expect(stillness.at(-1)).toEqual([false, world.now()]);
+    await world.pass(2_000);
+    expect(stillness).toHaveLength(2);
+  });
+
+  test("does not begin to stand still for what was sent before it was drawn", async () => {
+    keysFirst.typed();
+    keysFirst.sent();
+    await world.pass(2_000);
+    expect(stillness).toEqual([]);
   });
 });
 

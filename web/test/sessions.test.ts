@@ -55,6 +55,14 @@ test("a session that cannot be removed stays, and the reason is told", async () 
   expect(sessions.failure.value).toMatchObject({ code: "FAILED_PRECONDITION", message: "It is in use." });
 });
 
+test("what a session proposes goes with it only if that is said", async () => {
+  const server = withSessions(2);
+  const [sessions] = await open(server);
+  await sessions.remove("s1");
+  await sessions.remove("s2", true);
+  expect(server.discards).toEqual([false, true]);
+});
+
 test("more sessions come by the page, each once", async () => {
   const server = withSessions(25);
   const [sessions, world] = await open(server, "", 10);

@@ -88,11 +88,11 @@ describe("a session that was removed", () => {
     vi.useFakeTimers();
     const remove = vi.fn(async () => Promise.resolve());
     const removals = new Removals(remove);
-    removals.add(session);
+    removals.add(session, false);
     await vi.advanceTimersByTimeAsync(REGRET_MS - 1);
     expect(remove).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(1);
-    expect(remove).toHaveBeenCalledWith("s1");
+    expect(remove).toHaveBeenCalledWith("s1", false);
     expect(removals.pending.value).toEqual([]);
     vi.useRealTimers();
   });
@@ -101,7 +101,7 @@ describe("a session that was removed", () => {
     vi.useFakeTimers();
     const remove = vi.fn(async () => Promise.resolve());
     const removals = new Removals(remove);
-    removals.add(session);
+    removals.add(session, true);
     removals.undo("s1");
     await vi.advanceTimersByTimeAsync(2 * REGRET_MS);
     expect(remove).not.toHaveBeenCalled();

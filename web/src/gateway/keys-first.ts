@@ -1,5 +1,7 @@
 // Lets typing go first: what waits for a picture is held back until the person's last key is on the screen.
 // While they type it gets a turn now and then, right behind a key, when the next one is furthest away.
+// In between the page is to stand still: a browser that draws nothing draws a key at once, and one that
+// draws anything, be it a dot that pulses, lets the key wait for its next picture.
 
 import type { Cancel } from "./world";
 
@@ -9,8 +11,12 @@ const TYPING = 600;
 const PACE = 80;
 /** After a turn that took long it rests so many times as long. */
 const REST = 4;
-/** Who has paused for so long may pause longer. */
-const NEXT_KEY = 150;
+/** Who has paused for so many times the longest while between two of their last keys may pause longer. */
+const PAUSE = 1.25;
+const SHORTEST_PAUSE = 150;
+const LONGEST_PAUSE = 300;
+/** How much of that longest while is left with each further key, so that one pause is soon forgotten. */
+const MEMORY = 0.98;
 /** Whoever types without a pause, or on a page that draws nothing, holds up the rest no longer than this. */
 const LONGEST_WAIT = 200;
 
@@ -20,19 +26,28 @@ export interface Clock {
   frame(act: () => void): Cancel;
 }
 
+/** Is told when the page is to stand still, and when it may move again. */
+export type KeepStill = (still: boolean) => void;
+
 export class KeysFirst {
   readonly #clock: Clock;
+  readonly #keepStill: KeepStill;
   readonly #waiting = new Set<() => void>();
   #keys = 0;
   #lastKey = -Infinity;
+  /** Between two keys of late; until their rhythm is known the person is taken to be slow. */
+  #longestGap = LONGEST_PAUSE / PAUSE;
   /** Since when, or since which turn, a key is not on the screen. */
   #unseenSince: number | undefined;
   /** No turn before this while somebody types. */
   #restsUntil = -Infinity;
   #next: Cancel | undefined;
+  /** Takes back that the page moves again; there while it stands still. */
+  #stir: Cancel | undefined;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, keepStill: KeepStill) {
     this.#clock = clock;
+    this.#keepStill = keepStill;
   }
 
   /** With the next picture, or later if the person types. */
@@ -46,8 +61,12 @@ export class KeysFirst {
   /** The person has changed a field. */
   typed(): void {
     const key = ++this.#keys;
-    this.#lastKey = this.#clock.now();
-    this.#unseenSince ??= this.#lastKey;
+    const now = this.#clock.now();
+    const gap = now - this.#lastKey;
+    this.#longestGap = Math.max(this.#longestGap * MEMORY, gap < TYPING ? gap : 0);
+    this.#lastKey = now;
+    this.#unseenSince ??= now;
+    if (this.#stir !== undefined) this.#standStill();
     this.#clock.frame(() => {
       this.#clock.after(0, () => {
         if (key === this.#keys) this.#seen();
@@ -58,15 +77,34 @@ export class KeysFirst {
   /** The person has sent what they typed, and wants to see what becomes of it. */
   sent(): void {
     this.#lastKey = -Infinity;
+    if (this.#stir !== undefined) this.#moveAgain();
+    this.#next?.();
+    this.#next = undefined;
+    this.#ask();
   }
 
   /** The picture with the last key has been drawn. */
   #seen(): void {
     this.#unseenSince = undefined;
+    // Only now, because it costs a little, which the first key need not pay.
+    if (this.#stir === undefined && this.#clock.now() - this.#lastKey < TYPING) this.#standStill();
     if (this.#waiting.size === 0 || this.#clock.now() < this.#restsUntil) return;
     this.#next?.();
     this.#next = undefined;
     this.#act();
+  }
+
+  /** From now until nobody types. */
+  #standStill(): void {
+    if (this.#stir === undefined) this.#keepStill(true);
+    else this.#stir();
+    this.#stir = this.#clock.after(TYPING, () => this.#moveAgain());
+  }
+
+  #moveAgain(): void {
+    this.#stir?.();
+    this.#stir = undefined;
+    this.#keepStill(false);
   }
 
   #ask(): void {
@@ -98,6 +136,7 @@ export class KeysFirst {
     const now = this.#clock.now();
     if (this.#unseenSince !== undefined) return this.#unseenSince + LONGEST_WAIT - now;
     if (now - this.#lastKey >= TYPING) return 0;
-    return Math.max(this.#restsUntil, this.#lastKey + NEXT_KEY) - now;
+    const pause = Math.min(Math.max(this.#longestGap * PAUSE, SHORTEST_PAUSE), LONGEST_PAUSE);
+    return Math.max(this.#restsUntil, this.#lastKey + pause) - now;
   }
 }

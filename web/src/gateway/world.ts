@@ -43,7 +43,8 @@ function nextPicture(act: () => void): Cancel {
 let keysFirst: KeysFirst | undefined;
 
 function listenToKeys(): KeysFirst {
-  const made = new KeysFirst({ now: () => performance.now(), after, frame: nextPicture });
+  const clock = { now: () => performance.now(), after, frame: nextPicture };
+  const made = new KeysFirst(clock, (still) => document.documentElement.classList.toggle("p-still", still));
   window.addEventListener("input", () => made.typed(), { capture: true, passive: true });
   // Where it only begins a new line, the field changes next.
   window.addEventListener("keydown", ({ key }) => key === "Enter" && made.sent(), { capture: true });

@@ -5,7 +5,6 @@
 // run at each end, tool calls without a beginning, answers without a question, ends of turns.
 
 import type {
-  CheckpointCreated,
   CheckpointRestored,
   Event,
   ProposalUpdated,
@@ -15,20 +14,16 @@ import type {
   TurnEnded,
 } from "../generated/portico/v1/events_pb";
 import { CheckpointMoment, TurnState } from "../generated/portico/v1/events_pb";
-import { AskCell, PermissionCell, QuestionCell, ToolCell, type CallCell } from "./calls";
+import { PermissionCell, QuestionCell, ToolCell, type AskCell, type CallCell } from "./calls";
 import { MarkCell, PlanCell, RunCell, SingleCell, SpeechCell, timeOf, type Base, type Cell } from "./cells";
 import { readBlock } from "./content";
+import { Asks, Prompts } from "./pairs";
 import { PromptCell, ProposalCell } from "./review-cells";
 import type { Item } from "./types";
 
 /** A turn that took longer says so when it ends. */
 const LONG_TURN_MS = 60_000;
 const CUT_SHORT = new Set(["max_tokens", "max_turn_requests", "refusal"]);
-
-interface Answer {
-  readonly event: Event;
-  readonly value: unknown;
-}
 
 export class Fold {
   /** In the order of their first events. */
@@ -38,11 +33,8 @@ export class Fold {
   readonly #tools = new Map<string, ToolCell>();
   readonly #plans = new Map<string, PlanCell>();
   readonly #proposals = new Map<string, ProposalCell>();
-  readonly #prompts = new Map<string, PromptCell>();
-  /** Checkpoints taken before a turn, by the turn. */
-  readonly #checkpoints = new Map<string, CheckpointCreated>();
-  readonly #asks = new Map<string, AskCell>();
-  readonly #unasked = new Map<string, Answer>();
+  readonly #prompts = new Prompts();
+  readonly #asks = new Asks();
   readonly #callsOfTurn = new Map<string, CallCell[]>();
   readonly #endedTurns = new Set<string>();
   /** The run that goes on if nothing else is shown. */
@@ -75,8 +67,10 @@ export class Fold {
       }
       case "promptSubmitted": {
         const { text, blocksJson } = payload.value;
+        const prompt = new PromptCell(event, text, blocksJson.map(readBlock));
         this.#break(event);
-        this.#prompt(new PromptCell(event, text, blocksJson.map(readBlock)));
+        this.#cells.push(prompt);
+        this.#prompts.add(prompt);
         break;
       }
       case "textDelta":
@@ -103,13 +97,13 @@ export class Fold {
         this.#ask(event, `permission ${payload.value.requestId}`, new PermissionCell(event, payload.value));
         break;
       case "permissionResolved":
-        this.#settle(`permission ${payload.value.requestId}`, { event, value: payload.value });
+        this.#asks.settle(`permission ${payload.value.requestId}`, { event, value: payload.value });
         break;
       case "questionAsked":
         this.#ask(event, `question ${payload.value.requestId}`, new QuestionCell(event, payload.value));
         break;
       case "questionAnswered":
-        this.#settle(`question ${payload.value.requestId}`, { event, value: payload.value });
+        this.#asks.settle(`question ${payload.value.requestId}`, { event, value: payload.value });
         break;
       case "proposalUpdated":
         this.#break(event);
@@ -117,7 +111,7 @@ export class Fold {
         break;
       case "checkpointCreated":
         if (payload.value.moment === CheckpointMoment.BEFORE_TURN)
-          this.#checkpoint(event.turnId, payload.value);
+          this.#prompts.keep(event.turnId, payload.value);
         break;
       case "checkpointRestored": {
         const text = restoredWords(payload.value);
@@ -147,6 +141,8 @@ export class Fold {
       case "commandsUpdated":
       case "configUpdated":
       case "titleUpdated":
+      case "editorRequested":
+      case "editorReplied":
       case undefined:
         break;
     }
@@ -164,8 +160,8 @@ export class Fold {
     for (const [key, cell] of older.#plans) this.#joinPlan(key, cell);
     for (const [key, cell] of older.#proposals) this.#joinProposal(key, cell);
     for (const cell of early) if (!older.#tools.has(cell.key)) this.#place(cell);
-    this.#joinPrompts(older);
-    this.#joinAsks(older);
+    this.#prompts.prepend(older.#prompts);
+    this.#asks.prepend(older.#asks);
     for (const turn of older.#endedTurns) this.#endTurn(turn);
     for (const calls of older.#callsOfTurn.values()) for (const call of calls) this.#follow(call);
   }
@@ -241,20 +237,6 @@ export class Fold {
     return cell;
   }
 
-  #prompt(cell: PromptCell): void {
-    this.#cells.push(cell);
-    if (cell.turnId === "") return;
-    this.#prompts.set(cell.turnId, cell);
-    const checkpoint = this.#checkpoints.get(cell.turnId);
-    if (checkpoint !== undefined) cell.keepWith(checkpoint);
-  }
-
-  #checkpoint(turnId: string, checkpoint: CheckpointCreated): void {
-    if (turnId === "" || this.#checkpoints.has(turnId)) return;
-    this.#checkpoints.set(turnId, checkpoint);
-    this.#prompts.get(turnId)?.keepWith(checkpoint);
-  }
-
   #propose(event: Event, proposal: ProposalUpdated): void {
     const known = this.#proposals.get(proposal.proposalId);
     if (known?.holds(event.turnId) === true) {
@@ -272,15 +254,9 @@ export class Fold {
 
   #ask(event: Event, key: string, cell: AskCell): void {
     this.#break(event);
-    this.#asks.set(key, cell);
+    this.#asks.ask(key, cell);
     this.#follow(cell);
     this.#cells.push(cell);
-  }
-
-  #settle(key: string, answer: Answer): void {
-    const ask = this.#asks.get(key);
-    if (ask !== undefined) ask.settle(answer.event, answer.value);
-    else if (!this.#unasked.has(key)) this.#unasked.set(key, answer);
   }
 
   #follow(call: CallCell): void {
@@ -348,29 +324,6 @@ export class Fold {
       newer.follow(older);
       this.#cells = this.#cells.filter((cell) => cell !== older);
     }
-  }
-
-  #joinPrompts(older: Fold): void {
-    for (const [turnId, cell] of older.#prompts)
-      if (!this.#prompts.has(turnId)) this.#prompts.set(turnId, cell);
-    for (const [turnId, checkpoint] of this.#checkpoints) {
-      if (!older.#checkpoints.has(turnId)) older.#prompts.get(turnId)?.keepWith(checkpoint);
-    }
-    for (const [turnId, checkpoint] of older.#checkpoints) {
-      this.#checkpoints.set(turnId, checkpoint);
-      this.#prompts.get(turnId)?.keepWith(checkpoint);
-    }
-  }
-
-  #joinAsks(older: Fold): void {
-    for (const [key, answer] of this.#unasked) {
-      const ask = older.#asks.get(key);
-      if (ask === undefined) continue;
-      ask.settle(answer.event, answer.value);
-      this.#unasked.delete(key);
-    }
-    for (const [key, answer] of older.#unasked) this.#unasked.set(key, answer);
-    for (const [key, ask] of older.#asks) if (!this.#asks.has(key)) this.#asks.set(key, ask);
   }
 }
 

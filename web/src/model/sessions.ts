@@ -86,9 +86,9 @@ class Sessions implements SessionsModel {
     await this.#loadingMore;
   }
 
-  async remove(sessionId: string): Promise<void> {
+  async remove(sessionId: string, discardProposals = false): Promise<void> {
     await this.#try(async () => {
-      await this.#gateway.client.clearSession({ sessionId });
+      await this.#gateway.client.clearSession({ sessionId, discardProposals });
       this.#changes.set(sessionId, undefined);
       this.#frames.flush();
     });

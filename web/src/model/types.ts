@@ -254,6 +254,7 @@ export interface SessionsModel {
   /** The last call that failed and has not been dismissed. */
   readonly failure: Signal<Failure | undefined>;
   loadMore(): Promise<void>;
-  remove(sessionId: string): Promise<void>;
+  /** With what it proposes only if that is said; otherwise the server leaves such a session alone. */
+  remove(sessionId: string, discardProposals?: boolean): Promise<void>;
   dispose(): void;
 }

@@ -15,6 +15,10 @@ export function ordered(options: readonly ConfigOption[]): readonly ConfigOption
   return options.toSorted((one, other) => rank(one) - rank(other));
 }
 
+export function labelOf({ name, optionId }: ConfigOption): string {
+  return name === "" ? optionId : name;
+}
+
 export function choicesOf(option: ConfigOption): readonly Choice[] {
   return option.choices.map(({ value, name, description }) => ({
     value,

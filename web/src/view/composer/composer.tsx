@@ -22,7 +22,7 @@ import { QueueStack } from "./queue-stack";
 import { AttachButton, SendButton } from "./send-button";
 import { TextBox } from "./text-box";
 import { TextField } from "./text-field";
-import { useRoom } from "./room";
+import { useWidth } from "./room";
 
 export interface ComposerProps {
   readonly session: SessionModel;
@@ -51,7 +51,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   });
   const isOpenElsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
   const frame = useRef<HTMLElement>(null);
-  const room = useRoom(frame);
+  const width = useWidth(frame);
   useEffect(() => composition.files.follow(), [composition]);
 
   return (
@@ -72,7 +72,13 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
         />
         <div class="p-composer-bar">
           <AttachButton composition={composition} closed={isOpenElsewhere} />
-          <Pickers session={session} agents={agents} agent={agent} room={room} onNewSession={onNewSession} />
+          <Pickers
+            session={session}
+            agents={agents}
+            agent={agent}
+            width={width}
+            onNewSession={onNewSession}
+          />
           <ModePicker session={session} gateway={gateway} />
           <ContextMeter session={session} />
           <SendButton session={session} composition={composition} box={box} closed={isOpenElsewhere} />

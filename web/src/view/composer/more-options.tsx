@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
+import { labelOf } from "./choices";
 import { OptionControl } from "./option-control";
 import { keepInside } from "./popup";
 
@@ -60,9 +61,7 @@ function Panel({ options, session }: { options: readonly ConfigOption[]; session
     <div class="p-popup p-more-options" role="dialog" aria-label="More options" tabIndex={-1} ref={panel}>
       {options.map((option) => (
         <div key={option.optionId} class="p-more-row">
-          {option.value.case !== "switchedOn" && (
-            <span class="p-soft">{option.name === "" ? option.optionId : option.name}</span>
-          )}
+          {option.value.case !== "switchedOn" && <span class="p-soft">{labelOf(option)}</span>}
           <OptionControl option={option} session={session} />
         </div>
       ))}

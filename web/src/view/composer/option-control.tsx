@@ -2,12 +2,12 @@
 
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { choicesOf } from "./choices";
+import { choicesOf, labelOf } from "./choices";
 import { Picker } from "./picker";
 
 export function OptionControl({ option, session }: { option: ConfigOption; session: SessionModel }) {
-  const { optionId, name, value } = option;
-  const label = name === "" ? optionId : name;
+  const { optionId, value } = option;
+  const label = labelOf(option);
   if (value.case === "switchedOn") {
     return (
       <button

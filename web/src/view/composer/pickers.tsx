@@ -3,29 +3,32 @@
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
+import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { agentChoices, ordered } from "./choices";
+import { agentChoices, choicesOf, labelOf, ordered } from "./choices";
 import { MoreOptions } from "./more-options";
 import { OptionControl } from "./option-control";
 import { Picker } from "./picker";
+import { choicesIn, widthOf } from "./room";
 import type { AgentName } from "./text-field";
 
 interface PickersProps {
   readonly session: SessionModel;
   readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly agent: ReadonlySignal<AgentName>;
-  /** How many have a place in the row. */
-  readonly room: ReadonlySignal<number>;
+  /** Of the composer, in pixels. */
+  readonly width: ReadonlySignal<number>;
   readonly onNewSession: (agent: string) => void;
 }
 
-export function Pickers({ session, agents, agent, room, onNewSession }: PickersProps) {
+export function Pickers({ session, agents, agent, width, onNewSession }: PickersProps) {
   const all = useComputed(() => session.detail.value?.options ?? []);
   const usable = useComputed(() => session.detail.value?.openElsewhere !== true);
   const options = usable.value ? ordered(all.value) : [];
   const { name, title } = agent.value;
-  // A menu for a single one would take as much room as that one itself.
-  const inRow = options.length <= room.value ? options.length : room.value - 1;
+  const widths = [widthOf(title), ...options.map(optionWidth)];
+  // Whoever is talked to is named, however little room there is.
+  const inRow = Math.max(1, choicesIn(width.value, widths)) - 1;
   return (
     <div class="p-pickers">
       {name !== "" && (
@@ -44,4 +47,10 @@ export function Pickers({ session, agents, agent, room, onNewSession }: PickersP
       {inRow < options.length && <MoreOptions options={options.slice(inRow)} session={session} />}
     </div>
   );
+}
+
+function optionWidth(option: ConfigOption): number {
+  const { value } = option;
+  if (value.case === "switchedOn") return widthOf(labelOf(option), true);
+  return widthOf(choicesOf(option).find((one) => one.value === value.value)?.name ?? value.value ?? "");
 }

@@ -12,13 +12,14 @@ import {
 import { failureOf, isLost, isSignedOut } from "../../model/failures";
 import { createSessionModel } from "../../model/session";
 import { createSessionsModel } from "../../model/sessions";
+import { stakesOf } from "../../model/stakes";
 import { TabsModel } from "../../model/tabs";
 import type { Failure, SessionModel, SessionsModel } from "../../model/types";
 import type { NewSession } from "../cards";
 import { preferencesOf, type Preferences } from "../preferences";
 import { newsBetween } from "./news";
 import { notify } from "./notifying";
-import { Removals } from "./removals";
+import { Removals, type Asked } from "./removals";
 import { Summaries, type Known } from "./summaries";
 
 export class AppModel {
@@ -43,7 +44,9 @@ export class AppModel {
     this.gateway = gateway;
     this.tabs = new TabsModel(gateway.memory);
     this.sessions = createSessionsModel(gateway);
-    this.removals = new Removals((sessionId) => this.sessions.remove(sessionId));
+    this.removals = new Removals((sessionId, discardProposals) =>
+      this.sessions.remove(sessionId, discardProposals),
+    );
     this.preferences = preferencesOf(gateway.memory);
     this.#summaries = new Summaries(gateway);
     this.#follow(this.tabs.tabs, ({ active }) => this.#show(active));
@@ -119,10 +122,17 @@ export class AppModel {
     this.#dispose(sessionId);
   }
 
-  /** Takes the session out of sight, and for good once it is too late for an undo. */
-  remove(session: SessionSummary): void {
-    this.closeTab(session.sessionId);
-    this.removals.add(session);
+  /** Takes the session out of sight, and for good once it is too late for an undo. Asks if something is lost. */
+  async remove(session: SessionSummary): Promise<void> {
+    const stakes = await stakesOf(this.gateway, session);
+    if (stakes === undefined) this.#remove(session, false);
+    else this.removals.asked.value = { session, stakes };
+  }
+
+  /** The person has been asked. */
+  removeAnyway({ session }: Asked): void {
+    this.removals.asked.value = undefined;
+    this.#remove(session, true);
   }
 
   async fork(sessionId: string): Promise<void> {
@@ -181,6 +191,11 @@ export class AppModel {
     this.#front.value = model;
     this.gateway.showsFront?.(sessionId);
     this.#setUnread(sessionId, false);
+  }
+
+  #remove(session: SessionSummary, discardProposals: boolean): void {
+    this.closeTab(session.sessionId);
+    this.removals.add(session, discardProposals);
   }
 
   #dispose(sessionId: string): void {

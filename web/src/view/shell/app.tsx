@@ -17,6 +17,7 @@ import { ConnectionBanner } from "./banner";
 import { followCommands } from "./commands";
 import { focusComposer } from "./focus";
 import { History } from "./history";
+import { RemovalDialog } from "./removal-dialog";
 import { Settings, type SettingsPart } from "./settings";
 import { onShortcut, type Places } from "./shortcuts";
 import { TabBar } from "./tab-bar";
@@ -80,6 +81,7 @@ export function App({ app }: { app: AppModel }) {
         <FailureToast failure={app.sessions.failure} />
         <RemovalToasts app={app} />
       </div>
+      <RemovalDialog app={app} />
       {part.value !== undefined && (
         <Settings app={app} part={part.value} onLeave={() => (part.value = undefined)} />
       )}

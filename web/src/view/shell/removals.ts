@@ -2,24 +2,35 @@
 
 import { signal } from "@preact/signals";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
+import type { Stakes } from "../../model/stakes";
 
 /** How long an undo is offered. */
 export const REGRET_MS = 6_000;
 
+/** What the person is asked before a session goes that has something to lose. */
+export interface Asked {
+  readonly session: SessionSummary;
+  readonly stakes: Stakes;
+}
+
+/** Removes a session for good; with what it proposes only if that is said. */
+export type Remove = (sessionId: string, discardProposals: boolean) => Promise<void>;
+
 export class Removals {
+  readonly asked = signal<Asked | undefined>(undefined);
   readonly pending = signal<readonly SessionSummary[]>([]);
-  readonly #remove: (sessionId: string) => Promise<void>;
+  readonly #remove: Remove;
   readonly #timers = new Map<string, ReturnType<typeof setTimeout>>();
 
-  constructor(remove: (sessionId: string) => Promise<void>) {
+  constructor(remove: Remove) {
     this.#remove = remove;
   }
 
-  add(session: SessionSummary): void {
+  add(session: SessionSummary, discardProposals: boolean): void {
     this.pending.value = [...this.pending.value, session];
     this.#timers.set(
       session.sessionId,
-      setTimeout(() => void this.#finish(session.sessionId), REGRET_MS),
+      setTimeout(() => void this.#finish(session.sessionId, discardProposals), REGRET_MS),
     );
   }
 
@@ -28,8 +39,8 @@ export class Removals {
     this.#forget(sessionId);
   }
 
-  async #finish(sessionId: string): Promise<void> {
-    await this.#remove(sessionId);
+  async #finish(sessionId: string, discardProposals: boolean): Promise<void> {
+    await this.#remove(sessionId, discardProposals);
     this.#forget(sessionId);
   }
 

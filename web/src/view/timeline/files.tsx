@@ -133,7 +133,15 @@ function Chip({ icon, words }: { readonly icon: string; readonly words: string }
 }
 
 function nameOf(block: Block, otherwise: string): string {
-  return block.name || block.uri.split("/").at(-1) || otherwise;
+  return block.name || decoded(block.uri.split("/").at(-1) ?? "") || otherwise;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
 }
 
 function pathOf(uri: string): string | undefined {

@@ -48,7 +48,7 @@ export class ListView<Row extends RowPlace> {
   #place: Place | undefined;
   #lastTop = 0;
   #goal: string | undefined;
-  #frame: number | undefined;
+  #soon: ReturnType<typeof setTimeout> | undefined;
 
   /** `nearTop` is called, perhaps often, while the reader is near the beginning of the rows. */
   constructor(readonly nearTop: () => void) {}
@@ -76,8 +76,8 @@ export class ListView<Row extends RowPlace> {
     return () => {
       scroller.removeEventListener("scroll", onScroll);
       observer.disconnect();
-      if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
-      this.#frame = undefined;
+      clearTimeout(this.#soon);
+      this.#soon = undefined;
       this.#place = undefined;
     };
   }
@@ -211,8 +211,9 @@ export class ListView<Row extends RowPlace> {
         this.#layout.setHeight(key, height);
     }
     this.#keep();
-    this.#frame ??= requestAnimationFrame(() => {
-      this.#frame = undefined;
+    // Behind this picture, and without asking for another one that may show nothing new.
+    this.#soon ??= setTimeout(() => {
+      this.#soon = undefined;
       this.#choose();
     });
   }

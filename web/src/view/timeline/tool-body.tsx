@@ -8,7 +8,7 @@ import { commandOf, inputText } from "../cards/permission-words";
 import type { RowContext } from "./context";
 import { DiffView } from "./diff-view";
 import { BlockView, FileLink } from "./files";
-import { Code, CopyIcon, Markdown } from "./parts";
+import { Code, CopyIcon, IconButton, Markdown } from "./parts";
 import { isEmpty, stateOf } from "./tool-state";
 
 interface ToolBodyProps {
@@ -43,9 +43,17 @@ export function ToolBody({ item, context }: ToolBodyProps) {
 function Input({ item, context }: ToolBodyProps) {
   const command = item.kind === ToolKind.EXECUTE ? commandOf(item.inputJson) : undefined;
   if (command !== undefined) {
+    const { gateway, session } = context;
     return (
       <div class="p-command">
         <code>{command}</code>
+        {gateway.showTerminal && (
+          <IconButton
+            icon="terminal"
+            label="Show in a terminal"
+            act={() => gateway.showTerminal?.(session.id, item.toolId)}
+          />
+        )}
         <CopyIcon label="Copy the command" text={() => command} />
       </div>
     );
