@@ -137,9 +137,9 @@ $(EDITOR_READY): $(EDITOR)/package.json $(EDITOR)/package-lock.json
 	@npm ci --prefix $(EDITOR) --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
 	@touch $@
 
-$(VSIX): $(DEV_READY) $(EDITOR_READY) $(PAGE_READY) $(EDITOR)/build.mjs $(EDITOR)/README.md $(shell find $(EDITOR)/src $(EDITOR)/media -type f)
+$(VSIX): $(DEV_READY) $(EDITOR_READY) $(PAGE_READY) $(EDITOR)/build.mjs $(EDITOR)/README.md $(EDITOR)/package.json $(shell find $(EDITOR)/src $(EDITOR)/media -type f)
 	@rm -rf dist && $(BIN)/python -m hatchling build --target wheel > /dev/null
-	@cd $(EDITOR) && node build.mjs && npx vsce package --no-dependencies --allow-missing-repository --out dist/portico.vsix
+	@cd $(EDITOR) && node build.mjs && npx vsce package --no-dependencies --allow-missing-repository --readme-path dist/README.md --no-rewrite-relative-links --out dist/portico.vsix
 
 $(VSCODE_READY): $(DEV_READY) scripts/find_vscode.py
 	@$(BIN)/python scripts/find_vscode.py --install > /dev/null

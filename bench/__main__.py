@@ -11,6 +11,7 @@ import psutil
 
 from bench import (
     chain,
+    editor,
     end_to_end,
     initialize,
     memory,
@@ -37,6 +38,7 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "editor": editor.measure,
     "model": model.measure,
 }
 

@@ -24,15 +24,16 @@ def main() -> int:
     program = find()
     assert program is not None
     place = folder().parent / "editor"
-    settings = place / "data" / "User" / "settings.json"
-    settings.parent.mkdir(parents=True, exist_ok=True)
+    # Which program to use is a matter of the machine: VS Code looks for that where it runs, not with the window.
     wishes = {
-        "portico.program": flags.program,
-        "workbench.startupEditor": "none",
-        "telemetry.telemetryLevel": "off",
+        "User": {"workbench.startupEditor": "none", "telemetry.telemetryLevel": "off"},
+        "Machine": {"portico.program": flags.program},
     }
-    if not settings.exists():
-        settings.write_text(json.dumps(wishes, indent=2) + "\n")
+    for whose, chosen in wishes.items():
+        settings = place / "data" / whose / "settings.json"
+        settings.parent.mkdir(parents=True, exist_ok=True)
+        if not settings.exists():
+            settings.write_text(json.dumps(chosen, indent=2) + "\n")
     where = ["--user-data-dir", str(place / "data"), "--extensions-dir", str(place / "extensions")]
     subprocess.run([program, *where, "--install-extension", str(flags.vsix), "--force"], check=True)
     print(f"VS Code: http://127.0.0.1:{PORT}/?folder={flags.folder.resolve()}", flush=True)

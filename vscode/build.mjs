@@ -1,7 +1,7 @@
-// Builds the extension into dist/: one script, the chat page as the browser has it, and the wheel that `make dist`
-// has made, if there is one.
+// Builds the extension into dist/: one script, the chat page as the browser has it, the wheel that `make dist` has
+// made, if there is one, and the README with its pictures inside: VS Code shows no others of an installed extension.
 
-import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
@@ -44,3 +44,13 @@ for (const wheel of made.filter((file) => file.endsWith(".whl"))) {
   await cp(join(wheels, wheel), join(out, "wheel", wheel));
 }
 await cp(join(here, "../LICENSE"), join(here, "LICENSE"));
+await writeFile(join(out, "README.md"), await withPictures(await readFile(join(here, "README.md"), "utf8")));
+
+async function withPictures(text) {
+  const pictures = [...text.matchAll(/(?<=\]\()media\/pictures\/[\w-]+\.png(?=\))/g)].map(([path]) => path);
+  for (const path of new Set(pictures)) {
+    const picture = (await readFile(join(here, path))).toString("base64");
+    text = text.replaceAll(path, `data:image/png;base64,${picture}`);
+  }
+  return text;
+}

@@ -7,22 +7,19 @@ from playwright.async_api import expect
 
 from tests.browser.house import House
 from tests.support.waiting import wait_until
-from tests.vscode.conftest import OUTPUT, Open
+from tests.vscode.conftest import OUTPUT
+from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back(
-    open_window: Open, house: House
+    window: Workbench, house: House
 ) -> None:
     file = house.workspace / "notes.txt"
     before = file.read_text()
-    window = await open_window()
-    chat = await window.open_chat()
-    await window.knows_session()
-    await window.command("Portico: Switch Mode")
-    await window.page.locator(".quick-input-list").get_by_text("Proposal", exact=True).click()
-    await expect(chat.composer.get_by_role("combobox", name=re.compile("Proposal"))).to_be_visible()
+    chat = window.chat()
+    await propose(window)
     await chat.tell({"write": {"path": "notes.txt", "content": "first\nthird\n"}})
     await window.unfold("Changes")
     await window.entries("Changes").filter(has_text="notes.txt").click()
@@ -33,8 +30,38 @@ async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back
     assert file.read_text() == before
 
     await window.command("Portico: Apply Proposal")
-    applied = window.notification("Portico: applied.")
-    await expect(applied).to_be_visible()
+    await window.told("Portico: applied.")
     assert file.read_text() == "first\nthird\n"
-    await applied.get_by_role("button", name="Undo").click()
+    await window.answer("Portico: applied.", "Undo")
     wait_until(lambda: file.read_text() == before, "the file as it was")
+
+
+async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_view(
+    window: Workbench, house: House
+) -> None:
+    kept, lost = house.workspace / "kept.txt", house.workspace / "lost.txt"
+    chat = window.chat()
+    await propose(window)
+    await chat.tell(
+        {"write": {"path": "kept.txt", "content": "mast\n"}},
+        {"write": {"path": "lost.txt", "content": "sail\n"}},
+    )
+    await window.unfold("Changes")
+    entries = window.entries("Changes")
+    await window.deed(entries.filter(has_text="kept.txt"), "Apply Proposal")
+    await window.told("Portico: applied.")
+    assert kept.read_text() == "mast\n"
+    await expect(entries.filter(has_text="kept.txt")).to_have_count(0)
+    await window.deed(entries.filter(has_text="lost.txt"), "Discard Proposal")
+    await window.confirm("Discard lost.txt?", "Discard")
+    await expect(entries.filter(has_text="lost.txt")).to_have_count(0)
+    assert not lost.exists()
+    kept.unlink()
+
+
+async def propose(window: Workbench) -> None:
+    await window.knows_session()
+    await window.command("Portico: Switch Mode")
+    await window.pick("Proposal")
+    combobox = window.chat().composer.get_by_role("combobox", name=re.compile("Proposal"))
+    await expect(combobox).to_be_visible()

@@ -11,14 +11,15 @@ from tests.browser.house import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, Open
 from tests.vscode.editor import CodeServer
+from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 @pytest.fixture(scope="module")
-def wary(house: House) -> Iterator[CodeServer]:
+def wary(house: House, extensions: Path) -> Iterator[CodeServer]:
     """A VS Code that trusts no folder."""
-    server = CodeServer(house.home / "wary", house.environ(), trusting=False)
+    server = CodeServer(house.home / "wary", extensions, house.environ(), trusting=False)
     server.start()
     yield server
     server.end()
@@ -26,23 +27,31 @@ def wary(house: House) -> Iterator[CodeServer]:
 
 def folder_with_program(place: Path, program: str) -> Path:
     settings = place / ".vscode" / "settings.json"
-    settings.parent.mkdir(parents=True)
+    settings.parent.mkdir(parents=True, exist_ok=True)
     settings.write_text(json.dumps({"portico.program": program}))
     return place
 
 
-async def test_a_program_that_is_not_there_is_told_once_with_what_to_do(
+async def test_a_program_that_is_not_there_or_of_another_version_is_told_once_with_what_to_do(
     open_window: Open, tmp_path: Path
 ) -> None:
-    window = await open_window(folder_with_program(tmp_path / "broken", "/nowhere/portico"))
+    folder = folder_with_program(tmp_path / "broken", "/nowhere/portico")
+    window = await open_window(folder)
     await window.show()
-    told = window.notification("names /nowhere/portico")
-    await expect(told).to_be_visible()
+    told = await window.told("names /nowhere/portico")
     for remedy in ("Install", "Choose Program", "Show Log"):
         await expect(told.get_by_role("button", name=remedy)).to_be_visible()
     await expect(window.chat_frame.get_by_text("Connecting…")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "broken.png")
     await expect(told).to_have_count(1)
+
+    newer = tmp_path / "newer"
+    newer.write_text("""#!/bin/sh\necho '{"name": "portico", "version": "9.9.0"}'\n""")
+    newer.chmod(0o755)
+    folder_with_program(folder, str(newer))
+    told = await window.told("is Portico 9.9.0; this extension needs 0.1")
+    for remedy in ("Install", "Choose Program", "Show Log"):
+        await expect(told.get_by_role("button", name=remedy)).to_be_visible()
 
 
 async def test_a_folder_that_is_not_trusted_starts_nothing(
@@ -53,7 +62,7 @@ async def test_a_folder_that_is_not_trusted_starts_nothing(
     program.chmod(0o755)
     window = await open_window(folder_with_program(tmp_path / "foreign", str(program)), wary)
     await window.show()
-    await expect(window.notification("starts nothing in a folder that you do not trust")).to_be_visible()
+    await window.told("starts nothing in a folder that you do not trust")
     await window.unfold("Sessions")
     await expect(window.page.get_by_role("button", name="Manage Trust").first).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "untrusted.png")
@@ -61,9 +70,8 @@ async def test_a_folder_that_is_not_trusted_starts_nothing(
 
 
 async def test_what_one_looks_at_is_written_down_for_agents_in_the_terminal(
-    open_window: Open, code_server: CodeServer, house: House
+    window: Workbench, code_server: CodeServer, house: House
 ) -> None:
-    window = await open_window()
     await window.open_file("boats.py")
     await window.select_all()
     wanted = {"text": "first\nsecond\n", "startLine": 1, "endLine": 2}

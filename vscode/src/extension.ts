@@ -1,14 +1,20 @@
 // The extension begins here. It starts nothing until somebody looks at it.
 
 import * as vscode from "vscode";
+import { hunkCommands } from "./bridge/hunks";
+import { terminalCommands } from "./bridge/tool-terminal";
+import { lendWindow } from "./bridge/window";
 import { codeCommands } from "./commands/code";
-import { giveKeys } from "./commands/keys";
+import { giveKeys, keysIn } from "./commands/keys";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
 import { EditorContext } from "./editor/context";
 import { keepStateFile } from "./editor/state";
 import { Folders } from "./folders";
+import { Work } from "./git/work";
+import { takePart } from "./models/participant";
+import { Provider, VENDOR } from "./models/provider";
 import type { Parts } from "./parts";
 import { findHere } from "./server/finding";
 import { environmentFolder, Installing } from "./server/installing";
@@ -17,6 +23,7 @@ import { Server } from "./server/server";
 import { tellTroubles } from "./server/telling";
 import { CurrentSession } from "./sessions/current";
 import { LiveSessions } from "./sessions/live";
+import { chosenPort, offerRestart, serverEnvironment } from "./settings";
 import { showStatus } from "./status-bar";
 import { Attention } from "./view/attention";
 import { CHAT_PANEL, CHAT_VIEW, Chat } from "./view/chat";
@@ -30,6 +37,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const editor = new EditorContext();
   const parts = build(context, editor, log);
   const { server, link, live, current, chat, folders } = parts;
+  const provider = new Provider(parts, context.globalState);
   context.subscriptions.push(
     log,
     editor,
@@ -39,6 +47,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showStatus(server, current),
     new Attention(chat, live, link, folders),
     keepStateFile(context, editor),
+    lendWindow(parts),
     vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
     vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
     vscode.workspace.registerTextDocumentContentProvider(PROPOSAL_SCHEME, new ProposedTexts(link)),
@@ -49,23 +58,33 @@ export function activate(context: vscode.ExtensionContext): void {
     ...codeCommands(parts),
     ...reviewCommands(parts),
     ...serverCommands(parts),
+    ...hunkCommands(parts),
+    ...terminalCommands(parts),
+    new Work(parts),
+    provider,
+    vscode.lm.registerLanguageModelChatProvider(VENDOR, provider),
+    takePart(parts),
     ...followSettings(server),
+    context.secrets.onDidChange(() => provider.refresh()),
     new vscode.Disposable(
       server.state.listen(({ state }) => {
         if (state === "running")
-          void giveKeys(link, context.secrets).catch((error: unknown) => log.warn(String(error)));
+          void giveKeys(link, context.secrets)
+            .catch((error: unknown) => log.warn(String(error)))
+            .finally(() => provider.refresh());
       }),
     ),
   );
 }
 
 function build(context: vscode.ExtensionContext, editor: EditorContext, log: vscode.LogOutputChannel): Parts {
-  const folders = new Folders();
+  const folders = new Folders(context.workspaceState);
   const { version: wanted } = context.extension.packageJSON as { version: string };
   const server = new Server(async () => {
     const { program, origin } = await findHere(environmentFolder(context));
     log.info("the server is looked for, or started", { program, origin, folder: folders.main });
-    return { program, folder: folders.main, environ: process.env, wanted };
+    const environ = { ...process.env, ...serverEnvironment(), ...(await keysIn(context.secrets)) };
+    return { program, folder: folders.main, environ, wanted, port: chosenPort() };
   });
   const link = new Link(server);
   const live = new LiveSessions(server, link);
@@ -80,6 +99,7 @@ function build(context: vscode.ExtensionContext, editor: EditorContext, log: vsc
     log,
     workspace: () => folders.main,
     showsFront: (sessionId) => current.choose(sessionId),
+    lastFront: () => current.chosen ?? "",
   });
   const installing = new Installing(context, log);
   return { server, link, live, current, chat, folders, installing, secrets: context.secrets, log };
@@ -88,6 +108,7 @@ function build(context: vscode.ExtensionContext, editor: EditorContext, log: vsc
 /** Another program, or a folder that is trusted now: the next call looks again. */
 function followSettings(server: Server): vscode.Disposable[] {
   return [
+    offerRestart(() => server.state.value.state === "running"),
     vscode.workspace.onDidGrantWorkspaceTrust(() => server.forget()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("portico.program")) server.forget();

@@ -2,20 +2,26 @@
 
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { sep } from "node:path";
+import { basename, sep } from "node:path";
 import * as vscode from "vscode";
 import type { SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
 
+const LAST = "folder";
+
 export class Folders {
+  readonly #memory: vscode.Memento;
+
+  constructor(memory: vscode.Memento) {
+    this.#memory = memory;
+  }
+
   /** Where new sessions work, if nobody says otherwise. */
   get main(): string {
-    return this.all[0] ?? homedir();
+    return this.#likely[0] ?? homedir();
   }
 
   get all(): readonly string[] {
-    return (vscode.workspace.workspaceFolders ?? [])
-      .filter(({ uri }) => uri.scheme === "file")
-      .map(({ uri }) => real(uri.fsPath));
+    return (vscode.workspace.workspaceFolders ?? []).flatMap(pathOf);
   }
 
   /** Whether a session belongs to this window. Without a folder, all that there are do. */
@@ -26,18 +32,32 @@ export class Folders {
     );
   }
 
-  /** The folder that is meant: the only one, or the one that the person picks. */
+  /** The folder that is meant: the only one, or the one that the person picks. It comes early the next time. */
   async choose(): Promise<string | undefined> {
     if (this.all.length < 2) return this.main;
-    const picked = await vscode.window.showWorkspaceFolderPick({ placeHolder: "The folder to work in" });
-    return picked && real(picked.uri.fsPath);
+    const items = this.#likely.map((path) => ({ label: basename(path), description: path, path }));
+    const options = { placeHolder: "The folder to work in", matchOnDescription: true };
+    const path = (await vscode.window.showQuickPick(items, options))?.path;
+    if (path !== undefined) await this.#memory.update(LAST, path);
+    return path;
+  }
+
+  /** That of the file in the editor first, then the one that was picked last. */
+  get #likely(): readonly string[] {
+    const { all } = this;
+    if (all.length < 2) return all;
+    const file = vscode.window.activeTextEditor?.document.uri;
+    const edited = file === undefined ? undefined : vscode.workspace.getWorkspaceFolder(file);
+    const first = [...(edited === undefined ? [] : pathOf(edited)), this.#memory.get<string>(LAST, "")];
+    return [...new Set([...first.filter((path) => all.includes(path)), ...all])];
   }
 }
 
-function real(path: string): string {
+function pathOf({ uri }: vscode.WorkspaceFolder): string[] {
+  if (uri.scheme !== "file") return [];
   try {
-    return realpathSync(path);
+    return [realpathSync(uri.fsPath)];
   } catch {
-    return path;
+    return [uri.fsPath];
   }
 }

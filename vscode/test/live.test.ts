@@ -123,13 +123,18 @@ test("a server that went away is not called back by whoever only watches", async
   const server = await house.open();
   const states: string[] = [];
   server.state.listen(({ state }) => states.push(state));
-  const live = new LiveSessions(server, new Link(server));
+  const link = new Link(server);
+  const live = new LiveSessions(server, link);
+  const memory = { get: () => "a", update: () => undefined };
+  const current = new CurrentSession(link, live, { isHere: () => true, memory });
   await server.address();
   await until(house.watching, (count) => count === 1);
   house.close();
   await until(server.state, ({ state }) => state === "off");
   await new Promise<void>((resolve) => setImmediate(resolve));
+  await current.refresh();
   expect(states).toEqual(["running", "off"]);
+  current.dispose();
   live.dispose();
 });
 

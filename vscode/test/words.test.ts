@@ -99,6 +99,8 @@ test("a folder with an odd name cannot write into the document", () => {
     source: "v",
     nonce: "n",
     workspace: '/a"><script>&',
+    session: "",
+    showThinking: false,
   });
   expect(document).toContain('content="/a&quot;&gt;&lt;script&gt;&amp;"');
 });

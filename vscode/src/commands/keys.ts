@@ -1,4 +1,4 @@
-// Keys of models: kept by VS Code, given to the server each time it starts, and shown to nobody.
+// Keys of models: kept by VS Code, given to the server as its environment or while it runs, and shown to nobody.
 
 import * as vscode from "vscode";
 import type { Parts } from "../parts";
@@ -14,6 +14,7 @@ const PROVIDERS = [
   { label: "OpenRouter", variable: "OPENROUTER_API_KEY" },
 ];
 
+/** By the variables that agents find them in. */
 type Keys = Readonly<Record<string, string>>;
 
 export async function connectModel({ link, secrets }: Parts): Promise<void> {
@@ -21,27 +22,51 @@ export async function connectModel({ link, secrets }: Parts): Promise<void> {
   if (variable === undefined) return;
   const value = await vscode.window.showInputBox({
     title: `Connect a Model: ${variable}`,
-    prompt: "The key. Leave it empty to forget the one that is kept.",
+    prompt: "The key. VS Code keeps it, and shows it to nobody.",
     password: true,
     ignoreFocusOut: true,
+    validateInput: (key) => (key.trim() === "" ? "The key is empty" : undefined),
   });
   if (value === undefined) return;
   const key = value.trim();
   await link.call((client) => client.setSecret({ name: variable, value: key }));
-  const others = Object.entries(await keysIn(secrets)).filter(([name]) => name !== variable);
-  const kept = key === "" ? others : [...others, [variable, key]];
-  await secrets.store(STORE, JSON.stringify(Object.fromEntries(kept)));
-  void vscode.window.showInformationMessage(
-    key === ""
-      ? `Portico: ${variable} is forgotten.`
-      : `Portico: agents that start from now on have ${variable}.`,
-  );
+  await keep(secrets, { ...(await keysIn(secrets)), [variable]: key });
+  void vscode.window.showInformationMessage(`Portico: agents that start from now on have ${variable}.`);
+}
+
+export async function disconnectModel({ link, secrets }: Parts): Promise<void> {
+  const keys = await keysIn(secrets);
+  if (Object.keys(keys).length === 0) {
+    void vscode.window.showInformationMessage("Portico: VS Code keeps no key of a model.");
+    return;
+  }
+  const variable = await vscode.window.showQuickPick(Object.keys(keys), {
+    title: "Disconnect a Model",
+    placeHolder: "The key to forget",
+  });
+  if (variable === undefined) return;
+  await link.call((client) => client.setSecret({ name: variable, value: "" }));
+  await keep(secrets, Object.fromEntries(Object.entries(keys).filter(([name]) => name !== variable)));
+  void vscode.window.showInformationMessage(`Portico: ${variable} is forgotten.`);
 }
 
 /** Gives a server that has just been found what is kept here. */
 export async function giveKeys(link: Link, secrets: vscode.SecretStorage): Promise<void> {
   for (const [name, value] of Object.entries(await keysIn(secrets)))
     await link.call((client) => client.setSecret({ name, value }));
+}
+
+export async function keysIn(secrets: vscode.SecretStorage): Promise<Keys> {
+  try {
+    const kept: unknown = JSON.parse((await secrets.get(STORE)) ?? "{}");
+    return typeof kept === "object" && kept !== null ? (kept as Keys) : {};
+  } catch {
+    return {};
+  }
+}
+
+async function keep(secrets: vscode.SecretStorage, keys: Keys): Promise<void> {
+  await secrets.store(STORE, JSON.stringify(keys));
 }
 
 async function chooseVariable(): Promise<string | undefined> {
@@ -56,13 +81,4 @@ async function chooseVariable(): Promise<string | undefined> {
     validateInput: (name) =>
       /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name like OPENAI_API_KEY",
   });
-}
-
-async function keysIn(secrets: vscode.SecretStorage): Promise<Keys> {
-  try {
-    const kept: unknown = JSON.parse((await secrets.get(STORE)) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Keys) : {};
-  } catch {
-    return {};
-  }
 }

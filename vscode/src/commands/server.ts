@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { command, type Parts } from "../parts";
-import { connectModel } from "./keys";
+import { connectModel, disconnectModel } from "./keys";
 
 export function serverCommands(parts: Parts): vscode.Disposable[] {
   const { server, installing, log } = parts;
@@ -29,6 +29,7 @@ export function serverCommands(parts: Parts): vscode.Disposable[] {
     }),
     command("mendBuilds", parts, () => mendBuilds(parts)),
     command("connectModel", parts, () => connectModel(parts)),
+    command("disconnectModel", parts, () => disconnectModel(parts)),
   ];
 }
 

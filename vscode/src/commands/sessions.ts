@@ -1,8 +1,10 @@
 // Commands about sessions: begin, open, stop, switch, export.
 
+import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
 import { ExportFormat, ReviewMode } from "../../../web/src/generated/portico/v1/agent_pb";
 import { command, sessionFor, type Parts } from "../parts";
+import { wordsOf } from "../server/link";
 import { save } from "../view/errands";
 import { chooseAgent, chooseMode } from "./choosing";
 
@@ -50,8 +52,17 @@ export function sessionCommands(parts: Parts): vscode.Disposable[] {
       const session = live.sessions.value.get(sessionId ?? "");
       if (sessionId === undefined || session === undefined) return;
       const words = `Delete “${session.title === "" ? "New session" : session.title}” for good?`;
-      if ((await vscode.window.showWarningMessage(words, { modal: true }, "Delete")) === "Delete")
+      if ((await vscode.window.showWarningMessage(words, { modal: true }, "Delete")) !== "Delete") return;
+      try {
         await link.call((client) => client.clearSession({ sessionId }));
+      } catch (reason) {
+        // Something would be lost with it that nobody has decided on.
+        if (ConnectError.from(reason).code !== Code.InvalidArgument) throw reason;
+        const detail = { modal: true, detail: wordsOf(reason) };
+        const answer = await vscode.window.showWarningMessage("Delete it anyway?", detail, "Delete Anyway");
+        if (answer === "Delete Anyway")
+          await link.call((client) => client.clearSession({ sessionId, discardProposals: true }));
+      }
     }),
     command("showApprovals", parts, () => chat.tell({ name: "settings" })),
   ];
@@ -61,7 +72,7 @@ export function sessionCommands(parts: Parts): vscode.Disposable[] {
 async function begin({ chat, folders }: Parts, { mode }: { mode?: ReviewMode }): Promise<void> {
   const workspace = await folders.choose();
   if (workspace === undefined) return;
-  const elsewhere = workspace === folders.main ? {} : { workspace };
+  const elsewhere = folders.all.length < 2 ? {} : { workspace };
   await chat.tell({ name: "new_session", ...elsewhere, ...(mode !== undefined && { mode }) });
 }
 

@@ -15,6 +15,11 @@ export class Link {
     this.#server = server;
   }
 
+  /** Whether it runs, as far as is known. What nobody has asked for starts no server. */
+  get isUp(): boolean {
+    return this.#server.state.value.state === "running";
+  }
+
   /** Calls the server, which is started for it if it does not run. */
   async call<Answer>(act: (client: Agents) => Promise<Answer>): Promise<Answer> {
     const address = await this.#server.address();

@@ -18,6 +18,8 @@ export interface Launch {
   readonly environ: NodeJS.ProcessEnv;
   /** The version that the program must fit. */
   readonly wanted: string;
+  /** Zero: the latest one, or any. */
+  readonly port?: number;
 }
 
 export type ServerState =
@@ -93,9 +95,10 @@ export class Server {
   }
 
   async #start(): Promise<Address> {
-    const { program, folder, environ, wanted } = await this.#launch();
+    const { program, folder, environ, wanted, port: chosen = 0 } = await this.#launch();
     await checkVersion(program, wanted, environ);
-    const said = await run(program, ["serve", "--detach", "--api", "--cwd", folder], { environ });
+    const flags = chosen === 0 ? [] : ["--port", String(chosen)];
+    const said = await run(program, ["serve", "--detach", "--api", "--cwd", folder, ...flags], { environ });
     const serving = answerOf(said);
     const { port, tokenFile, version } = serving ?? {};
     if (typeof port !== "number" || typeof tokenFile !== "string") {

@@ -52,6 +52,11 @@ export class CurrentSession {
     return this.#live.newest().find((session) => this.#options.isHere(session))?.sessionId;
   }
 
+  /** What a page has brought to its front last, also before this window was loaded. */
+  get chosen(): string | undefined {
+    return this.#chosen;
+  }
+
   /** The page has brought a session to its front. */
   choose(sessionId: string): void {
     if (sessionId === this.#chosen) return;
@@ -67,6 +72,7 @@ export class CurrentSession {
       this.#detail.set(undefined);
       return;
     }
+    if (!this.#link.isUp) return;
     try {
       const { session } = await this.#link.call((client) => client.getSession({ sessionId }));
       if (asked === this.#asked) this.#detail.set(session);

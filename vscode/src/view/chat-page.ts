@@ -26,6 +26,8 @@ export interface Surroundings {
   readonly log: vscode.LogOutputChannel;
   readonly workspace: () => string;
   readonly showsFront: (sessionId: string) => void;
+  /** The session that a page has shown last; empty if there was none. */
+  readonly lastFront: () => string;
 }
 
 export class ChatPage implements vscode.Disposable {
@@ -36,6 +38,7 @@ export class ChatPage implements vscode.Disposable {
   readonly #listening: vscode.Disposable;
   #commands: EditorCommand[] = [];
   #ready = false;
+  #hasFailed = false;
 
   constructor(webview: vscode.Webview, around: Surroundings) {
     this.#webview = webview;
@@ -44,6 +47,7 @@ export class ChatPage implements vscode.Disposable {
     this.#posting = new Posting((post) => void webview.postMessage(post));
     this.#calls = new Calls(around.server, (frame) => this.#posting.add(frame));
     this.#listening = vscode.Disposable.from(
+      new vscode.Disposable(around.server.state.listen(({ state }) => this.#followServer(state))),
       around.context.listen((context) => this.#showContext(context)),
       webview.onDidReceiveMessage((data: unknown) => {
         for (const frame of framesFromPage(data)) this.#take(frame);
@@ -70,7 +74,7 @@ export class ChatPage implements vscode.Disposable {
   }
 
   async show(): Promise<void> {
-    const { page, workspace } = this.#around;
+    const { page, workspace, lastFront } = this.#around;
     const file = vscode.Uri.joinPath(page, "build.json").fsPath;
     const { build, script, sheet } = JSON.parse(await readFile(file, "utf8")) as Record<string, string>;
     const address = (name = ""): string =>
@@ -82,7 +86,19 @@ export class ChatPage implements vscode.Disposable {
       source: this.#webview.cspSource,
       nonce: randomBytes(16).toString("base64url"),
       workspace: workspace(),
+      session: lastFront(),
+      showThinking: vscode.workspace.getConfiguration("portico").get("showThinking", false),
     });
+  }
+
+  /** A page that could not begin because nothing would start begins anew once something has. */
+  #followServer(state: "off" | "starting" | "running" | "failed"): void {
+    if (state === "failed") this.#hasFailed = true;
+    if (state !== "running" || !this.#hasFailed) return;
+    this.#hasFailed = false;
+    if (!this.#ready) return;
+    this.hide();
+    void this.show();
   }
 
   #take(frame: FromPage): void {
@@ -107,6 +123,9 @@ export class ChatPage implements vscode.Disposable {
         break;
       case "save":
         void save(frame.payload.fileName, frame.payload.content);
+        break;
+      case "show_terminal":
+        void vscode.commands.executeCommand("portico.showCommandInTerminal", frame.payload);
         break;
       case "mend_builds":
         void vscode.commands.executeCommand("portico.mendBuilds");

@@ -10,10 +10,13 @@ export interface PageFiles {
   readonly nonce: string;
   /** The folder that new sessions work in. */
   readonly workspace: string;
+  /** The session that was in front last; empty if there was none. */
+  readonly session: string;
+  readonly showThinking: boolean;
 }
 
 export function chatDocument(page: PageFiles): string {
-  const { build, script, sheet, source, nonce, workspace } = page;
+  const { build, script, sheet, source, nonce, workspace, session, showThinking } = page;
   const policy = [
     "default-src 'none'",
     `script-src 'nonce-${nonce}'`,
@@ -31,6 +34,8 @@ export function chatDocument(page: PageFiles): string {
     <meta name="viewport" content="width=device-width, initial-scale=1" />
     <meta name="portico-build" content="${build}" />
     <meta name="portico-workspace" content="${quoted(workspace)}" />
+    <meta name="portico-session" content="${quoted(session)}" />
+    <meta name="portico-show-thinking" content="${showThinking ? "yes" : "no"}" />
     <title>Portico</title>
     <link rel="stylesheet" href="${sheet}" nonce="${nonce}" />
     <script type="module" src="${script}" nonce="${nonce}"></script>

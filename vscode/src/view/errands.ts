@@ -37,8 +37,9 @@ function placeOf(path: string): vscode.Uri | undefined {
 export async function save(fileName: unknown, content: unknown): Promise<void> {
   if (typeof fileName !== "string" || typeof content !== "string") return;
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const target = await vscode.window.showSaveDialog(
-    folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, fileName) },
-  );
+  const target = await vscode.window.showSaveDialog({
+    title: "Save As",
+    ...(folder !== undefined && { defaultUri: vscode.Uri.joinPath(folder, fileName) }),
+  });
   if (target !== undefined) await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(content));
 }

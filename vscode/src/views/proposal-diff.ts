@@ -7,7 +7,7 @@ import { baseName } from "./paths";
 
 export const PROPOSAL_SCHEME = "portico-proposal";
 
-interface Address {
+export interface Address {
   readonly sessionId: string;
   readonly proposalId: string;
   /** Another revision is another document. */
@@ -28,6 +28,11 @@ export async function showDiff({ sessionId, proposal, file }: FileNode): Promise
   };
   const title = `${baseName(file.path)} (proposed)`;
   await vscode.commands.executeCommand("vscode.diff", uriOf("old"), uriOf("new"), title, { preview: true });
+}
+
+/** What a side of such a diff shows; undefined for any other text. */
+export function addressOf({ scheme, query }: vscode.Uri): Address | undefined {
+  return scheme === PROPOSAL_SCHEME ? (JSON.parse(query) as Address) : undefined;
 }
 
 export class ProposedTexts implements vscode.TextDocumentContentProvider {

@@ -1,4 +1,5 @@
-// The sessions of this window, live, newest first; those of other folders under the names of these.
+// The sessions of this window, live, newest first. Those of other folders stand under the names of these, and in a
+// window with several folders all do.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import * as vscode from "vscode";
@@ -52,13 +53,15 @@ export class SessionList implements vscode.TreeDataProvider<Node> {
 
   getChildren(node?: Node): Node[] {
     if (node !== undefined)
-      return "sessionId" in node ? [] : this.#elsewhere().filter((one) => one.workspace === node.workspace);
-    const folders = new Set(this.#elsewhere().map(({ workspace }) => workspace));
-    return [...this.#here(), ...[...folders].map((workspace) => ({ workspace }))];
+      return "sessionId" in node ? [] : this.#begun().filter((one) => one.workspace === node.workspace);
+    const isSplit = this.#parts.folders.all.length > 1;
+    const here = this.#here();
+    const folders = [...(isSplit ? here : []), ...this.#elsewhere()].map(({ workspace }) => workspace);
+    return [...(isSplit ? [] : here), ...[...new Set(folders)].map((workspace) => ({ workspace }))];
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    return "sessionId" in node ? sessionItem(node) : folderItem(node);
+    return "sessionId" in node ? sessionItem(node) : folderItem(node, this.#parts.folders.all);
   }
 
   #here(): SessionSummary[] {
@@ -88,9 +91,10 @@ function sessionItem(session: SessionSummary): vscode.TreeItem {
   return item;
 }
 
-function folderItem({ workspace }: FolderNode): vscode.TreeItem {
+function folderItem({ workspace }: FolderNode, open: readonly string[]): vscode.TreeItem {
   const name = workspace.split(/[\\/]/).findLast((part) => part !== "") ?? workspace;
-  const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Collapsed);
+  const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
+  const item = new vscode.TreeItem(name, open.includes(workspace) ? Expanded : Collapsed);
   item.id = `folder ${workspace}`;
   item.description = workspace;
   item.iconPath = vscode.ThemeIcon.Folder;

@@ -59,6 +59,7 @@ export type FromPage =
   | Framed<"open_link", { readonly url: string }>
   | Framed<"open_file", { readonly path: string; readonly line: number | null }>
   | Framed<"save", { readonly fileName: string; readonly content: string }>
+  | Framed<"show_terminal", { readonly sessionId: string; readonly toolId: string }>
   | Framed<"reload", null>
   | Framed<"front", { readonly sessionId: string }>
   | Framed<"mend_builds", null>;

@@ -20,6 +20,8 @@ export interface Gateway {
   openLink(url: string): void;
   /** Shows a file in the editor, where there is one. */
   readonly openFile?: (path: string, line?: number) => void;
+  /** Shows what a tool call runs in a terminal of the editor, where there is one. */
+  readonly showTerminal?: (sessionId: string, toolId: string) => void;
   /** What the person looks at in the editor, where there is one. */
   readonly editorContext?: ReadonlySignal<EditorContext | undefined>;
   /** The folder that new sessions work in, where the page belongs to one. */

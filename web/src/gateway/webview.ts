@@ -7,7 +7,7 @@ import { AgentService } from "../generated/portico/v1/agent_pb";
 import { PROTOCOL, framesFromExtension, type FromPage } from "./frames";
 import { createMemory, createVault, type Store } from "./storage";
 import { Tunnel } from "./tunnel";
-import type { EditorCommand, EditorContext, Gateway } from "./types";
+import type { EditorCommand, EditorContext, Gateway, Memory } from "./types";
 
 export interface WebviewApi {
   postMessage(message: unknown): void;
@@ -38,7 +38,10 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
     clientId: crypto.randomUUID(),
     pageBuild: metaContent("portico-build"),
     workspace: metaContent("portico-workspace"),
-    memory: createMemory(state),
+    memory: withDefaults(createMemory(state), {
+      showThinking: metaContent("portico-show-thinking") === "yes",
+      tabs: tabOf(metaContent("portico-session")),
+    }),
     vault: createVault(state),
     editorContext,
     onCommand: (act) => commands.listen(act),
@@ -47,6 +50,8 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
     openLink: (url) => post({ protocol: PROTOCOL, id: 0, type: "open_link", payload: { url } }),
     openFile: (path, line) =>
       post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null } }),
+    showTerminal: (sessionId, toolId) =>
+      post({ protocol: PROTOCOL, id: 0, type: "show_terminal", payload: { sessionId, toolId } }),
     save: (fileName, content) =>
       post({ protocol: PROTOCOL, id: 0, type: "save", payload: { fileName, content } }),
     reload: () => post({ protocol: PROTOCOL, id: 0, type: "reload", payload: null }),
@@ -70,6 +75,16 @@ class Commands {
       if (this.#act === act) this.#act = undefined;
     };
   }
+}
+
+/** What the editor says holds until the person says otherwise in the page. */
+function withDefaults(memory: Memory, values: Readonly<Record<string, unknown>>): Memory {
+  return { ...memory, get: (key) => memory.get(key) ?? values[key] };
+}
+
+/** A window that went away without a word has kept nothing of its page, but the editor knows what was in front. */
+function tabOf(sessionId: string): unknown {
+  return sessionId === "" ? undefined : { open: [sessionId], active: sessionId };
 }
 
 function metaContent(name: string): string {

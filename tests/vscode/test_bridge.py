@@ -1,0 +1,237 @@
+"""What a session gets from the editor window that is open on its folder, and does in it, in a real VS Code."""
+
+import re
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.chat import Chat
+from tests.browser.house import House
+from tests.support.stream import Json
+from tests.support.waiting import wait_until
+from tests.vscode.conftest import OUTPUT
+from tests.vscode.persisting import ATTEMPT_MS, persist
+from tests.vscode.workbench import Workbench
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+LINES = [f"berth {number}" for number in range(1, 41)]
+
+
+async def propose(window: Workbench, *steps: Json) -> Chat:
+    """A session in which nothing is written before the person wants it, and a proposal in it."""
+    chat = window.chat()
+    await window.knows_session()
+    await window.command("Portico: Switch Mode")
+    await window.pick("Proposal")
+    await expect(chat.composer.get_by_role("combobox", name=re.compile("Proposal"))).to_be_visible()
+    await chat.tell(*steps)
+    return chat
+
+
+async def asked_editor(window: Workbench, tool: str, arguments: Json, answer: str) -> None:
+    """Have the agent ask the editor. A session that began before its window was known has no such tools."""
+    step = {"use_tool": {"server": "portico-editor", "name": tool, "arguments": arguments}}
+
+    async def attempt() -> None:
+        chat = window.chat()
+        await chat.tell(step)
+        if await chat.answers.last.get_by_text("there is no server").count():
+            await window.begin_session()
+        await expect(chat.answers.last).to_contain_text(answer, timeout=ATTEMPT_MS)
+
+    await persist(attempt)
+
+
+async def test_a_text_that_is_not_saved_is_what_the_agent_reads(window: Workbench, house: House) -> None:
+    file = house.workspace / "tides.txt"
+    file.write_text("ebb at noon\n")
+    await window.open_file("tides.txt")
+    await window.select_all()
+    await window.page.keyboard.type("flood at noon – größer 😀")
+    await expect(window.page.locator(".tab.active.dirty")).to_have_count(1)
+
+    async def attempt() -> None:
+        await window.chat().tell({"read": {"path": "tides.txt"}})
+        await expect(window.chat().answers.last).to_contain_text("größer 😀", timeout=ATTEMPT_MS)
+
+    await persist(attempt)
+    assert file.read_text() == "ebb at noon\n"
+    await window.page.screenshot(path=OUTPUT / "unsaved.png")
+    await window.command("File: Revert File")
+    await expect(window.page.locator(".tab.active.dirty")).to_have_count(0)
+
+
+async def test_a_proposal_of_several_files_is_one_step_that_one_undo_takes_back(
+    window: Workbench, house: House
+) -> None:
+    one, other, new = (house.workspace / name for name in ("port.txt", "starboard.txt", "keel.txt"))
+    one.write_text("red\n")
+    other.write_text("blue\n")
+    new.unlink(missing_ok=True)
+    await window.open_file("port.txt")
+    await propose(
+        window,
+        {"write": {"path": "port.txt", "content": "red light\n"}},
+        {"write": {"path": "starboard.txt", "content": "green light\n"}},
+        {"write": {"path": "keel.txt", "content": "oak\n"}},
+    )
+    await window.command("Portico: Apply Proposal")
+    wanted = {one: "red light\n", other: "green light\n", new: "oak\n"}
+    wait_until(
+        lambda: all(file.exists() and file.read_text() == text for file, text in wanted.items()),
+        "all of it in the files",
+    )
+    await expect(window.editor.locator(".view-lines")).to_contain_text("red light")
+    await expect(window.page.locator(".tab.dirty")).to_have_count(0)
+
+    async def focus() -> None:
+        await window.editor.locator(".view-lines").click(timeout=ATTEMPT_MS)
+        await expect(window.editor.locator(".monaco-editor.focused")).to_have_count(1, timeout=ATTEMPT_MS)
+
+    # The key is pressed once: a second undo while the first is under way would be one of this file alone.
+    await persist(focus)
+    await window.page.keyboard.press("Control+z")
+    await expect(window.editor.locator(".view-lines")).not_to_contain_text("light")
+    wait_until(lambda: not new.exists(), "the new file to be gone")
+    await expect(window.page.get_by_role("tab", name=re.compile("2 unsaved files"))).to_be_visible()
+    await window.page.screenshot(path=OUTPUT / "one-undo.png")
+    await window.command("File: Save All Files")
+    wait_until(lambda: (one.read_text(), other.read_text()) == ("red\n", "blue\n"), "the files as they were")
+
+
+async def test_what_the_person_has_not_saved_is_kept_and_stays_unsaved(
+    window: Workbench, house: House
+) -> None:
+    log, plan, old = (house.workspace / name for name in ("log.txt", "plan.txt", "ballast.txt"))
+    log.write_text("\n".join([*LINES, ""]))
+    plan.write_bytes("Bordhöhe\r\nKiel\r\n".encode())
+    old.write_text("stones\n")
+    changed = [*LINES[:37], "berth 38 taken", *LINES[38:], ""]
+    await propose(
+        window,
+        {"write": {"path": "log.txt", "content": "\n".join(changed)}},
+        {"write": {"path": "plan.txt", "content": "Bordhöhe\r\nKiel aus Eiche\r\n"}},
+        {"remove": "ballast.txt"},
+    )
+    await window.open_file("log.txt")
+    await window.editor.locator(".view-lines").click()
+    await window.page.keyboard.press("Control+Home")
+    await window.page.keyboard.type("my own ")
+    await expect(window.page.locator(".tab.active.dirty")).to_have_count(1)
+    await expect(window.editor.locator(".view-lines")).to_contain_text("my own berth 1")
+    await window.command("Portico: Apply Proposal")
+    oak = "Bordhöhe\r\nKiel aus Eiche\r\n".encode()
+    wait_until(lambda: plan.read_bytes() == oak and not old.exists(), "what was applied")
+    assert log.read_text() == "\n".join([*LINES, ""])
+    await window.command("File: Save All Files")
+    wanted = "\n".join(["my own berth 1", *changed[1:]])
+    wait_until(lambda: log.read_text() == wanted, "what both of them wrote")
+
+
+async def test_one_change_of_a_file_is_applied_in_the_diff_editor_and_another_discarded(
+    window: Workbench, house: House
+) -> None:
+    file = house.workspace / "berths.txt"
+    file.write_text("\n".join([*LINES, ""]))
+    changed = [*LINES]
+    changed[1], changed[37] = "berth 2 taken", "berth 38 taken"
+    await propose(window, {"write": {"path": "berths.txt", "content": "\n".join([*changed, ""])}})
+    await window.unfold("Changes")
+    await window.entries("Changes").filter(has_text="berths.txt").click()
+    shown = window.editor.locator(".monaco-diff-editor .modified .view-lines")
+    await expect(shown).to_contain_text("berth 2 taken")
+    await expect(window.editor.locator(".modified .line-insert")).to_have_count(2)
+    await window.page.screenshot(path=OUTPUT / "hunks.png")
+    await shown.get_by_text("berth 2 taken").click()
+    await window.page.get_by_role("button", name="Apply This Change").click()
+    wanted = [LINES[0], changed[1], *LINES[2:], ""]
+    wait_until(lambda: file.read_text() == "\n".join(wanted), "the first change in the file")
+    await expect(window.editor.locator(".modified .line-insert")).to_have_count(1)
+    await expect(window.page.locator(".tabs-container .tab")).to_have_count(1)
+    await shown.get_by_text("berth 38 taken").click()
+    await window.page.get_by_role("button", name="Discard This Change").click()
+    await expect(window.editor.locator(".monaco-diff-editor")).to_have_count(0)
+    await expect(window.entries("Changes").filter(has_text="berths.txt")).to_have_count(0)
+    assert file.read_text() == "\n".join(wanted)
+
+
+async def test_an_agent_asks_the_editor_for_definitions_and_problems(window: Workbench, house: House) -> None:
+    (house.workspace / "hull.ts").write_text("export function planks(): number {\n  return 12;\n}\n")
+    ship = house.workspace / "ship.ts"
+    ship.write_text('import { planks } from "./hull";\n\nconst length: string = planks();\n')
+    await window.open_file("ship.ts")
+    await expect(window.page.locator(".squiggly-error").first).to_be_attached(timeout=60_000)
+    about = {"path": str(ship), "line": 3, "symbol": "planks"}
+    await asked_editor(window, "definition", about, "hull.ts")
+    await expect(window.chat().answers.last).to_contain_text("export function planks")
+    await asked_editor(window, "diagnostics", {"path": str(ship)}, "not assignable to type 'string'")
+    await window.page.screenshot(path=OUTPUT / "language-features.png")
+
+
+async def test_a_command_goes_to_a_terminal_only_when_the_person_agrees(
+    window: Workbench, house: House
+) -> None:
+    mark = house.workspace / "moored.txt"
+    mark.unlink(missing_ok=True)
+    terminals = window.page.locator(".terminal-wrapper")
+    await asked_editor(window, "symbols", {"path": str(house.workspace / "boats.py")}, "The editor knows")
+    arguments = {"command": f"echo moored > {mark.name}", "reason": "It asks for a password."}
+    chat = window.chat()
+    await chat.ask(
+        {"use_tool": {"server": "portico-editor", "name": "run_in_terminal", "arguments": arguments}}
+    )
+    card = chat.log.get_by_role("group", name=re.compile("^Permission"))
+    await expect(card).to_contain_text("echo moored")
+    await expect(terminals).to_have_count(0)
+    assert not mark.exists()
+    try:
+        await card.get_by_role("button", name="Run it in my terminal").click()
+        await expect(terminals).to_have_count(1)
+        wait_until(mark.exists, "the file that the command makes")
+        await chat.rested()
+        await window.page.screenshot(path=OUTPUT / "own-terminal.png")
+    finally:
+        await window.command("Terminal: Kill All Terminals")
+    await expect(terminals).to_have_count(0)
+
+
+async def test_a_command_of_the_agent_is_shown_in_a_terminal_when_the_person_asks(window: Workbench) -> None:
+    chat = window.chat()
+    terminals = window.page.locator(".terminal-wrapper")
+    await chat.tell(
+        {
+            "tool": {
+                "id": "sounding",
+                "title": "Sound the depth",
+                "kind": "execute",
+                "raw_input": {"command": "sound --deep"},
+                "content": [{"type": "content", "content": {"type": "text", "text": "twelve fathoms"}}],
+            }
+        }
+    )
+    script = "echo anchor `expr 3 + 4`; sleep 600"
+    await chat.ask({"run": {"command": "sh", "args": ["-c", script]}})
+    await expect(chat.seen("anchor 7")).to_be_visible()
+    await expect(terminals).to_have_count(0)
+    try:
+        await window.command("Portico: Show Command in Terminal")
+        await window.pick(f"sh -c {script}")
+        printed = terminals.locator(".xterm-rows")
+        await expect(printed).to_contain_text("anchor 7")
+        await window.page.screenshot(path=OUTPUT / "tool-terminal.png")
+
+        async def stop() -> None:
+            await terminals.locator(".xterm-helper-textarea").focus(timeout=ATTEMPT_MS)
+            await window.page.keyboard.press("Control+c")
+            await expect(window.dialog).to_be_visible(timeout=ATTEMPT_MS)
+
+        await persist(stop)
+        await window.confirm("Stop the turn?", "Stop")
+        await chat.rested()
+        await chat.fold("Sound the depth").click()
+        await chat.button("Show in a terminal").first.click()
+        await expect(window.page.locator(".xterm-rows:visible")).to_contain_text("twelve fathoms")
+    finally:
+        await window.command("Terminal: Kill All Terminals")
+    await expect(terminals).to_have_count(0)

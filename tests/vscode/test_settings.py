@@ -1,0 +1,59 @@
+"""The settings of the extension, as they reach the server and the page, in a real VS Code."""
+
+import json
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from tests.browser.chat import say
+from tests.browser.house import House, furnish
+from tests.browser.wishes import wish
+from tests.vscode.conftest import Open, Serve
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.fixture
+def own_house(tmp_path: Path) -> Iterator[House]:
+    """A user without a server: settings of VS Code count when one is started."""
+    made = furnish(tmp_path / "home")
+    yield made
+    made.run("stop")
+    made.close()
+
+
+def free_port() -> int:
+    """Below those that the system gives out by itself."""
+    for port in range(21_000, 22_000):
+        with socket.socket() as door:
+            if door.connect_ex(("127.0.0.1", port)) != 0:
+                return port
+    raise AssertionError("there is no free port")
+
+
+async def test_port_budgets_and_agents_that_are_not_asked_about_reach_the_server(
+    open_window: Open, own_house: House, serve: Serve
+) -> None:
+    chosen = {
+        "portico.port": free_port(),
+        "portico.budget.day": "$2.50",
+        "portico.bypassPermissions": ["scripted"],
+        "portico.showThinking": True,
+    }
+    # What the folder says about permissions is not heard, trusted or not: it is for the person alone.
+    own = own_house.workspace / ".vscode" / "settings.json"
+    own.parent.mkdir()
+    own.write_text(json.dumps({"portico.bypassPermissions": ["plain"]}))
+    window = await open_window(own_house.workspace, serve(own_house, settings=chosen))
+    chat = await window.open_chat()
+    assert own_house.server.port == chosen["portico.port"]
+    environ = own_house.server.process.environ()
+    assert environ["PORTICO_BUDGET_DAY"] == "$2.50"
+    assert "PORTICO_BUDGET_TURN" not in environ
+    assert environ["PORTICO_BYPASS_PERMISSIONS"] == "scripted"
+    await chat.tell({"think": "Which colour?"}, *wish("make paint", "paint"), say("Red."))
+    await expect(chat.answers.filter(has_text="paint: ran")).to_be_visible()
+    await expect(chat.seen("Which colour?")).to_be_visible()

@@ -1,0 +1,164 @@
+// Changes files as one step that one undo takes back: in the window's own texts where it has them open, else on the
+// disk. All of them, or none.
+
+import * as vscode from "vscode";
+import type { ApplyEdits, EditedFile } from "../../../web/src/generated/portico/v1/agent_pb";
+import { pathOf, textAt, uriOf } from "./places";
+import { changeBetween, held, lineEndOf } from "./text-change";
+
+/** VS Code needs a moment to notice that the file of an open text has changed. */
+const NOTICED = 3_000;
+
+export interface Edited {
+  readonly applied: boolean;
+  readonly changed: string[];
+}
+
+interface Prepared {
+  readonly file: EditedFile;
+  readonly uri: vscode.Uri;
+  /** Absent for a file that is not there yet. */
+  readonly document?: vscode.TextDocument;
+  readonly wasSaved: boolean;
+  /** Of a file that is not there yet. */
+  readonly contents: Uint8Array;
+}
+
+export async function applyEdits({ label, files }: ApplyEdits): Promise<Edited> {
+  const mixed = files.find(({ content }) => lineEndOf(content ?? "") === "mixed");
+  if (mixed !== undefined)
+    throw new Error(`VS Code would change the line ends of ${mixed.path}, which are of several kinds.`);
+  const looked = await Promise.all(files.map(async (file) => ({ file, found: await prepare(file) })));
+  // From here to the edit nothing is waited for, so no key can come between them.
+  const changed = looked.flatMap(({ file, found }) => (found && stillHolds(found) ? [] : [file.path]));
+  if (changed.length > 0) return { applied: false, changed };
+  const all = looked.flatMap(({ found }) => found ?? []);
+  if (!(await vscode.workspace.applyEdit(stepFor(all, label)))) return await takeBack(all);
+  const kept = all.filter(({ file, wasSaved }) => wasSaved && file.content !== undefined);
+  await Promise.all(kept.map(async ({ document }) => document?.save()));
+  return { applied: true, changed: [] };
+}
+
+/** Undefined if the file does not hold what is expected. */
+async function prepare(file: EditedFile): Promise<Prepared | undefined> {
+  const uri = uriOf(file.path);
+  const { expected, content = "" } = file;
+  if (expected === undefined) {
+    if (await isThere(uri)) return undefined;
+    return { file, uri, wasSaved: true, contents: await vscode.workspace.encode(content, { uri }) };
+  }
+  try {
+    const document = await vscode.workspace.openTextDocument(uri);
+    const found = { file, uri, document, wasSaved: !document.isDirty, contents: new Uint8Array() };
+    if (document.isDirty) return found;
+    const isKept = held(await onDisk(document)) === held(expected);
+    return isKept && (await comesToHold(document, expected)) ? found : undefined;
+  } catch {
+    // It is not there, or no text.
+    return undefined;
+  }
+}
+
+function stillHolds({ document, file }: Prepared): boolean {
+  return document === undefined || held(document.getText()) === held(file.expected ?? "");
+}
+
+/** Texts come first: if VS Code refuses them, nothing has been done. */
+function stepFor(all: readonly Prepared[], label: string): vscode.WorkspaceEdit {
+  const step = new vscode.WorkspaceEdit();
+  const about = { label, needsConfirmation: false };
+  for (const { uri, document, file } of all) {
+    if (document === undefined || file.content === undefined) continue;
+    const edits = editsOf(document, file.content);
+    step.set(
+      uri,
+      edits.map((edit): [vscode.TextEdit, typeof about] => [edit, about]),
+    );
+  }
+  for (const { uri, document, file, contents } of all) {
+    if (file.content === undefined) step.deleteFile(uri, {}, about);
+    else if (document === undefined) step.createFile(uri, { contents }, about);
+  }
+  return step;
+}
+
+function editsOf(document: vscode.TextDocument, content: string): vscode.TextEdit[] {
+  const now = document.eol === vscode.EndOfLine.CRLF ? "\r\n" : "\n";
+  const wanted = lineEndOf(content) ?? now;
+  const change = changeBetween(document.getText(), held(content, now));
+  const edits: vscode.TextEdit[] = [];
+  if (change !== undefined) {
+    const range = new vscode.Range(document.positionAt(change.start), document.positionAt(change.end));
+    edits.push(vscode.TextEdit.replace(range, change.text));
+  }
+  if (wanted !== now)
+    edits.push(vscode.TextEdit.setEndOfLine(wanted === "\n" ? vscode.EndOfLine.LF : vscode.EndOfLine.CRLF));
+  return edits;
+}
+
+/** What VS Code did before it gave up is undone; whoever asked hears which files stand in the way. */
+async function takeBack(all: readonly Prepared[]): Promise<Edited> {
+  const back = new vscode.WorkspaceEdit();
+  const changed: string[] = [];
+  for (const { uri, document, file } of all) {
+    const { path, expected = "", content } = file;
+    if (content === undefined) {
+      if (!(await isThere(uri)))
+        back.createFile(uri, { contents: await vscode.workspace.encode(expected, { uri }) });
+      continue;
+    }
+    const now = document?.getText() ?? (await textAt(uri));
+    if (now === undefined || (document !== undefined && held(now) === held(expected))) continue;
+    if (held(now) !== held(content)) changed.push(path);
+    else if (document === undefined) back.deleteFile(uri);
+    else back.set(uri, editsOf(document, expected));
+  }
+  if (back.size > 0) await vscode.workspace.applyEdit(back);
+  if (changed.length === 0) throw new Error("VS Code did not take the edit.");
+  return { applied: false, changed };
+}
+
+async function isThere(uri: vscode.Uri): Promise<boolean> {
+  try {
+    await vscode.workspace.fs.stat(uri);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function onDisk({ uri, encoding }: vscode.TextDocument): Promise<string> {
+  return await vscode.workspace.decode(await vscode.workspace.fs.readFile(uri), { encoding });
+}
+
+/** The disk has the text already, so VS Code is about to show it. */
+function comesToHold(document: vscode.TextDocument, expected: string): Promise<boolean> {
+  const holds = (): boolean => held(document.getText()) === held(expected);
+  return new Promise((resolve) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      listening.dispose();
+      resolve(holds());
+    };
+    const timer = setTimeout(end, NOTICED);
+    const listening = vscode.workspace.onDidChangeTextDocument((change) => {
+      if (change.document === document && holds()) end();
+    });
+    if (holds()) end();
+  });
+}
+
+/** The text of a file that differs from the disk; undefined if there is none. */
+export function unsavedText(path: string): string | undefined {
+  return unsavedDocuments()
+    .find(({ uri }) => pathOf(uri) === path)
+    ?.getText();
+}
+
+export function unsavedPaths(): string[] {
+  return unsavedDocuments().flatMap(({ uri }) => pathOf(uri) ?? []);
+}
+
+function unsavedDocuments(): readonly vscode.TextDocument[] {
+  return vscode.workspace.textDocuments.filter(({ isDirty, isClosed }) => isDirty && !isClosed);
+}

@@ -1,0 +1,89 @@
+// @portico in VS Code's own chat: the agent of the person's session, in a session of its own.
+
+import * as vscode from "vscode";
+import type { Parts } from "../parts";
+import { wordsOf } from "../server/link";
+import { beginSession } from "./provider";
+import { runTurn } from "./turn";
+
+const ID = "portico.chat";
+
+/** Nothing where there is no chat. */
+export function takePart(parts: Parts): vscode.Disposable {
+  const chat = vscode.chat as typeof vscode.chat | undefined;
+  if (typeof chat?.createChatParticipant !== "function") return new vscode.Disposable(() => undefined);
+  const participant = chat.createChatParticipant(ID, (request, { history }, response, token) =>
+    answer(parts, request, history, response, token),
+  );
+  participant.iconPath = new vscode.ThemeIcon("comment-discussion");
+  return participant;
+}
+
+async function answer(
+  parts: Parts,
+  request: vscode.ChatRequest,
+  history: vscode.ChatContext["history"],
+  response: vscode.ChatResponseStream,
+  token: vscode.CancellationToken,
+): Promise<vscode.ChatResult> {
+  const { link, current, folders } = parts;
+  let sessionId: string | undefined;
+  try {
+    sessionId =
+      (await earlierSession(parts, history)) ??
+      (await beginSession(link, current.detail.value?.summary?.agent ?? "", folders.main));
+    const attachments = await Promise.all(request.references.map(attachmentOf));
+    const prompt = { sessionId, text: request.prompt, attachments: attachments.flat() };
+    await runTurn(link, prompt, token, {
+      text: (words) => response.markdown(words),
+      thinking: () => undefined,
+      step: (words) => response.progress(words),
+    });
+  } catch (reason) {
+    return { errorDetails: { message: wordsOf(reason) }, metadata: { sessionId } };
+  }
+  response.button({ command: "portico.openSession", title: "Open in Portico", arguments: [{ sessionId }] });
+  return { metadata: { sessionId } };
+}
+
+/** The one that this conversation has been in, if it is still there. */
+async function earlierSession(
+  { link }: Parts,
+  history: vscode.ChatContext["history"],
+): Promise<string | undefined> {
+  const last = history.findLast((turn) => turn instanceof vscode.ChatResponseTurn);
+  const sessionId: unknown = last?.result.metadata?.["sessionId"];
+  if (typeof sessionId !== "string") return undefined;
+  try {
+    await link.call((client) => client.getSession({ sessionId }));
+    return sessionId;
+  } catch {
+    return undefined;
+  }
+}
+
+interface Attached {
+  readonly name: string;
+  readonly mimeType: string;
+  readonly source: { readonly case: "data"; readonly value: Uint8Array };
+}
+
+/** As it stands in the editor, saved or not. What is neither a file nor words is left out. */
+async function attachmentOf({ id, value }: vscode.ChatPromptReference): Promise<Attached[]> {
+  if (typeof value === "string") return [textAttachment(id, value)];
+  const uri = value instanceof vscode.Location ? value.uri : value;
+  if (!(uri instanceof vscode.Uri)) return [];
+  const range = value instanceof vscode.Location ? value.range : undefined;
+  const name = vscode.workspace.asRelativePath(uri, false);
+  const lines = range === undefined ? "" : `:${range.start.line + 1}-${range.end.line + 1}`;
+  try {
+    const document = await vscode.workspace.openTextDocument(uri);
+    return [textAttachment(`${name}${lines}`, document.getText(range))];
+  } catch {
+    return [];
+  }
+}
+
+function textAttachment(name: string, text: string): Attached {
+  return { name, mimeType: "text/plain", source: { case: "data", value: new TextEncoder().encode(text) } };
+}

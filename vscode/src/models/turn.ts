@@ -1,0 +1,69 @@
+// One turn of an agent for whoever shows it outside of Portico's own page.
+
+import type { MessageInitShape } from "@bufbuild/protobuf";
+import type { CancellationToken } from "vscode";
+import type { InvokeRequestSchema } from "../../../web/src/generated/portico/v1/agent_pb";
+import { TurnState, type Event } from "../../../web/src/generated/portico/v1/events_pb";
+import type { Link } from "../server/link";
+
+export interface Told {
+  readonly text: (words: string) => void;
+  readonly thinking: (words: string) => void;
+  /** The agent does something, or waits for an answer. */
+  readonly step: (words: string) => void;
+}
+
+type Prompt = MessageInitShape<typeof InvokeRequestSchema> & { readonly sessionId: string };
+
+/** Ends with the turn. A token that is cancelled stops it. Rejects if it fails, with the words of the server. */
+export async function runTurn(
+  link: Link,
+  prompt: Prompt,
+  token: CancellationToken,
+  told: Told,
+): Promise<void> {
+  const { sessionId } = prompt;
+  const stop = (): void => void link.call((client) => client.stopTurn({ sessionId })).catch(() => undefined);
+  const cancelling = token.onCancellationRequested(stop);
+  let problem = "";
+  try {
+    await link.call(async (client) => {
+      for await (const { update } of client.invoke(prompt)) {
+        if (update.case !== "event") continue;
+        // Cancelled before there was a turn to stop.
+        if (token.isCancellationRequested && update.value.payload.case === "promptSubmitted") stop();
+        problem = tell(update.value, told) ?? problem;
+      }
+    });
+  } finally {
+    cancelling.dispose();
+  }
+  if (problem !== "") throw new Error(problem);
+}
+
+/** What went wrong with the turn, once that is known. */
+function tell({ payload }: Event, told: Told): string | undefined {
+  switch (payload.case) {
+    case "textDelta":
+      told.text(payload.value.text);
+      break;
+    case "thinking":
+      told.thinking(payload.value.text);
+      break;
+    case "toolStarted":
+      told.step(payload.value.title);
+      break;
+    case "permissionRequested":
+      told.step(`Waits for your answer in Portico: ${payload.value.title}`);
+      break;
+    case "questionAsked":
+      told.step(`Waits for your answer in Portico: ${payload.value.message}`);
+      break;
+    case "error":
+      return [payload.value.message, payload.value.details?.suggestion].filter(Boolean).join(" ");
+    case "turnEnded":
+      return payload.value.state === TurnState.FAILED ? undefined : "";
+    default:
+  }
+  return undefined;
+}

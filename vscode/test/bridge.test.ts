@@ -1,0 +1,212 @@
+import { createServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { create, type MessageInitShape } from "@bufbuild/protobuf";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import {
+  AgentService,
+  AttachEditorResponseSchema,
+  type AttachEditorRequest,
+  type AttachEditorResponse,
+  type SubmitClientEventRequest,
+} from "../../web/src/generated/portico/v1/agent_pb";
+import { Attachment, type EditorWindow, type Result } from "../src/bridge/attachment";
+import { Link } from "../src/server/link";
+import { Server, type Address } from "../src/server/server";
+import { Told } from "../src/told";
+
+type Update = NonNullable<MessageInitShape<typeof AttachEditorResponseSchema>["update"]>;
+
+/** A service that a window attaches itself to, and that a test speaks through. */
+class House {
+  readonly attached = new Told<readonly AttachEditorRequest[]>([]);
+  readonly said = new Told<readonly SubmitClientEventRequest[]>([]);
+  readonly open = new Told(0);
+  #waiting: AttachEditorResponse[] = [];
+  #wake: () => void = () => undefined;
+  #http: HttpServer | undefined;
+
+  async serve(): Promise<Server> {
+    const http = createServer(
+      connectNodeAdapter({
+        routes: (router) =>
+          router.service(AgentService, {
+            attachEditor: (request, { signal }) => this.#attach(request, signal),
+            submitClientEvent: (request) => {
+              this.said.set([...this.said.value, request]);
+              return {};
+            },
+          }),
+      }),
+    );
+    this.#http = http;
+    await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
+    return serverAt({ port: (http.address() as AddressInfo).port, token: "t", version: "0.1.0" });
+  }
+
+  send(update: Update): void {
+    this.#waiting.push(create(AttachEditorResponseSchema, { update }));
+    this.#wake();
+  }
+
+  ask(requestId: string, path: string): void {
+    const request = { case: "readBuffer", value: { path } } as const;
+    this.send({ case: "request", value: { requestId, sessionId: "s", request } });
+  }
+
+  close(): void {
+    this.#http?.closeAllConnections();
+    this.#http?.close();
+  }
+
+  get replies(): readonly [string, string][] {
+    return this.said.value.flatMap(({ event }) =>
+      event.case === "editorReply"
+        ? [[event.value.requestId, JSON.stringify(event.value.result)] as [string, string]]
+        : [],
+    );
+  }
+
+  get states(): readonly {
+    readonly editorId: string;
+    readonly unsaved: string[];
+    readonly focused: boolean;
+  }[] {
+    return this.said.value.flatMap(({ event }) => (event.case === "editorState" ? [event.value] : []));
+  }
+
+  async *#attach(request: AttachEditorRequest, signal: AbortSignal): AsyncGenerator<AttachEditorResponse> {
+    this.attached.set([...this.attached.value, request]);
+    this.open.set(this.open.value + 1);
+    const editorId = `editor-${this.attached.value.length}`;
+    yield create(AttachEditorResponseSchema, { update: { case: "attached", value: { editorId } } });
+    while (!signal.aborted) {
+      for (const update of this.#waiting.splice(0)) yield update;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+        signal.addEventListener("abort", () => resolve(), { once: true });
+      });
+    }
+    this.open.set(this.open.value - 1);
+  }
+}
+
+class Pane implements EditorWindow {
+  readonly name = "A window";
+  readonly capabilities = { buffers: true };
+  folders: readonly string[] = ["/here"];
+  state = { unsaved: [] as string[], focused: false };
+  readonly signals = new Map<string, AbortSignal>();
+  readonly slow = new Map<string, (result: Result) => void>();
+
+  answer(request: Parameters<EditorWindow["answer"]>[0], signal: AbortSignal): Promise<Result> {
+    const path = request.case === "readBuffer" ? request.value.path : "";
+    this.signals.set(path, signal);
+    if (path === "/broken") return Promise.reject(new Error("It is locked."));
+    if (path === "/slow") return new Promise((resolve) => this.slow.set(path, resolve));
+    return Promise.resolve({ case: "buffer", value: { text: `text of ${path}` } });
+  }
+}
+
+function serverAt(address: Address): Server {
+  const state = new Told<Server["state"]["value"]>({ state: "off" });
+  const server = new Server(() => Promise.reject(new Error("never started here")));
+  vi.spyOn(server, "address").mockImplementation(() => {
+    if (state.value.state !== "running") state.set({ state: "running", address });
+    return Promise.resolve(address);
+  });
+  vi.spyOn(server, "state", "get").mockReturnValue(state);
+  vi.spyOn(server, "lost").mockImplementation(() => state.set({ state: "off" }));
+  return server;
+}
+
+let house: House;
+let pane: Pane;
+let server: Server;
+let attachment: Attachment;
+
+beforeEach(async () => {
+  house = new House();
+  pane = new Pane();
+  server = await house.serve();
+  attachment = new Attachment(server, new Link(server), pane);
+});
+afterEach(() => {
+  attachment.dispose();
+  house.close();
+});
+
+test("a window attaches itself once a server runs, says what it can, and how it stands", async () => {
+  pane.state = { unsaved: ["/here/a.py"], focused: true };
+  expect(house.attached.value).toEqual([]);
+  await server.address();
+  await vi.waitFor(() => expect(house.states).toHaveLength(1));
+  expect(house.attached.value[0]).toMatchObject({ name: "A window", folders: ["/here"] });
+  expect(house.attached.value[0]?.capabilities).toMatchObject({ buffers: true, edits: false });
+  expect(house.states[0]).toMatchObject({ editorId: "editor-1", unsaved: ["/here/a.py"], focused: true });
+});
+
+test("many changes in a moment are told once, and what did not change is not told", async () => {
+  await server.address();
+  await vi.waitFor(() => expect(house.states).toHaveLength(1));
+  attachment.changed();
+  for (const letter of "abc") {
+    pane.state = { unsaved: [`/here/${letter}`], focused: false };
+    attachment.changed();
+  }
+  await vi.waitFor(() => expect(house.states).toHaveLength(2));
+  expect(house.states[1]?.unsaved).toEqual(["/here/c"]);
+});
+
+test("a slow answer holds up no other, and a failure is an answer in words", async () => {
+  await server.address();
+  await vi.waitFor(() => expect(house.open.value).toBe(1));
+  house.ask("1", "/slow");
+  house.ask("2", "/here/a.py");
+  house.ask("3", "/broken");
+  await vi.waitFor(() => expect(house.replies).toHaveLength(2));
+  expect(house.replies.map(([id]) => id).sort()).toEqual(["2", "3"]);
+  expect(Object.fromEntries(house.replies)["2"]).toContain("text of /here/a.py");
+  expect(Object.fromEntries(house.replies)["3"]).toContain("It is locked.");
+  pane.slow.get("/slow")?.({ case: "buffer", value: {} });
+  await vi.waitFor(() => expect(house.replies.at(-1)?.[0]).toBe("1"));
+  expect(house.said.value.at(-1)?.sessionId).toBe("s");
+});
+
+test("an answer that nobody waits for any more is not given", async () => {
+  await server.address();
+  await vi.waitFor(() => expect(house.open.value).toBe(1));
+  house.ask("1", "/slow");
+  await vi.waitFor(() => expect(pane.slow.size).toBe(1));
+  house.send({ case: "cancelled", value: { requestId: "1" } });
+  await vi.waitFor(() => expect(pane.signals.get("/slow")?.aborted).toBe(true));
+  pane.slow.get("/slow")?.({ case: "buffer", value: {} });
+  house.ask("2", "/here/a.py");
+  await vi.waitFor(() => expect(house.replies).toHaveLength(1));
+  expect(house.replies[0]?.[0]).toBe("2");
+});
+
+test("a window whose folders change attaches itself anew, and one without folders does not", async () => {
+  pane.folders = [];
+  await server.address();
+  attachment.begin();
+  pane.folders = ["/there", "/here"];
+  attachment.begin();
+  await vi.waitFor(() => expect(house.states).toHaveLength(1));
+  expect(house.attached.value.map(({ folders }) => folders)).toEqual([["/there", "/here"]]);
+  pane.folders = ["/elsewhere"];
+  attachment.begin();
+  await vi.waitFor(() => expect(house.states.at(-1)?.editorId).toBe("editor-2"));
+  await vi.waitFor(() => expect(house.open.value).toBe(1));
+});
+
+test("a server that went away is not called back", async () => {
+  await server.address();
+  await vi.waitFor(() => expect(house.open.value).toBe(1));
+  const states: string[] = [];
+  server.state.listen(({ state }) => states.push(state));
+  house.close();
+  await vi.waitFor(() => expect(server.state.value.state).toBe("off"));
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  expect(states).toEqual(["off"]);
+});
