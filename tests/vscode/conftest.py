@@ -130,8 +130,10 @@ async def desk(browser: Browser, code_server: CodeServer, house: House) -> Async
 @pytest_asyncio.fixture(loop_scope="session")
 async def window(request: pytest.FixtureRequest, desk: Desk, house: House) -> AsyncIterator[Workbench]:
     """The window that tests share, with nothing open but a chat in a session of its own."""
-    yield await desk.window()
+    window = await desk.window()
+    yield window
     if request.node.stash.get(FAILED, False):
+        await window.page.screenshot(path=OUTPUT / f"failed-{request.node.name}.png")
         await desk.leave()
     calm(house)
 

@@ -1,6 +1,6 @@
 // Changes to a list of todos that are shown before the server has them. What it refuses goes away again.
 
-import { create } from "@bufbuild/protobuf";
+import { create, equals } from "@bufbuild/protobuf";
 import { Priority, Progress, TodoSchema, type Todo } from "../../../web/src/generated/portico/v1/events_pb";
 import { Told, type Listened } from "../told";
 
@@ -43,8 +43,10 @@ export class TodoEdits {
     await done;
   }
 
+  /** Drawn again only if it is another list: a list that is drawn swallows the click that is under way. */
   #show(): void {
-    this.#shown.set(this.#edits.reduce((todos, edit) => edit(todos), this.#atServer));
+    const todos = this.#edits.reduce((before, edit) => edit(before), this.#atServer);
+    if (!areSame(todos, this.#shown.value)) this.#shown.set(todos);
   }
 }
 
@@ -85,4 +87,10 @@ export function movedBefore(todoId: string, otherId: string | undefined): Edit {
     const place = others.findIndex((one) => one.todoId === otherId);
     return others.toSpliced(place < 0 ? others.length : place, 0, todo);
   };
+}
+
+function areSame(some: readonly Todo[], others: readonly Todo[]): boolean {
+  const isSame = (todo: Todo, other: Todo | undefined): boolean =>
+    other !== undefined && equals(TodoSchema, todo, other);
+  return some.length === others.length && some.every((todo, place) => isSame(todo, others[place]));
 }
