@@ -118,10 +118,11 @@ def test_several_that_start_at_once_end_up_with_one_server(portico: Portico, ser
     wait_until(lambda: len(members(portico.mark)) == 1, "the end of the others")
 
 
-def test_a_port_in_use_is_told(portico: Portico) -> None:
+@pytest.mark.parametrize("how", [(), ("--detach",)])
+def test_a_port_in_use_is_told(portico: Portico, how: tuple[str, ...]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        ran = portico.run("serve", "--port", str(port))
+        ran = portico.run("serve", "--port", str(port), *how)
     assert ran.code == 5
     assert f"Port {port} cannot be used" in ran.err
     assert "--port" in ran.err

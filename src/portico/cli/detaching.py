@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from portico.cli.failures import Failed
 from portico.cli.server_files import ServerFiles
 from portico.cli.server_finding import Absent, Running, Unproven, find_server
-from portico.domain.errors import DeveloperMustAct, ErrorDetails, PorticoError
+from portico.domain.errors import DeveloperMustAct, ErrorCode, ErrorDetails, InvalidInput, PorticoError
 
 START_SECONDS = 30.0
 
@@ -47,7 +48,9 @@ def ensure_detached(
             if child is None:
                 child, began = _start(files, command, environ)
             elif child.poll() is not None:
-                raise _failed(f"The server ended with code {child.returncode}", files, began)
+                raise _refused(files, began) or _failed(
+                    f"The server ended with code {child.returncode}", files, began
+                )
         if time.monotonic() > until:
             if child is None:
                 raise _in_the_way(found, deadline)
@@ -85,6 +88,18 @@ def _start(
         return child, began
     finally:
         os.close(log)
+
+
+def _refused(files: ServerFiles, began: int) -> PorticoError | None:
+    """What it said itself of why it would not start, if that is for the person to mend."""
+    for line in reversed(_last_words(files, began).splitlines()):
+        try:
+            told = msgspec.json.decode(line, type=Failed)
+        except msgspec.MsgspecError:
+            continue
+        if told.diagnostics.error_code is ErrorCode.INVALID_INPUT:
+            return InvalidInput(told.error, suggestion=told.diagnostics.suggestion)
+    return None
 
 
 def _failed(what: str, files: ServerFiles, began: int) -> PorticoError:

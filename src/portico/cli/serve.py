@@ -61,7 +61,7 @@ def run(arguments: Sequence[str]) -> int:
 def _detach(
     flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
 ) -> int:
-    words = ["serve", "--detached", "--port", str(flags.port), "--cwd", str(workspace)]
+    words = ["serve", "--detached", "--api", "--port", str(flags.port), "--cwd", str(workspace)]
     if flags.agent is not None:
         words += ["--agent", flags.agent]
     detached = ensure_detached(files, server_command(*words), environ)
