@@ -13,7 +13,7 @@ from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError
 from portico.review.disk.applying import Applied, Applier
 from portico.review.disk.calls import Disk
 from portico.review.disk.planning import Limits
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
 from tests.review.folders import change, fill, seen
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and modes are POSIX")
@@ -83,6 +83,18 @@ def test_a_link_that_stays_inside_is_written_through_and_stays_a_link(folder: Pa
     assert isinstance(applied, Applied)
     assert (folder / "link").is_symlink()
     assert (folder / "there").read_bytes() == b"new"
+
+
+def test_a_path_through_links_that_go_in_a_circle_is_refused(folder: Path) -> None:
+    assert "circle" in refused(folder, change("loop/new", None, b"bad")).message
+
+
+def test_a_file_takes_the_place_of_a_link_that_goes_in_a_circle(folder: Path) -> None:
+    gone = FileChange(path="loop", operation=Operation.DELETE, old=Content.of(b"loop"), old_mode=LINK_MODE)
+    state = folder.parent.parent / f"{folder.parent.name}-state"
+    applied = Applier(state).apply(folder, ChangeSet((gone, change("loop/new", None, b"good"))))
+    assert isinstance(applied, Applied)
+    assert (folder / "loop" / "new").read_bytes() == b"good"
 
 
 def test_a_link_is_not_removed_in_place_of_a_file(folder: Path) -> None:

@@ -3,6 +3,7 @@
 Paths are judged after every symbolic link in them is followed. Nothing is written here.
 """
 
+import errno
 import os
 import stat
 import unicodedata
@@ -64,6 +65,15 @@ class Places:
             mode = place.lstat().st_mode
         except (FileNotFoundError, NotADirectoryError):
             return place
+        except OSError as error:
+            if error.errno != errno.ELOOP:
+                raise
+            if self._going.intersection(place.parents):
+                return place
+            raise InvalidInput(
+                f"{path} leads through links that go in a circle; nothing was changed.",
+                suggestion="Leave this file out, or mend the links.",
+            ) from error
         if stat.S_ISDIR(mode) or stat.S_ISREG(mode) or (links and stat.S_ISLNK(mode)):
             return place
         raise InvalidInput(

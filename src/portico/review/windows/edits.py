@@ -29,6 +29,8 @@ def edits_of(plan: Plan, buffers: Mapping[str, Buffer]) -> tuple[WindowEdit, ...
     folders = {folder.path for folder in plan.intent.emptied}
     for write in plan.writes:
         place = write.step.target
+        if write.data is None and place in buffers:
+            return None  # A window that brings it back would have saved what the person had not.
         one = _edit(write, buffers.get(place))
         # Files that change places, or a file in the place of a folder, are more than one step to a window.
         if one is None or place in edits or place in folders:
