@@ -75,7 +75,7 @@ check: setup
 test: check
 	cd $(WEB) && npx vitest run
 	cd $(EDITOR) && npx vitest run
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 2 --dist worksteal --ignore tests/vscode
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal --ignore tests/vscode
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 2 --dist loadfile --reruns 1 -r R tests/vscode
 
 bench: setup
