@@ -233,6 +233,14 @@ async def test_what_no_window_can_write_goes_to_the_disk_but_never_past_what_is_
     assert desk.window.labels == []
 
 
+async def test_a_file_goes_away_only_when_what_is_typed_in_it_is_saved(desk: Desk) -> None:
+    before = saved(desk, "a.txt")
+    desk.window.type("a.txt", TYPED)
+    _, told = await desk.turn(lambda folder: (folder / "a.txt").unlink())
+    assert "Save or discard" in ((await desk.refused(told)).suggestion or "")
+    assert saved(desk, "a.txt") == before
+
+
 async def test_a_window_that_refuses_or_is_closed_leaves_it_to_the_disk(desk: Desk) -> None:
     wanted = LINES.replace("line 20\n", "twenty\n")
     told = await desk.proposes({"a.txt": wanted})
