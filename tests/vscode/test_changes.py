@@ -8,6 +8,7 @@ from playwright.async_api import expect
 from tests.browser.house import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
+from tests.vscode.persisting import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -52,11 +53,37 @@ async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_v
     await window.told("Portico: applied.")
     assert kept.read_text() == "mast\n"
     await expect(entries.filter(has_text="kept.txt")).to_have_count(0)
-    await window.deed(entries.filter(has_text="lost.txt"), "Discard Proposal")
+
+    async def discard() -> None:
+        """A list that is drawn again under the mouse may offer the deed of another line."""
+        await window.deed(entries.filter(has_text="lost.txt"), "Discard Proposal")
+        asked = window.dialog.get_by_text("Discard lost.txt?")
+        await expect(window.dialog).to_be_visible(timeout=ATTEMPT_MS)
+        if not await asked.count():
+            await window.page.keyboard.press("Escape")
+        await expect(asked).to_be_visible(timeout=ATTEMPT_MS)
+
+    await persist(discard)
     await window.confirm("Discard lost.txt?", "Discard")
     await expect(entries.filter(has_text="lost.txt")).to_have_count(0)
     assert not lost.exists()
     kept.unlink()
+
+
+async def test_the_folder_goes_back_to_a_checkpoint_of_the_view(window: Workbench, house: House) -> None:
+    file = house.workspace / "notes.txt"
+    before = file.read_text()
+    await window.chat().tell({"write": {"path": "notes.txt", "content": "overboard\n"}})
+    wait_until(lambda: file.read_text() == "overboard\n", "the change")
+    await window.knows_session()
+    await window.unfold("Changes")
+    entries = window.entries("Changes")
+    await window.open_entry(entries.filter(has_text="Checkpoints"))
+    kept = entries.filter(has=window.page.locator(".codicon-git-commit"))
+    # The newest is from after the turn: nothing has changed since.
+    await window.deed(kept.filter(has_not_text="After: ").first, "Restore Checkpoint")
+    await window.confirm("Make the folder what it was at", "Restore")
+    wait_until(lambda: file.read_text() == before, "the file as it was")
 
 
 async def propose(window: Workbench) -> None:

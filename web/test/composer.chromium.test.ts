@@ -302,7 +302,9 @@ describe("choosing", () => {
 
   test("a model is chosen by keyboard alone", async () => {
     await page.focus("[aria-label='Model: small']");
-    await keys("Space", "End");
+    await keys("Space");
+    await page.waitForSelector("[role=listbox]");
+    await keys("End");
     const active = await page.getAttribute("[aria-label='Model: small']", "aria-activedescendant");
     expect(await page.textContent(`[id='${active}']`)).toContain("big");
     await keys("Enter");
@@ -311,11 +313,14 @@ describe("choosing", () => {
 
   test("what has no room stands in a menu that Esc closes from the inside out", async () => {
     await page.setViewportSize({ width: 300, height: 640 });
+    await page.waitForSelector("[aria-label^='Model: ']", { state: "detached" });
     await page.focus("[aria-label='More options']");
     await keys("Enter");
-    await page.waitForSelector("[role=dialog]");
-    await keys("Enter", "Escape");
-    expect(await page.locator("[role=listbox]").count()).toBe(0);
+    await page.waitForSelector("[role=dialog] :focus");
+    await keys("Enter");
+    await page.waitForSelector("[role=listbox]");
+    await keys("Escape");
+    await page.waitForSelector("[role=listbox]", { state: "detached" });
     expect(await page.locator("[role=dialog]").count()).toBe(1);
     await keys("Escape");
     await page.waitForSelector("[role=dialog]", { state: "detached" });
