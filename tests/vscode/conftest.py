@@ -82,18 +82,18 @@ def serve(extensions: Path) -> Iterator[Serve]:
 @pytest_asyncio.fixture(loop_scope="session")
 async def open_window(browser: Browser, code_server: CodeServer, house: House) -> AsyncIterator[Open]:
     """Opens a window that has never been open before."""
-    contexts = []
+    windows = []
 
     async def open_one(folder: Path = house.workspace, server: CodeServer = code_server) -> Workbench:
         context = await browser.new_context(viewport=SIZE)
-        contexts.append(context)
         window = Workbench(await context.new_page())
+        windows.append(window)
         await window.open(server, folder)
         return window
 
     yield open_one
-    for context in contexts:
-        await context.close()
+    for window in windows:
+        await window.close()
     calm(house)
 
 
@@ -116,7 +116,7 @@ class Desk:
 
     async def leave(self) -> None:
         if self._window is not None:
-            await self._window.page.context.close()
+            await self._window.close()
         self._window = None
 
 

@@ -25,6 +25,9 @@ from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+AGENT = "agent:scripted"
+MODEL = "model:mine:talker"
+NOWHERE = "http://127.0.0.1:9/v1"
 WEATHER = {
     "name": "weather",
     "description": "The weather of a place",
@@ -39,12 +42,15 @@ class Place:
         self.house = house
         self.server = server
         self.consumer = consumer
+        self.listed_at_first: dict[str, Json] = {}
+        self.was_started = False
+        self.use(NOWHERE)
 
-    def use(self, address: str, model: str) -> str:
-        """Have a model of the user's own; its name in VS Code."""
-        models = {"mine": {"address": address, "models": {model: {}}}}
+    def use(self, address: str) -> str:
+        """Have a model of the user's own at an address; its name in VS Code."""
+        models = {"mine": {"address": address, "models": {"talker": {}}}}
         self.house.settings({"agent": "scripted", "agents": self.house.agents, "models": models})
-        return f"model:mine:{model}"
+        return MODEL
 
     def sessions(self) -> list[Json]:
         listed: list[Json] = self.house.server.ask("ListSessions", {}).get("sessions", [])
@@ -69,11 +75,16 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def window(browser: Browser, place: Place) -> AsyncIterator[Workbench]:
+    """A window in which somebody has begun to use Portico; what was listed before that is kept."""
     context = await browser.new_context(viewport=SIZE)
     window = Workbench(await context.new_page())
     await window.open(place.server, place.house.workspace)
+    place.listed_at_first = await aside(place.consumer.models)
+    place.was_started = place.house.server.record_file.exists()
+    await window.open_chat()
+    await aside(wait_until, lambda: {AGENT, MODEL} <= place.consumer.models().keys(), "a list of models")
     yield window
-    await context.close()
+    await window.close()
 
 
 async def aside(act: Callable[..., Any], *words: Any, **more: Any) -> Any:
@@ -89,23 +100,19 @@ def text_of(parts: list[Json]) -> str:
 async def test_models_are_listed_once_somebody_has_used_portico_and_not_by_starting_it(
     window: Workbench, place: Place
 ) -> None:
-    assert await aside(place.consumer.models) == {}
-    assert not place.house.server.record_file.exists()
-    await window.open_chat()
-    await aside(wait_until, lambda: "agent:scripted" in place.consumer.models(), "a list with agents")
+    assert place.listed_at_first == {}
+    assert not place.was_started
     listed = await aside(place.consumer.models)
-    assert listed["agent:scripted"]["name"] == "Portico: Scripted"
+    assert listed[AGENT]["name"] == "Portico: Scripted"
+    assert listed[MODEL]["name"] == "talker"
     assert "agent:missing" not in listed
-    name = place.use("http://127.0.0.1:9/v1", "talker")
-    await window.command("Portico: Restart Server")
-    await aside(wait_until, lambda: name in place.consumer.models(), "the model of the settings")
 
 
 async def test_an_agent_answers_another_extension_and_goes_on_in_its_session(
     window: Workbench, place: Place
 ) -> None:
     def ask(*messages: Json) -> list[Json]:
-        return list(place.consumer.ask("agent:scripted", *messages))
+        return list(place.consumer.ask(AGENT, *messages))
 
     steps = json.dumps([{"think": "Which boat?"}, say("The red one.")])
     parts = await aside(ask, user(steps))
@@ -127,7 +134,7 @@ async def test_a_request_that_is_cancelled_stops_the_turn_of_the_agent(
     def is_over() -> bool:
         return bool(place.sessions()[0]["state"] == "TURN_STATE_CANCELED")
 
-    parts = place.consumer.ask("agent:scripted", user(json.dumps([say("Begun."), *wish("make", "make")])))
+    parts = place.consumer.ask(AGENT, user(json.dumps([say("Begun."), *wish("make", "make")])))
     assert await aside(next, parts) == {"text": "Begun."}
     await aside(parts.close)
     await aside(wait_until, is_over, "the end of the turn")
@@ -136,7 +143,7 @@ async def test_a_request_that_is_cancelled_stops_the_turn_of_the_agent(
 async def test_a_model_has_vs_code_run_its_tools(window: Workbench, place: Place) -> None:
     script = (Answer(Say("I look."), Call("weather", '{"place": "Oslo"}')), Answer(Say("It rains.")))
     async with ModelEndpoint(*script) as endpoint:
-        model = place.use(f"{endpoint.address}/v1", "talker")
+        model = place.use(f"{endpoint.address}/v1")
         question = user("How is the weather in Oslo?")
         parts = await aside(lambda: list(place.consumer.ask(model, question, tools=[WEATHER])))
         assert text_of(parts) == "I look."
@@ -156,7 +163,7 @@ async def test_a_request_that_is_cancelled_is_taken_back_from_the_model(
     window: Workbench, place: Place
 ) -> None:
     async with SlowModel("Once upon") as slow:
-        parts = place.consumer.ask(place.use(slow.address, "talker"), user("Tell me"))
+        parts = place.consumer.ask(place.use(slow.address), user("Tell me"))
         assert await aside(next, parts) == {"text": "Once upon"}
         await aside(parts.close)
         async with asyncio.timeout(60):
@@ -165,7 +172,7 @@ async def test_a_request_that_is_cancelled_is_taken_back_from_the_model(
 
 async def test_what_goes_wrong_at_a_model_is_told_to_whoever_asked(window: Workbench, place: Place) -> None:
     async with ModelEndpoint(Refuse(400, "that makes no sense")) as endpoint:
-        model = place.use(f"{endpoint.address}/v1", "talker")
+        model = place.use(f"{endpoint.address}/v1")
         parts = await aside(lambda: list(place.consumer.ask(model, user("Hello"))))
     assert "that makes no sense" in parts[-1]["failed"]
 

@@ -41,6 +41,12 @@ class Workbench:
             await self.command("Developer: Reload Window")
         await self.loaded()
 
+    async def close(self) -> None:
+        """As a person closes a tab of the browser: the window says goodbye, and its extensions end."""
+        for page in self.page.context.pages:
+            await page.goto("about:blank")
+        await self.page.context.close()
+
     async def open_chat(self) -> Chat:
         await self.show()
         chat = self.chat()
@@ -216,6 +222,10 @@ class Workbench:
         chosen = self.picker.locator(".monaco-list-row.focused")
 
         async def attempt() -> None:
+            # A list that is open already does not learn what has come to be offered meanwhile.
+            if await self.picker.is_visible():
+                await self.page.keyboard.press("Escape")
+                await expect(self.picker).to_be_hidden(timeout=ATTEMPT_MS)
             await self.page.keyboard.press("F1")
             await self.field.fill(words, timeout=ATTEMPT_MS)
             # In a window with several folders a file stands there with the name of its own.
