@@ -199,8 +199,7 @@ class Workbench:
     async def tidy(self) -> Chat:
         """As a person would leave it in the evening: nothing open but the chat, with a session of its own."""
         await self.page.keyboard.press("Escape")
-        await self.command("View: Close All Editors")
-        await expect(self.page.locator(".tabs-container .tab")).to_have_count(0)
+        await self.close_editors()
         await self.command("Notifications: Clear All Notifications")
         await expect(self.page.locator(".notification-list-item:visible")).to_have_count(0)
         chat = await self.open_chat()
@@ -209,6 +208,19 @@ class Workbench:
         await chat.prompt.fill("")
         await self.begin_session()
         return chat
+
+    async def close_editors(self) -> None:
+        """All of them; what a test that failed has left unsaved is thrown away."""
+        tabs = self.page.locator(".tabs-container .tab")
+
+        async def attempt() -> None:
+            if await self.dialog.is_visible():
+                await self.dialog.get_by_role("button", name="Don't Save").click(timeout=ATTEMPT_MS)
+            elif await tabs.count():
+                await self.command("View: Close All Editors")
+            await expect(tabs).to_have_count(0, timeout=ATTEMPT_MS)
+
+        await persist(attempt)
 
     async def begin_session(self) -> None:
         """By the command; until the page has it in front."""
