@@ -36,11 +36,11 @@ OUTSIDE_MAKE := env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u MFLAGS -u PIP_
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run page vsix editor check test test-editor bench dist fmt clean
+.PHONY: help setup run page vsix editor check test bench dist fmt clean
 
 help:
 	@echo "make run     open the chat page with Porter in this folder (DIR=/some/project for another)"
-	@echo "make test    every check and every test but those in VS Code: make test-editor"
+	@echo "make test    every check and every test"
 	@echo "make check   formatting, lint, types, import direction, generated code, docs"
 	@echo "make setup   the development environment   make fmt     format and fix"
 	@echo "make bench   the budgets, measured         make page    build the chat page"
@@ -75,11 +75,7 @@ check: setup
 test: check
 	cd $(WEB) && npx vitest run
 	cd $(EDITOR) && npx vitest run
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal --ignore tests/vscode
-
-# In a real VS Code. A window that is busy swallows clicks, so these are not free of chance yet.
-test-editor: setup
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 2 --dist loadfile --reruns 1 -r R tests/vscode
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench
