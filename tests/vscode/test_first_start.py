@@ -2,6 +2,7 @@
 
 import sys
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,12 +43,21 @@ def give_path(house: House, path: str) -> None:
         (house.home / name).write_text(f"export PATH={path}\n")
 
 
+@pytest.fixture
+def newcomer(own_home: Path) -> Iterator[House]:
+    """Somebody whose server is stopped when no window is open any more that would start it again."""
+    house = furnish(own_home / "house")
+    yield house
+    house.run("stop")
+    house.close()
+
+
 # An environment and an install take their time on a busy machine.
 @pytest.mark.timeout(300)
 async def test_portico_is_installed_on_request_where_there_is_none(
-    own_home: Path, serve: Serve, open_window: Open
+    newcomer: House, own_home: Path, serve: Serve, open_window: Open
 ) -> None:
-    house = furnish(own_home / "house")
+    house = newcomer
     path = path_without_portico(own_home / "machine")
     give_path(house, path)
     environ = {"PATH": path, "PIP_NO_INDEX": "1"}
@@ -63,4 +73,3 @@ async def test_portico_is_installed_on_request_where_there_is_none(
     assert str(environment) in " ".join(house.server.process.cmdline())
     await chat.tell(say("At last."))
     await expect(chat.answers.last).to_contain_text("At last.")
-    house.run("stop")
