@@ -53,7 +53,7 @@ async def test_allowing_for_the_session_covers_that_very_command_only(client: Cl
     await client.prompt(session, "/run true")
     await client.prompt(session, "/run true")
     assert len(client.questions) == 1
-    assert client.questions[0].options[1].name == "Allow `true` for this session"
+    assert client.questions[0].options[1].name == "Allow “true” for this session"
     await client.prompt(session, "/run true; true")
     assert len(client.questions) == 2
 

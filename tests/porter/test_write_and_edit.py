@@ -91,7 +91,7 @@ async def test_allowing_for_the_session_is_remembered_for_that_command_only(
     await client.prompt(session, "/write a.txt\none")
     await client.prompt(session, "/write b.txt\ntwo")
     assert len(client.questions) == 1
-    assert client.questions[0].options[1].name == "Allow every `/write` for this session"
+    assert client.questions[0].options[1].name == "Allow every /write for this session"
     assert (folder / "b.txt").read_text() == "two\n"
     await client.prompt(session, "/edit a.txt s/one/three/")
     assert len(client.questions) == 2

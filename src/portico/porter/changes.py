@@ -27,7 +27,7 @@ async def change(turn: Turn, path: Path, before: str | None, after: str, *, comm
         await turn.permit(
             call,
             command,
-            covers=f"every `/{command}`",
+            covers=f"every /{command}",
             otherwise=f"{code(shown)} was not written; it is as it was.",
         )
         if await turn.files.read_if_there(path) != before:

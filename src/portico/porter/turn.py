@@ -13,7 +13,7 @@ from portico.acp.agent import AgentEnd
 from portico.domain.errors import PermissionDenied
 from portico.porter.conversation import Conversation
 from portico.porter.files import Files
-from portico.porter.markdown import chunks, code, sendable
+from portico.porter.markdown import chunks, sendable
 from portico.porter.models.port import Text, UserMessage
 from portico.porter.prompt import Attachment
 from portico.porter.terminals import Ended, Running, run_to_end
@@ -133,7 +133,7 @@ class Turn:
         """
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
-            await self.permit(call, line, covers=code(line), otherwise=otherwise)
+            await self.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
             ended = await run_to_end(self._conversation.terminals, command, self.workspace.root, call.show)
             call.ran(ended)
         return ended

@@ -39,7 +39,7 @@ async def test_tools_of_a_server_are_offered_and_called_after_asking(
         [question] = client.questions
         assert question.tool_call.title == "math: add"
         assert question.tool_call.raw_input == {"a": 1, "b": 2}
-        assert "every `add` of math" in question.options[1].name
+        assert "every “add” of math" in question.options[1].name
         assert client.shown(client.calls[0]) == "3"
         assert len(children()) == 1
     assert results_in(model.requests[1]) == ["3"]

@@ -7,7 +7,6 @@ import re
 import msgspec
 
 from portico.acp import _schema as schema
-from portico.porter.markdown import code
 from portico.porter.mcp.channel import ServerFailed
 from portico.porter.mcp.client import Called, Described, McpClient, Part
 from portico.porter.models.port import Image, Text, ToolSpec
@@ -51,7 +50,7 @@ class McpTool:
             await bench.turn.permit(
                 call,
                 self.name,
-                covers=f"every {code(self._described.name)} of {self._client.name}",
+                covers=f"every “{self._described.name}” of {self._client.name}",
                 otherwise=f"The person declined: {title} was not called.",
             )
 

@@ -6,7 +6,6 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.markdown import code
 from portico.porter.models.port import Text
 from portico.porter.terminals import Ended
 from portico.porter.toolcalls import Work
@@ -38,7 +37,7 @@ async def run(bench: Bench, wanted: Run) -> str | Outcome:
     work = Work(title=line, kind="execute", raw_input={"command": line, "cwd": str(root)}, waits=True)
     async with bench.turn.tool(work) as call:
         otherwise = "The person declined: the command was not run."
-        await bench.turn.permit(call, line, covers=code(line), otherwise=otherwise)
+        await bench.turn.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
         if wanted.background:
             name = await bench.background.start((*shell, line), line, root)
             call.add_text(f"It goes on in the background as {name}.")
