@@ -1,9 +1,7 @@
 """The real chat page in Chromium, with the real server and a speaking agent behind it, and a watch in the page."""
 
-import json
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,11 +9,12 @@ from pathlib import Path
 import msgspec
 from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
-from bench.children import PORTICO, agent_command, environment
+from bench.children import PORTICO, environment
 from bench.page_trace import CATEGORIES, Key, longest_task
 from bench.page_typing import SIZE, BareField, Typist
 from bench.programs.speaking_agent import END
 from bench.report import MeasurementFailed
+from bench.speaker import Speaker, Spoken
 from scripts.find_browser import find
 
 _ARGUMENTS = [
@@ -26,7 +25,6 @@ _ARGUMENTS = [
     "--disable-background-networking",
 ]
 _PATIENCE_MS = 120_000
-_LOOK_AGAIN = 0.01
 
 # Keeps when words were painted and how long tasks took. Milliseconds since 1970, or of duration.
 _WATCH = """
@@ -64,13 +62,6 @@ words => {
 """
 
 
-class Spoken(msgspec.Struct, frozen=True):
-    """When the agent sent its first delta and its last, in seconds since 1970."""
-
-    started: float
-    ended: float
-
-
 class Shown(msgspec.Struct, frozen=True, kw_only=True):
     """What one answer cost the page, in seconds."""
 
@@ -82,10 +73,10 @@ class Shown(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChatPage:
-    def __init__(self, browser: Browser, page: Page, spoken: Path) -> None:
+    def __init__(self, browser: Browser, page: Page, speaker: Speaker) -> None:
         self._browser = browser
         self._page = page
-        self._spoken = spoken
+        self._speaker = speaker
         self._typist = Typist(browser, page)
         self.bare_field = BareField(browser)
         self._tools = page.context.new_cdp_session(page)
@@ -155,7 +146,7 @@ class ChatPage:
         self._page.evaluate("window.__watch.tasks = []; window.__over = false")
 
     def _begin_answer(self, length: int, deltas: int, seconds: float) -> None:
-        self._spoken.unlink(missing_ok=True)
+        self._speaker.begin()
         self.prompt.fill(f"{length} {deltas} {seconds}")
         self._page.evaluate(_LOOK_FOR, END)
         self.prompt.press("Enter")
@@ -165,15 +156,7 @@ class ChatPage:
     def _end_answer(self) -> tuple[float, Spoken]:
         """When the last words were painted, and what the agent says of its time."""
         painted = float(self._page.evaluate("window.__seen")) / 1000
-        return painted, self._said()
-
-    def _said(self) -> Spoken:
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            if self._spoken.is_file() and (text := self._spoken.read_text()):
-                return msgspec.json.decode(text, type=Spoken)
-            time.sleep(_LOOK_AGAIN)
-        raise MeasurementFailed("the agent did not say when it spoke")
+        return painted, self._speaker.spoken()
 
     def _type(self, keys: int) -> Sequence[Key]:
         self.prompt.focus()
@@ -193,27 +176,22 @@ def chat_page(home: Path) -> Iterator[ChatPage]:
     program = find()
     if program is None:
         raise MeasurementFailed("there is no Chromium to show the page in")
-    spoken, workspace = home / "spoken.json", home / "workspace"
+    speaker, workspace = Speaker(home / "portico", home / "spoken.json"), home / "workspace"
     workspace.mkdir(exist_ok=True)
-    with _server(home, workspace, spoken) as link, sync_playwright() as playwright:
+    with _server(home, workspace) as link, sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_ARGUMENTS)
         page = browser.new_page(viewport={"width": SIZE["width"], "height": SIZE["height"]})
         page.set_default_timeout(_PATIENCE_MS)
         page.add_init_script(_WATCH)
         page.goto(link)
-        chat = ChatPage(browser, page, spoken)
+        chat = ChatPage(browser, page, speaker)
         chat.prompt.wait_for()
         yield chat
         browser.close()
 
 
 @contextmanager
-def _server(home: Path, workspace: Path, spoken: Path) -> Iterator[str]:
-    command, *arguments = agent_command("speaking_agent", str(spoken))
-    config = home / "portico" / "config"
-    config.mkdir(parents=True)
-    agents = {"speaking": {"command": command, "args": arguments}}
-    (config / "settings.json").write_text(json.dumps({"agent": "speaking", "agents": agents}))
+def _server(home: Path, workspace: Path) -> Iterator[str]:
     environ = environment(home / "portico")
     with subprocess.Popen(
         (PORTICO, "serve"), env=environ, cwd=workspace, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE

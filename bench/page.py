@@ -8,28 +8,16 @@ import statistics
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from pathlib import Path
 
 import psutil
 
 from bench.chat_page import ChatPage, Shown, chat_page
+from bench.left_session import OPENING, leave_session
 from bench.page_trace import Key
 from bench.report import Budget, Line, Section, Verdict, print_section, ratio
 from bench.samples import Samples, sample, take_turns
-from portico import __version__
-from portico.domain.events import (
-    AnyPayload,
-    Event,
-    PromptSubmitted,
-    SessionStarted,
-    TextDelta,
-    TitleUpdated,
-    ToolCompleted,
-    ToolStarted,
-)
-from portico.domain.ids import SessionId, make_turn_id
-from portico.store.sqlite import SqliteStore
+from portico.domain.events import AnyPayload, TextDelta, ToolCompleted, ToolStarted
 
 ROUNDS = 3
 OPENINGS = 7
@@ -38,7 +26,6 @@ DELTAS = 1_000
 SECONDS = 1.0
 SHORT, LONG = 200, 20_000
 KEYS, TYPED_SECONDS = 40, 12.0
-_BATCH = 1_000
 
 
 def measure() -> Section:
@@ -46,8 +33,7 @@ def measure() -> Section:
     with tempfile.TemporaryDirectory() as folder:
         home = Path(folder)
         for length in (SHORT, LONG):
-            (home / "portico" / "state").mkdir(parents=True, exist_ok=True)
-            asyncio.run(_fill(home / "portico" / "state", length))
+            asyncio.run(leave_session(home / "portico", home / "workspace", _title(length), _said(length)))
         with chat_page(home) as page:
             return Section(
                 title="The chat page in Chromium",
@@ -152,39 +138,13 @@ def _last_words(length: int) -> str:
     return f"Event {length} was the last"
 
 
-async def _fill(state: Path, count: int) -> None:
-    """A session that was left, with as many events."""
-    store = SqliteStore(state)
-    await store.open()
-    try:
-        events = _events(state.parent.parent / "workspace", count)
-        while batch := list(islice(events, _BATCH)):
-            await store.append(batch, durable=False)
-    finally:
-        await store.close()
+def _said(count: int) -> Iterator[AnyPayload]:
+    for seq in range(OPENING + 1, count):
+        yield _payload(seq)
+    yield TextDelta(text=_last_words(count))
 
 
-def _events(workspace: Path, count: int) -> Iterator[Event]:
-    session = SessionId(f"measured-{count}")
-    for seq in range(1, count + 1):
-        turn_id = make_turn_id(1) if seq > 2 else None
-        payload = TextDelta(text=_last_words(count)) if seq == count else _payload(workspace, count, seq)
-        yield Event(session_id=session, seq=seq, turn_id=turn_id, at=seq, payload=payload)
-
-
-def _payload(workspace: Path, count: int, seq: int) -> AnyPayload:
-    if seq == 1:
-        return SessionStarted(
-            workspace=str(workspace),
-            agent="speaking",
-            continued=False,
-            mode="direct",
-            portico_version=__version__,
-        )
-    if seq == 2:
-        return TitleUpdated(title=_title(count))
-    if seq == 3:
-        return PromptSubmitted(text="Go on.")
+def _payload(seq: int) -> AnyPayload:
     match seq % 10:
         case 8:
             return ToolStarted(

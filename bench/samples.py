@@ -1,7 +1,7 @@
 """Numbers taken in rounds. Contenders take turns, so that a busy machine slows all of them alike."""
 
 import statistics
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from typing import TypeVar
 
 import msgspec
@@ -35,14 +35,32 @@ def sample(rounds: Iterable[Found], value: Callable[[Found], float]) -> Samples:
 def take_turns(contenders: Mapping[str, Callable[[], Found]], rounds: int) -> dict[str, list[Found]]:
     """What each contender found in each round: in alternating order, after a round that does not count."""
     found: dict[str, list[Found]] = {name: [] for name in contenders}
-    for number in range(-1, rounds):
-        for name in sorted(contenders, reverse=number % 2 == 1):
-            one = contenders[name]()
-            if number >= 0:
-                found[name].append(one)
+    for name, counts in _turns(contenders, rounds):
+        one = contenders[name]()
+        if counts:
+            found[name].append(one)
+    return found
+
+
+async def take_turns_waiting(
+    contenders: Mapping[str, Callable[[], Awaitable[Found]]], rounds: int
+) -> dict[str, list[Found]]:
+    """The same for contenders that are waited for."""
+    found: dict[str, list[Found]] = {name: [] for name in contenders}
+    for name, counts in _turns(contenders, rounds):
+        one = await contenders[name]()
+        if counts:
+            found[name].append(one)
     return found
 
 
 def time_in_turns(contenders: Mapping[str, Callable[[], float]], rounds: int) -> dict[str, Samples]:
     """The same for contenders that find one number each."""
     return {name: Samples(tuple(values)) for name, values in take_turns(contenders, rounds).items()}
+
+
+def _turns(names: Iterable[str], rounds: int) -> Iterator[tuple[str, bool]]:
+    """Whose turn it is, and whether it counts."""
+    for number in range(-1, rounds):
+        for name in sorted(names, reverse=number % 2 == 1):
+            yield name, number >= 0

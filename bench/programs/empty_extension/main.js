@@ -1,0 +1,3 @@
+// An extension that does nothing: what activation costs whoever is activated.
+
+exports.activate = () => {};
