@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from playwright.async_api import Locator, async_playwright, expect
+from playwright.async_api import Locator, ViewportSize, async_playwright, expect
 
 from scripts.find_browser import find
 from scripts.take_pictures import CALCULATOR, ROOT, TESTS
@@ -23,11 +23,24 @@ from tests.vscode.workbench import Workbench
 PICTURES = ROOT / "vscode" / "media" / "pictures"
 PATIENCE_MS = 60_000
 COLOURS = 128
+SIZE = ViewportSize(width=1320, height=840)
 SETTINGS = {
     "window.autoDetectColorScheme": True,
-    "editor.minimap.enabled": False,
     "diffEditor.useInlineViewWhenSpaceIsLimited": False,
+    # Two texts of this width stand side by side, and nothing beside them that tells nothing.
+    "editor.fontSize": 13,
+    "editor.folding": False,
+    "editor.hideCursorInOverviewRuler": True,
+    "editor.minimap.enabled": False,
+    "editor.occurrencesHighlight": "off",
+    "editor.overviewRulerBorder": False,
+    "editor.scrollBeyondLastLine": False,
+    "remote.autoForwardPorts": False,
+    # The diff editor has a bar of its own, as high as a short text: a large block in a small picture.
+    "workbench.colorCustomizations": {"scrollbarSlider.background": "#7f7f7f20"},
 }
+# What somebody asked earlier, in sessions of their own.
+EARLIER = ("/search twice", "/read test_calculator.py", "/help edit")
 
 
 class Camera:
@@ -45,7 +58,13 @@ class Camera:
         picture = PICTURES / f"{name}.png"
         await self.page.screenshot(path=picture, animations="disabled")
         _shrink(picture)
-        print(picture.relative_to(ROOT), f"{picture.stat().st_size / 1000:.0f} KB")
+        print(picture.name, f"{picture.stat().st_size / 1000:.0f} KB")
+
+    async def rested(self, chat: Chat) -> None:
+        """Until nothing is under way, and VS Code shows that around the chat as well."""
+        await chat.rested()
+        await expect(self.page.locator(".part.sidebar").get_by_role("button", name="Stop")).to_have_count(0)
+        await expect(self.window.status_bar.locator(".codicon-modifier-spin")).to_have_count(0)
 
 
 def main() -> None:
@@ -57,7 +76,7 @@ def main() -> None:
         project.mkdir()
         (project / "calculator.py").write_text(CALCULATOR)
         (project / "test_calculator.py").write_text(TESTS)
-        (project / "pytest.ini").write_text("[pytest]\naddopts = -q\n")
+        (project / "pytest.ini").write_text("[pytest]\naddopts = -q\nconsole_output_style = classic\n")
         (project / ".venv").symlink_to(ROOT / ".venv")
         environ = {**os.environ, "HOME": scratch, "PORTICO_HOME": f"{scratch}/portico"}
         environ |= {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
@@ -76,20 +95,29 @@ async def _photograph(server: CodeServer, project: Path) -> None:
         browser = await playwright.chromium.launch(
             executable_path=find(), args=["--no-sandbox", "--disable-gpu"]
         )
-        page = await browser.new_page(viewport={"width": 1160, "height": 740}, reduced_motion="reduce")
+        page = await browser.new_page(viewport=SIZE, reduced_motion="reduce")
         window = Workbench(page)
         await window.open(server, project)
-        await _walk(window)
+        await _walk(window, project)
         await browser.close()
 
 
-async def _walk(window: Workbench) -> None:
+async def _walk(window: Workbench, project: Path) -> None:
     camera = Camera(window)
     await window.open_file("calculator.py")
     chat = await window.open_chat()
     await _widen(window)
+    await expect(window.status_bar.get_by_text("porter · No model")).to_be_visible()
     await camera.shoot("start")
+    for words in EARLIER:
+        await _ask(chat, words)
+        await camera.rested(chat)
+        await window.begin_session()
+        await chat.tab(words).press("Delete")
+        await expect(chat.tabs).to_have_count(1)
     await _talk(chat, camera)
+    # Proposals are made in a copy, which is without what belongs to one place only; that would be told.
+    (project / ".venv").unlink()
     await _propose(chat, camera)
     await _keep_track(chat, camera)
 
@@ -117,7 +145,7 @@ async def _talk(chat: Chat, camera: Camera) -> None:
     await _ask(chat, "/test ")
     await _allow(chat)
     await expect(chat.log.get_by_text("2 tests passed").last).to_be_visible()
-    await chat.rested()
+    await camera.rested(chat)
     await camera.shoot("answer")
     await camera.shoot("answer-dark", dark=True)
 
@@ -137,12 +165,15 @@ async def _propose(chat: Chat, camera: Camera) -> None:
     await window.entries("Changes").filter(has_text="calculator.py").click()
     diff = window.page.locator(".editor-instance .monaco-diff-editor")
     await expect(diff.get_by_text("second + first").first).to_be_visible()
+    await camera.rested(chat)
     await camera.shoot("proposal")
     await camera.shoot("proposal-dark", dark=True)
 
 
 async def _keep_track(chat: Chat, camera: Camera) -> None:
     window = camera.window
+    await window.command("View: Close All Editors")
+    await window.open_file("calculator.py")
     await window.fold("Changes")
     await window.unfold("Todos")
     for words in ("Name the parameters", "Test negative numbers", "Write the README"):
@@ -153,7 +184,7 @@ async def _keep_track(chat: Chat, camera: Camera) -> None:
     await done.click()
     await expect(done).to_be_checked()
     await window.unfold("Sessions")
-    await expect(window.entries("Sessions").first).to_be_visible()
+    await expect(window.entries("Sessions")).to_have_count(1 + len(EARLIER))
     await camera.shoot("todos")
     await window.fold("Todos")
     await window.fold("Sessions")
