@@ -170,12 +170,15 @@ class TestRequests:
                 await window.read(SESSION, str(tmp_path / "a.txt"))
             played.answers = lambda _: WindowEdited(applied=False, changed=("/w/a.txt",))
             assert not (await window.edit(SESSION, "Try", [])).applied
+            played.answers = lambda _: WindowEdited(applied=False, not_saved=("/w/b.txt",))
+            assert (await window.edit(SESSION, "Try", [])).not_saved == ("/w/b.txt",)
             played.answers = lambda _: CommandDispatched(sent=False, message="No shell.")
             assert not (await window.dispatch(SESSION, TerminalCommand(command="x", cwd="/", title="x"))).sent
         assert [(done, said) for _, done, said in desk.outcomes] == [
             (False, "The file is too large to be opened."),
             (False, "The VS Code window could not do it, and did not say why."),
             (False, "Changed meanwhile: a.txt."),
+            (False, "Could not be saved: b.txt."),
             (False, "No shell."),
         ]
 

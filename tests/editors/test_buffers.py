@@ -204,6 +204,11 @@ class TestWriting:
             here.played.answers = lambda _: WindowFailure(message="The file is read-only.")
             with pytest.raises(InvalidInput, match=r"read-only\. Ask the person to save or discard"):
                 await here.files.write_text("a.txt", "agent\n")
+            here.played.answers = lambda _: WindowEdited(applied=False, not_saved=("a.txt",))
+            with pytest.raises(
+                InvalidInput, match=r"could not be saved .* Ask the person to make it writable"
+            ):
+                await here.files.write_text("a.txt", "agent\n")
             here.played.answers = lambda _: None
             asked = asyncio.create_task(here.files.write_text("a.txt", "agent\n"))
             await here.played.request()

@@ -255,6 +255,17 @@ async def test_a_window_that_refuses_or_is_closed_leaves_it_to_the_disk(desk: De
     assert "Save or discard" in ((await desk.refused(undone.proposal)).suggestion or "")
 
 
+async def test_a_file_that_the_window_cannot_save_is_told_and_no_file_is_changed(desk: Desk) -> None:
+    told = await desk.proposes({"a.txt": LINES.replace("line 20\n", "twenty\n"), "b.txt": "bee\n"})
+    desk.window.locked = frozenset({"b.txt"})
+    refusal = await desk.refused(told)
+    assert refusal.message == "b.txt could not be saved in Twin; everything is as it was."
+    assert "Make it writable" in (refusal.suggestion or "")
+    desk.window.locked = frozenset()
+    await desk.reviews.apply("s1", told.proposal_id, told.revision)
+    assert desk.sees("b.txt") == ["bee\n"]
+
+
 async def test_a_window_that_reads_and_does_not_edit_keeps_what_is_typed(desk: Desk) -> None:
     desk.windows.window = desk.window = MemoryWindow(desk.work, edits=False)
     told = await desk.proposes({"a.txt": LINES.replace("line 20\n", "twenty\n")})

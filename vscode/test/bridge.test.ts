@@ -1,10 +1,6 @@
-import { createServer, type Server as HttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import {
-  AgentService,
   AttachEditorResponseSchema,
   type AttachEditorRequest,
   type AttachEditorResponse,
@@ -12,8 +8,9 @@ import {
 } from "../../web/src/generated/portico/v1/agent_pb";
 import { Attachment, type EditorWindow, type Result } from "../src/bridge/attachment";
 import { Link } from "../src/server/link";
-import { Server, type Address } from "../src/server/server";
+import type { Server } from "../src/server/server";
 import { Told } from "../src/told";
+import { serve, type FakeService } from "./fake-service";
 
 type Update = NonNullable<MessageInitShape<typeof AttachEditorResponseSchema>["update"]>;
 
@@ -24,24 +21,17 @@ class House {
   readonly open = new Told(0);
   #waiting: AttachEditorResponse[] = [];
   #wake: () => void = () => undefined;
-  #http: HttpServer | undefined;
+  #service: FakeService | undefined;
 
   async serve(): Promise<Server> {
-    const http = createServer(
-      connectNodeAdapter({
-        routes: (router) =>
-          router.service(AgentService, {
-            attachEditor: (request, { signal }) => this.#attach(request, signal),
-            submitClientEvent: (request) => {
-              this.said.set([...this.said.value, request]);
-              return {};
-            },
-          }),
-      }),
-    );
-    this.#http = http;
-    await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
-    return serverAt({ port: (http.address() as AddressInfo).port, token: "t", version: "0.1.0" });
+    this.#service = await serve({
+      attachEditor: (request, { signal }) => this.#attach(request, signal),
+      submitClientEvent: (request) => {
+        this.said.set([...this.said.value, request]);
+        return {};
+      },
+    });
+    return this.#service.server;
   }
 
   send(update: Update): void {
@@ -55,8 +45,7 @@ class House {
   }
 
   close(): void {
-    this.#http?.closeAllConnections();
-    this.#http?.close();
+    this.#service?.close();
   }
 
   get replies(): readonly [string, string][] {
@@ -106,18 +95,6 @@ class Pane implements EditorWindow {
     if (path === "/slow") return new Promise((resolve) => this.slow.set(path, resolve));
     return Promise.resolve({ case: "buffer", value: { text: `text of ${path}` } });
   }
-}
-
-function serverAt(address: Address): Server {
-  const state = new Told<Server["state"]["value"]>({ state: "off" });
-  const server = new Server(() => Promise.reject(new Error("never started here")));
-  vi.spyOn(server, "address").mockImplementation(() => {
-    if (state.value.state !== "running") state.set({ state: "running", address });
-    return Promise.resolve(address);
-  });
-  vi.spyOn(server, "state", "get").mockReturnValue(state);
-  vi.spyOn(server, "lost").mockImplementation(() => state.set({ state: "off" }));
-  return server;
 }
 
 let house: House;

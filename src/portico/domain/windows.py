@@ -33,10 +33,14 @@ class WindowEdit(Value, frozen=True):
 
 
 class WindowEdited(Value, frozen=True):
-    """What came of an edit: all of it, or nothing because these files no longer held what was expected."""
+    """What came of an edit: all of it, or nothing.
+
+    Nothing, because the `changed` files no longer held what was expected, or the `not_saved` ones could not be saved.
+    """
 
     applied: bool
     changed: tuple[str, ...] = ()
+    not_saved: tuple[str, ...] = ()
 
 
 class Lookup(Value, frozen=True):

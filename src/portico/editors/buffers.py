@@ -118,6 +118,11 @@ class BufferedFiles:
                 f"{error.message} Read it again before you go on.",
                 suggestion=error.suggestion,
             ) from error
+        if edited.not_saved:
+            raise InvalidInput(
+                f"{path} could not be saved in {window.name}; it was left as it was. "
+                "Ask the person to make it writable, then write it again."
+            )
         if not edited.applied:
             raise InvalidInput(
                 f"{path} was changed in {window.name} since you read it; it was left as it was. "

@@ -97,7 +97,10 @@ class AttachedWindow:
         named = [msgspec.structs.replace(file, path=self.folders.given(file.path)) for file in files]
         question = ApplyEdits(label=label, files=tuple(named))
         edited = await self._ask(session_id, question, WindowEdited, EDIT_SECONDS)
-        return msgspec.structs.replace(edited, changed=tuple(map(self.folders.real, edited.changed)))
+        changed, not_saved = (
+            tuple(map(self.folders.real, some)) for some in (edited.changed, edited.not_saved)
+        )
+        return msgspec.structs.replace(edited, changed=changed, not_saved=not_saved)
 
     async def look_up(self, session_id: SessionId, lookup: Lookup) -> LookedUp:
         path = self.folders.given(lookup.path) if lookup.path else ""

@@ -50,11 +50,10 @@ def replied(
     request_id: str, answer: BufferText | WindowEdited | LookedUp | CommandDispatched
 ) -> EditorReplied:
     match answer:
-        case WindowEdited(applied=False, changed=changed):
-            names = ", ".join(map(_name, changed[:MOST_PATHS])) or "a file"
-            return EditorReplied(
-                request_id=request_id, done=False, message=_short(f"Changed meanwhile: {names}.")
-            )
+        case WindowEdited(applied=False, changed=changed, not_saved=not_saved):
+            names = ", ".join(map(_name, (not_saved or changed)[:MOST_PATHS])) or "a file"
+            why = "Could not be saved" if not_saved else "Changed meanwhile"
+            return EditorReplied(request_id=request_id, done=False, message=_short(f"{why}: {names}."))
         case CommandDispatched(sent=False, message=message):
             said = _short(message) or "The command was not sent."
             return EditorReplied(request_id=request_id, done=False, message=said)

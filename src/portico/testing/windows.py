@@ -34,6 +34,8 @@ class MemoryWindow:
         """Nothing is done, and nobody hears of it."""
         self.lost_after: int | None = None
         """So many files of an edit are changed, and then it is never heard of again."""
+        self.locked: frozenset[str] = frozenset()
+        """Files that can be opened and not be saved."""
         self.before_edit: Callable[[], None] = lambda: None
         self._buffers: dict[str, str] = {}
         self._undo: list[dict[str, str | None]] = []
@@ -82,6 +84,9 @@ class MemoryWindow:
         changed = [one.path for one in files if not _is_same(self._text(one.path), one.expected)]
         if changed:
             return WindowEdited(applied=False, changed=tuple(changed))
+        locked = [one.path for one in files if Path(one.path).name in self.locked]
+        if locked:
+            return WindowEdited(applied=False, not_saved=tuple(locked))
         self._undo.append({one.path: self._text(one.path) for one in files})
         for done, one in enumerate(files):
             if done == self.lost_after:

@@ -12,6 +12,7 @@ const NOTICED = 3_000;
 export interface Edited {
   readonly applied: boolean;
   readonly changed: string[];
+  readonly notSaved: string[];
 }
 
 interface Prepared {
@@ -31,12 +32,14 @@ export async function applyEdits({ label, files }: ApplyEdits): Promise<Edited> 
   const looked = await Promise.all(files.map(async (file) => ({ file, found: await prepare(file) })));
   // From here to the edit nothing is waited for, so no key can come between them.
   const changed = looked.flatMap(({ file, found }) => (found && stillHolds(found) ? [] : [file.path]));
-  if (changed.length > 0) return { applied: false, changed };
+  if (changed.length > 0) return { applied: false, changed, notSaved: [] };
   const all = looked.flatMap(({ found }) => found ?? []);
-  if (!(await vscode.workspace.applyEdit(stepFor(all, label)))) return await takeBack(all);
-  const kept = all.filter(({ file, wasSaved }) => wasSaved && file.content !== undefined);
-  await Promise.all(kept.map(async ({ document }) => document?.save()));
-  return { applied: true, changed: [] };
+  const isTaken = await vscode.workspace.applyEdit(stepFor(all, label));
+  const notSaved = isTaken ? await save(all) : [];
+  if (isTaken && notSaved.length === 0) return { applied: true, changed: [], notSaved };
+  const left = await takeBack(all);
+  if (left.length + notSaved.length === 0) throw new Error("VS Code did not take the edit.");
+  return { applied: false, changed: left, notSaved };
 }
 
 /** Undefined if the file does not hold what is expected. */
@@ -96,8 +99,23 @@ function editsOf(document: vscode.TextDocument, content: string): vscode.TextEdi
   return edits;
 }
 
-/** What VS Code did before it gave up is undone; whoever asked hears which files stand in the way. */
-async function takeBack(all: readonly Prepared[]): Promise<Edited> {
+/** Saves what was saved before. Which files could not be. */
+async function save(all: readonly Prepared[]): Promise<string[]> {
+  const kept = all.filter(({ file, wasSaved }) => wasSaved && file.content !== undefined);
+  const failed = await Promise.all(
+    kept.map(async ({ document, file }) => {
+      if (document === undefined) return [];
+      // One that is read-only is never unsaved, so the disk alone can tell.
+      const isSaved =
+        (await document.save()) || held((await textAt(document.uri)) ?? "") === held(document.getText());
+      return isSaved ? [] : [file.path];
+    }),
+  );
+  return failed.flat();
+}
+
+/** What VS Code did before it gave up is undone. Which files stand in the way, because somebody else changed them. */
+async function takeBack(all: readonly Prepared[]): Promise<string[]> {
   const back = new vscode.WorkspaceEdit();
   const changed: string[] = [];
   for (const { uri, document, file } of all) {
@@ -114,8 +132,16 @@ async function takeBack(all: readonly Prepared[]): Promise<Edited> {
     else back.set(uri, editsOf(document, expected));
   }
   if (back.size > 0) await vscode.workspace.applyEdit(back);
-  if (changed.length === 0) throw new Error("VS Code did not take the edit.");
-  return { applied: false, changed };
+  for (const { document, wasSaved } of all) {
+    if (document?.isDirty === true && wasSaved && !(await document.save())) await revert(document);
+  }
+  return changed;
+}
+
+/** Of a text that cannot be saved, and holds what the disk has. VS Code reverts only what stands in front. */
+async function revert(document: vscode.TextDocument): Promise<void> {
+  await vscode.window.showTextDocument(document, { preserveFocus: true, preview: false });
+  await vscode.commands.executeCommand("workbench.action.files.revert");
 }
 
 async function isThere(uri: vscode.Uri): Promise<boolean> {

@@ -72,7 +72,9 @@ def answer(said: pb.EditorReply) -> windows.WindowAnswer:
             return windows.BufferText(text=buffer.text if buffer.has_field("text") else None)
         case "edits":
             edits: pb.EditsApplied = result.value
-            return windows.WindowEdited(applied=edits.applied, changed=tuple(edits.changed))
+            return windows.WindowEdited(
+                applied=edits.applied, changed=tuple(edits.changed), not_saved=tuple(edits.not_saved)
+            )
         case "findings":
             return _found(result.value)
         case "command":

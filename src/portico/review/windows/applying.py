@@ -16,7 +16,7 @@ from portico.domain.ids import SessionId
 from portico.domain.windows import WindowEdit, WindowEdited
 from portico.review.disk.applying import Applied, Applier, Conflicted, Receipt, undo_of
 from portico.review.disk.calls import Disk
-from portico.review.disk.planning import Limits, Plan, Planner
+from portico.review.disk.planning import Limits, NotWritable, Plan, Planner
 from portico.review.text.changes import ChangeSet, FileChange, paths_of
 from portico.review.text.lines import encode_like, read_text
 from portico.review.windows.edits import edits_of, is_same
@@ -80,6 +80,8 @@ class WindowApplier:
             finally:
                 with contextlib.suppress(OSError):
                     draft.unlink(missing_ok=True)
+            if edited is not None and edited.not_saved:
+                raise self._not_saved(window, edited)
             if edited is None or not edited.changed:
                 return self._on_disk(root, changes, touched, receipt)
             conflicted = _changes_to(root, changes, edited.changed)
@@ -208,6 +210,18 @@ class WindowApplier:
         return InvalidInput(
             f"{names} {have} unsaved changes in {editor}, so nothing was written.",
             suggestion=f"Save or discard your unsaved changes in {names}, then try again.",
+        )
+
+    def _not_saved(self, window: Window, edited: WindowEdited) -> NotWritable:
+        """The disk is not tried: it may let through what keeps the person from changing the file."""
+        files, left = (
+            _named([self.sight.shown(os.path.realpath(name)) for name in names])
+            for names in (edited.not_saved, edited.changed)
+        )
+        rest = f"what was changed in {left} could not be taken back" if left else "everything is as it was"
+        return NotWritable(
+            f"{files} could not be saved in {window.name}; {rest}.",
+            suggestion="Make it writable there, or leave it out, then try again.",
         )
 
     def _label(self, edits: Sequence[WindowEdit]) -> str:
