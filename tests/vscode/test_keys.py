@@ -1,19 +1,22 @@
 """Keys of models, which VS Code keeps: they reach the server and nobody else, in a real VS Code."""
 
+import re
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.browser.house import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.editor import CodeServer
+from tests.vscode.persisting import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 VARIABLE = "MISTRAL_API_KEY"
 KEY = "sk-nobody-may-see-this-7391"
+TYPED_KEY = "sk-nor-may-anybody-this-2846"
 
 
 def models(house: House) -> list[str]:
@@ -22,8 +25,8 @@ def models(house: House) -> list[str]:
     return [one["name"] for one in house.server.ask("ListModels", {}).get("models", [])]
 
 
-def has_model(house: House) -> bool:
-    return any(name.startswith("mistral:") for name in models(house))
+def has_model(house: House, provider: str = "mistral") -> bool:
+    return any(name.startswith(f"{provider}:") for name in models(house))
 
 
 def files_with(words: bytes, *folders: Path) -> list[Path]:
@@ -58,3 +61,65 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
     assert not has_model(house)
     await window.command("Portico: Disconnect a Model")
     await window.told("VS Code keeps no key of a model")
+
+
+async def keep_by_form(card: Locator, variable: str) -> None:
+    """Into the form of an error's card, which is open."""
+    await card.get_by_role("textbox", name=re.compile("^Variable")).fill(variable)
+    field = card.get_by_label("Key", exact=True)
+    await field.fill(TYPED_KEY)
+    await card.get_by_role("button", name="Keep the key").click()
+    await expect(card.get_by_text("It is kept. Agents that start from now on have it.")).to_be_visible()
+    await expect(field).to_have_value("")
+
+
+async def restart(window: Workbench) -> None:
+    async def attempt() -> None:
+        await window.command("Portico: Restart Server")
+        await expect(window.picker).to_be_hidden(timeout=ATTEMPT_MS)
+
+    await persist(attempt)
+
+
+async def forget_by_command(window: Workbench, variable: str) -> None:
+    """Which is the only one that is kept."""
+    labels = window.picker.locator(".monaco-list-row .label-name")
+
+    async def attempt() -> None:
+        await window.command("Portico: Disconnect a Model")
+        await expect(labels).to_have_text([variable], timeout=ATTEMPT_MS)
+
+    await persist(attempt)
+    await window.pick(variable)
+    await window.told(f"{variable} is forgotten")
+
+
+async def test_a_key_that_is_typed_into_the_chat_is_kept_by_vs_code_and_outlives_the_server(
+    window: Workbench, house: House, code_server: CodeServer
+) -> None:
+    chat = window.chat()
+    await chat.new_session("guarded")
+    await chat.ask("let me in")
+    card = chat.card("Error: The agent needs you to sign in")
+    await card.get_by_role("button", name="Connect with a key").click()
+    await expect(card.get_by_text("VS Code keeps it. It reaches agents as environment only")).to_be_visible()
+
+    await keep_by_form(card, "OPENROUTER_API_KEY")
+    assert has_model(house, "openrouter")
+    await card.get_by_role("button", name="Forget OPENROUTER_API_KEY").click()
+    await expect(card.get_by_text("OPENROUTER_API_KEY is forgotten.")).to_be_visible()
+    assert not has_model(house, "openrouter")
+
+    await keep_by_form(card, "GROQ_API_KEY")
+    await window.page.screenshot(path=OUTPUT / "key-form.png")
+    first = house.server.process
+    await restart(window)
+    wait_until(lambda: not first.is_running() and has_model(house, "groq"), "a server that has the key again")
+    environ = house.server.process.environ()
+    assert environ["GROQ_API_KEY"] == TYPED_KEY
+    assert "OPENROUTER_API_KEY" not in environ
+    await chat.ready()
+    assert files_with(TYPED_KEY.encode(), code_server.data, house.home / "portico", house.workspace) == []
+
+    await forget_by_command(window, "GROQ_API_KEY")
+    assert not has_model(house, "groq")

@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import expect
 
+from tests.browser.chat import say
 from tests.browser.house import House
+from tests.support.program import PROGRAM
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, Open
 from tests.vscode.editor import CodeServer
-from tests.vscode.workbench import Workbench
+from tests.vscode.workbench import OPEN_MS, Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -52,6 +54,21 @@ async def test_a_program_that_is_not_there_or_of_another_version_is_told_once_wi
     told = await window.told("is Portico 9.9.0; this extension needs 0.1")
     for remedy in ("Install", "Choose Program", "Show Log"):
         await expect(told.get_by_role("button", name=remedy)).to_be_visible()
+
+
+async def test_a_program_that_is_named_wrong_and_then_right_is_started_without_a_reload(
+    open_window: Open, tmp_path: Path
+) -> None:
+    folder = folder_with_program(tmp_path / "mended", "/nowhere/portico")
+    window = await open_window(folder)
+    await window.show()
+    await window.told("names /nowhere/portico")
+    await expect(window.chat_frame.get_by_text("Connecting…")).to_be_visible()
+    folder_with_program(folder, str(PROGRAM))
+    chat = window.chat()
+    await expect(chat.prompt).to_be_editable(timeout=OPEN_MS)
+    await chat.tell(say("Found after all."))
+    await expect(chat.answers.last).to_contain_text("Found after all.")
 
 
 async def test_a_folder_that_is_not_trusted_starts_nothing(

@@ -2,17 +2,17 @@
 
 import * as vscode from "vscode";
 import { hunkCommands } from "./bridge/hunks";
-import { terminalCommands } from "./bridge/tool-terminal";
+import { terminalCommand } from "./bridge/tool-terminal";
 import { lendWindow } from "./bridge/window";
 import { codeCommands } from "./commands/code";
-import { giveKeys, keysIn } from "./commands/keys";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
 import { EditorContext } from "./editor/context";
 import { keepStateFile } from "./editor/state";
 import { Folders } from "./folders";
-import { Work } from "./git/work";
+import { showWork } from "./git/work";
+import { giveKeys, keysIn, takeKey } from "./keys";
 import { takePart } from "./models/participant";
 import { Provider, VENDOR } from "./models/provider";
 import type { Parts } from "./parts";
@@ -27,16 +27,16 @@ import { chosenPort, offerRestart, serverEnvironment } from "./settings";
 import { showStatus } from "./status-bar";
 import { Attention } from "./view/attention";
 import { CHAT_PANEL, CHAT_VIEW, Chat } from "./view/chat";
-import { Changes } from "./views/changes";
+import { showChanges } from "./views/changes";
 import { PROPOSAL_SCHEME, ProposedTexts } from "./views/proposal-diff";
-import { SessionList } from "./views/session-list";
-import { Todos } from "./views/todos";
+import { showSessions } from "./views/session-list";
+import { showTodos } from "./views/todos";
 
 export function activate(context: vscode.ExtensionContext): void {
   const log = vscode.window.createOutputChannel("Portico", { log: true });
   const editor = new EditorContext();
   const parts = build(context, editor, log);
-  const { server, link, live, current, chat, folders } = parts;
+  const { server, link, live, current, chat } = parts;
   const provider = new Provider(parts, context.globalState);
   context.subscriptions.push(
     log,
@@ -45,35 +45,33 @@ export function activate(context: vscode.ExtensionContext): void {
     current,
     tellTroubles(server, log),
     showStatus(server, current),
-    new Attention(chat, live, link, folders),
+    new Attention(parts),
     keepStateFile(context, editor),
     lendWindow(parts),
     vscode.window.registerWebviewViewProvider(CHAT_VIEW, chat),
     vscode.window.registerWebviewPanelSerializer(CHAT_PANEL, chat),
     vscode.workspace.registerTextDocumentContentProvider(PROPOSAL_SCHEME, new ProposedTexts(link)),
-    new SessionList(parts).show(),
-    new Todos(parts).show(),
-    new Changes(parts).show(),
+    showSessions(parts),
+    showTodos(parts),
+    showChanges(parts),
     ...sessionCommands(parts),
     ...codeCommands(parts),
     ...reviewCommands(parts),
     ...serverCommands(parts),
     ...hunkCommands(parts),
-    ...terminalCommands(parts),
-    new Work(parts),
+    terminalCommand(parts),
+    showWork(parts),
     provider,
     vscode.lm.registerLanguageModelChatProvider(VENDOR, provider),
     takePart(parts),
     ...followSettings(server),
     context.secrets.onDidChange(() => provider.refresh()),
-    new vscode.Disposable(
-      server.state.listen(({ state }) => {
-        if (state === "running")
-          void giveKeys(link, context.secrets)
-            .catch((error: unknown) => log.warn(String(error)))
-            .finally(() => provider.refresh());
-      }),
-    ),
+    server.state.listen(({ state }) => {
+      if (state === "running")
+        void giveKeys(link, context.secrets)
+          .catch((error: unknown) => log.warn(String(error)))
+          .finally(() => provider.refresh());
+    }),
   );
 }
 
@@ -100,6 +98,11 @@ function build(context: vscode.ExtensionContext, editor: EditorContext, log: vsc
     workspace: () => folders.main,
     showsFront: (sessionId) => current.choose(sessionId),
     lastFront: () => current.chosen ?? "",
+    sideBar: {
+      front: () => context.workspaceState.get("sideBarSession", ""),
+      shows: (sessionId) => void context.workspaceState.update("sideBarSession", sessionId),
+    },
+    takeKey: (given) => takeKey(link, context.secrets, given),
   });
   const installing = new Installing(context, log);
   return { server, link, live, current, chat, folders, installing, secrets: context.secrets, log };

@@ -2,9 +2,10 @@
 
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, sep } from "node:path";
+import { basename, join, relative, sep } from "node:path";
 import * as vscode from "vscode";
 import type { SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
+import { nameIn } from "./naming";
 
 const LAST = "folder";
 
@@ -32,6 +33,11 @@ export class Folders {
     );
   }
 
+  /** A file as a session names it. As long as that is not known, only a window with one folder knows what is meant. */
+  nameOf(file: vscode.Uri, session: SessionSummary | undefined): string {
+    return nameIn(session?.workspace ?? (this.all.length === 1 ? this.main : ""), wholePath(file));
+  }
+
   /** The folder that is meant: the only one, or the one that the person picks. It comes early the next time. */
   async choose(): Promise<string | undefined> {
     if (this.all.length < 2) return this.main;
@@ -51,6 +57,15 @@ export class Folders {
     const first = [...(edited === undefined ? [] : pathOf(edited)), this.#memory.get<string>(LAST, "")];
     return [...new Set([...first.filter((path) => all.includes(path)), ...all])];
   }
+}
+
+/** A file as the server names it: by its folder with links resolved, whatever links there are below. */
+export function wholePath(file: vscode.Uri): string {
+  const folder = vscode.workspace.getWorkspaceFolder(file);
+  const [root] = folder === undefined ? [] : pathOf(folder);
+  return folder === undefined || root === undefined
+    ? file.fsPath
+    : join(root, relative(folder.uri.fsPath, file.fsPath));
 }
 
 function pathOf({ uri }: vscode.WorkspaceFolder): string[] {

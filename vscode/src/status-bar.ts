@@ -1,9 +1,9 @@
 // Draws the status in VS Code's status bar, and tells its menus what there is to do.
 
 import * as vscode from "vscode";
+import { isActive } from "../../web/src/view/shell/state-words";
 import type { Server } from "./server/server";
 import type { CurrentSession } from "./sessions/current";
-import { isActive } from "./sessions/news";
 import { statusOf } from "./status";
 
 export function showStatus(server: Server, current: CurrentSession): vscode.Disposable {
@@ -25,8 +25,7 @@ export function showStatus(server: Server, current: CurrentSession): vscode.Disp
     say("hasSession", detail !== undefined);
     say("hasProposal", (detail?.proposals.length ?? 0) > 0);
   };
-  const ends = [server.state.listen(draw), current.detail.listen(draw)];
   draw();
   item.show();
-  return vscode.Disposable.from(item, ...ends.map((end) => new vscode.Disposable(end)));
+  return vscode.Disposable.from(item, server.state.listen(draw), current.detail.listen(draw));
 }

@@ -1,7 +1,8 @@
 // What the status bar says: how the server stands, and with whom the person talks.
 
-import type { SessionDetail } from "../../web/src/generated/portico/v1/agent_pb";
+import type { SessionDetail, SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
 import { moodOf, wordsFor as stateWords, type Mood } from "../../web/src/view/shell/state-words";
+import { nameOf } from "./sessions/live";
 import { NotTrusted, wordsFor } from "./server/troubles";
 import type { ServerState } from "./server/server";
 
@@ -40,24 +41,19 @@ export function statusOf(server: ServerState, session: SessionDetail | undefined
 }
 
 /** The model that the agent says it uses; empty if it says nothing. */
-export function modelOf({ options }: SessionDetail): string {
+function modelOf({ options }: SessionDetail): string {
   const option = options.find(({ category }) => category === "model");
   if (option?.value.case !== "choice") return "";
   const { value } = option.value;
   return option.choices.find((choice) => choice.value === value)?.name ?? value;
 }
 
-function talking(
-  { agent, title, state }: NonNullable<SessionDetail["summary"]>,
-  model: string,
-  version: string,
-): Status {
-  const mood = moodOf(state);
-  const who = [agent, model].filter((part) => part !== "").join(" · ");
-  const name = title === "" ? "New session" : title;
+function talking(summary: SessionSummary, model: string, version: string): Status {
+  const mood = moodOf(summary.state);
+  const who = [summary.agent, model].filter((part) => part !== "").join(" · ");
   return {
     text: `$(${ICONS[mood]}) ${who}`,
-    tooltip: `${name}: ${stateWords(state)}\nPortico ${version}`,
+    tooltip: `${nameOf(summary)}: ${stateWords(summary.state)}\nPortico ${version}`,
     tone: mood === "waiting" ? "warning" : "plain",
   };
 }

@@ -2,8 +2,12 @@
 
 export interface Listened<Value> {
   readonly value: Value;
-  /** Tells every change; the answer ends it. */
-  listen(listener: (value: Value, before: Value) => void): () => void;
+  /** Tells every change until it is disposed of. */
+  listen(listener: (value: Value, before: Value) => void): Listening;
+}
+
+export interface Listening {
+  dispose(): void;
 }
 
 export class Told<Value> implements Listened<Value> {
@@ -25,8 +29,8 @@ export class Told<Value> implements Listened<Value> {
     for (const listener of [...this.#listeners]) listener(value, before);
   }
 
-  listen(listener: (value: Value, before: Value) => void): () => void {
+  listen(listener: (value: Value, before: Value) => void): Listening {
     this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
+    return { dispose: () => this.#listeners.delete(listener) };
   }
 }

@@ -1,21 +1,18 @@
-import { createServer, type Server as HttpServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { create } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import { connectNodeAdapter } from "@connectrpc/connect-node";
-import { afterEach, expect, test, vi } from "vitest";
+import { afterEach, expect, test } from "vitest";
 import {
-  AgentService,
   SessionSummarySchema,
   WatchSessionsResponseSchema,
   type SessionSummary,
   type WatchSessionsResponse,
 } from "../../web/src/generated/portico/v1/agent_pb";
 import { Link } from "../src/server/link";
-import { Server, type Address } from "../src/server/server";
+import type { Server } from "../src/server/server";
 import { CurrentSession } from "../src/sessions/current";
 import { LiveSessions } from "../src/sessions/live";
 import { Told } from "../src/told";
+import { serve, type FakeService } from "./fake-service";
 
 const summary = (sessionId: string, at: number, title = ""): SessionSummary =>
   create(SessionSummarySchema, { sessionId, title, workspace: "/here", updatedAt: timestampFromMs(at) });
@@ -26,40 +23,33 @@ const changed = (value: SessionSummary): WatchSessionsResponse =>
 class House {
   readonly changes = new Told<WatchSessionsResponse | undefined>(undefined);
   readonly watching = new Told(0);
-  asked = 0;
   sessions: SessionSummary[] = [];
-  #http: HttpServer | undefined;
+  answer = (sessionId: string): Promise<SessionSummary | undefined> =>
+    Promise.resolve(this.sessions.find((one) => one.sessionId === sessionId));
+  #service: FakeService | undefined;
 
   async open(): Promise<Server> {
-    const http = createServer(
-      connectNodeAdapter({
-        routes: (router) =>
-          router.service(AgentService, {
-            listSessions: () => ({ sessions: this.sessions }),
-            watchSessions: (_, { signal }) => this.#watch(signal),
-            getSession: ({ sessionId }) => {
-              this.asked++;
-              return { session: { summary: this.sessions.find((one) => one.sessionId === sessionId) } };
-            },
-          }),
-      }),
-    );
-    this.#http = http;
-    await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
-    const address = { port: (http.address() as AddressInfo).port, token: "t", version: "0.1.0" };
-    return serverAt(address);
+    this.#service = await serve({
+      listSessions: () => ({ sessions: this.sessions }),
+      watchSessions: (_, { signal }) => this.#watch(signal),
+      getSession: async ({ sessionId }) => ({ session: { summary: await this.answer(sessionId) } }),
+    });
+    return this.#service.server;
+  }
+
+  drop(): void {
+    this.#service?.drop();
   }
 
   close(): void {
-    this.#http?.closeAllConnections();
-    this.#http?.close();
+    this.#service?.close();
   }
 
   async *#watch(signal: AbortSignal): AsyncGenerator<WatchSessionsResponse> {
     yield create(WatchSessionsResponseSchema, { change: { case: "heartbeat", value: {} } });
     const waiting: WatchSessionsResponse[] = [];
     let wake: () => void = () => undefined;
-    const stop = this.changes.listen((change) => {
+    const listening = this.changes.listen((change) => {
       if (change !== undefined) waiting.push(change);
       wake();
     });
@@ -71,28 +61,16 @@ class House {
         signal.addEventListener("abort", () => resolve(), { once: true });
       });
     }
-    stop();
+    listening.dispose();
   }
-}
-
-function serverAt(address: Address): Server {
-  const state = new Told<Server["state"]["value"]>({ state: "off" });
-  const server = new Server(() => Promise.reject(new Error("never started here")));
-  vi.spyOn(server, "address").mockImplementation(() => {
-    if (state.value.state !== "running") state.set({ state: "running", address });
-    return Promise.resolve(address);
-  });
-  vi.spyOn(server, "state", "get").mockReturnValue(state);
-  vi.spyOn(server, "lost").mockImplementation(() => state.set({ state: "off" }));
-  return server;
 }
 
 const until = <Value>(told: { value: Value; listen: Told<Value>["listen"] }, is: (value: Value) => boolean) =>
   new Promise<void>((resolve) => {
     if (is(told.value)) resolve();
-    const stop = told.listen((value) => {
+    const listening = told.listen((value) => {
       if (!is(value)) return;
-      stop();
+      listening.dispose();
       resolve();
     });
   });
@@ -156,4 +134,59 @@ test("the current session is the one in front of the page, else the last one of 
   expect(memory.get("session")).toBe("a");
   current.dispose();
   live.dispose();
+});
+
+test("a session that was removed while nobody watched is not listed any more", async () => {
+  house = new House();
+  house.sessions = [summary("a", 1), summary("b", 2)];
+  const server = await house.open();
+  const live = new LiveSessions(server, new Link(server));
+  await server.address();
+  await until(live.sessions, (sessions) => sessions.has("b"));
+  await until(house.watching, (count) => count === 1);
+  house.sessions = [summary("a", 1)];
+  house.drop();
+  await until(live.sessions, (sessions) => !sessions.has("b"));
+  expect(live.newest().map((one) => one.sessionId)).toEqual(["a"]);
+  live.dispose();
+});
+
+test("an answer counts though a later question has failed, and not once a later one has been answered", async () => {
+  house = new House();
+  const server = await house.open();
+  await server.address();
+  const live = { sessions: new Told(new Map([["a", summary("a", 1)]])) } as unknown as LiveSessions;
+  const memory = { get: () => "a", update: () => undefined };
+  const current = new CurrentSession(new Link(server), live, { isHere: () => true, memory });
+  const told: (string | undefined)[] = [];
+  current.detail.listen((detail) => told.push(detail?.summary?.title));
+  const answers = new Told<readonly ((title: string | undefined) => void)[]>([]);
+  house.answer = () =>
+    new Promise((resolve, reject) => {
+      const answer = (title: string | undefined): void =>
+        title === undefined ? reject(new Error("Not now.")) : resolve(summary("a", 1, title));
+      answers.set([...answers.value, answer]);
+    });
+  const ask = async (): Promise<(title: string | undefined) => Promise<void>> => {
+    const place = answers.value.length;
+    const done = current.refresh();
+    await until(answers, ({ length }) => length > place);
+    return async (title) => {
+      answers.value[place]?.(title);
+      await done;
+    };
+  };
+
+  const [early, failing] = [await ask(), await ask()];
+  await failing(undefined);
+  await early("Early");
+  expect(told).toEqual(["Early"]);
+
+  const [late, newest] = [await ask(), await ask()];
+  await newest("Newest");
+  await late("Late");
+  const same = await ask();
+  await same("Newest");
+  expect(told).toEqual(["Early", "Newest"]);
+  current.dispose();
 });

@@ -6,15 +6,7 @@ import {
   type SessionSummary,
 } from "../../web/src/generated/portico/v1/agent_pb";
 import { TurnState } from "../../web/src/generated/portico/v1/events_pb";
-import {
-  explainPrompt,
-  fenced,
-  fixPrompt,
-  mention,
-  selectionWords,
-  type Place,
-} from "../src/commands/prompts";
-import { newsBetween } from "../src/sessions/news";
+import { explainPrompt, fenced, fixPrompt, selectionWords, type Place } from "../src/commands/prompts";
 import { statusOf } from "../src/status";
 import { chatDocument } from "../src/view/document";
 
@@ -46,7 +38,8 @@ test("a fix names every problem with who reports it", () => {
 });
 
 test("a file is mentioned as the server reads it", () => {
-  expect([mention("a b.py"), mention("a.py"), mention("odd.")]).toEqual(['@"a b.py"', "@a.py", '@"odd."']);
+  expect(explainPrompt({ ...place, path: "a b.py" })).toContain('of @"a b.py":');
+  expect(explainPrompt({ ...place, path: "odd." })).toContain('of @"odd.":');
 });
 
 const address = { port: 1, token: "", version: "0.1.0" };
@@ -72,23 +65,6 @@ test("the status bar says how the server stands, and with whom one talks", () =>
   expect(statusOf({ state: "starting" }, undefined).text).toContain("loading");
   const failed = statusOf({ state: "failed", error: new Error("No room.") }, undefined);
   expect(failed).toMatchObject({ tone: "error", tooltip: "No room." });
-});
-
-const known = (one: SessionSummary) => new Map([[one.sessionId, one]]);
-
-test.each([
-  ["a turn that ended", session(TurnState.STREAMING), session(TurnState.COMPLETED), ["ended"]],
-  ["a turn that broke", session(TurnState.RUNNING), session(TurnState.INTERRUPTED), ["failed"]],
-  ["a question", session(TurnState.RUNNING), session(TurnState.AWAITING, 1), ["asks"]],
-  ["a stop by the person", session(TurnState.RUNNING), session(TurnState.CANCELED), []],
-  ["more words", session(TurnState.STREAMING), session(TurnState.STREAMING), []],
-])("%s is news or not", (_, before, now, kinds) => {
-  expect(newsBetween(known(before), known(now)).map(({ kind }) => kind)).toEqual(kinds);
-});
-
-test("of sessions that are seen for the first time, only those that wait are news", () => {
-  expect(newsBetween(new Map(), known(session(TurnState.COMPLETED)))).toEqual([]);
-  expect(newsBetween(new Map(), known(session(TurnState.AWAITING, 1)))).toHaveLength(1);
 });
 
 test("a folder with an odd name cannot write into the document", () => {

@@ -76,17 +76,28 @@ describe("what the editor shows", () => {
     contextAttachments(...args).map(({ name, data }) => [name, new TextDecoder().decode(data)]);
 
   test("a selection goes along with its place", () => {
-    expect(told({ activeFile: "src/a.py", selection }, EVERYTHING)).toEqual([
+    expect(told({ activeFile: "/w/src/a.py", selection }, EVERYTHING, "/w")).toEqual([
       ["Selected in the editor: src/a.py, lines 3–9", "x = 1"],
     ]);
   });
 
   test("of an open file only its name goes along, and nothing if it is switched off", () => {
-    const context = { activeFile: "src/a.py", selection };
-    expect(told(context, { file: true, selection: false })).toEqual([["Open in the editor", "src/a.py"]]);
-    expect(told(context, { file: false, selection: false })).toEqual([]);
-    expect(told(undefined, EVERYTHING)).toEqual([]);
+    const context = { activeFile: "/w/src/a.py", selection };
+    expect(told(context, { file: true, selection: false }, "/w")).toEqual([
+      ["Open in the editor", "src/a.py"],
+    ]);
+    expect(told(context, { file: false, selection: false }, "/w")).toEqual([]);
+    expect(told(undefined, EVERYTHING, "/w")).toEqual([]);
   });
+
+  test.each(["/other", "/w/s", ""])(
+    "a file that is not in the folder %j is named by its whole path",
+    (folder) => {
+      expect(told({ activeFile: "/w/src/a.py" }, EVERYTHING, folder)).toEqual([
+        ["Open in the editor", "/w/src/a.py"],
+      ]);
+    },
+  );
 });
 
 describe("usage", () => {

@@ -10,6 +10,7 @@ import type {
 } from "../../../web/src/generated/portico/v1/agent_pb";
 import { wordsOf, type Agents, type Link } from "../server/link";
 import type { Server } from "../server/server";
+import { Staying } from "../staying";
 
 export type Result = NonNullable<MessageInitShape<typeof EditorReplySchema>["result"]>;
 
@@ -25,37 +26,25 @@ export interface EditorWindow {
 }
 
 const SETTLED = 50;
-const FIRST_WAIT = 500;
-const LONGEST_WAIT = 30_000;
 
 export class Attachment {
-  readonly #server: Server;
-  readonly #link: Link;
   readonly #window: EditorWindow;
-  readonly #stop: () => void;
+  readonly #staying: Staying;
   readonly #answering = new Map<string, AbortController>();
   #attached: { readonly client: Agents; readonly editorId: string } | undefined;
-  #staying: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #telling: Promise<void> = Promise.resolve();
   #told = "";
 
   constructor(server: Server, link: Link, window: EditorWindow) {
-    this.#server = server;
-    this.#link = link;
     this.#window = window;
-    this.#stop = server.state.listen(({ state }) => {
-      if (state === "running") this.begin();
-      else if (state !== "starting") this.#leave();
-    });
+    const attach = this.#attach.bind(this);
+    this.#staying = new Staying(server, link, attach, () => window.folders.length > 0);
   }
 
-  /** Attaches the window, or does so anew because its folders are others now. */
+  /** Attaches the window anew, because its folders are others now. */
   begin(): void {
-    this.#leave();
-    if (this.#server.state.value.state !== "running" || this.#window.folders.length === 0) return;
-    this.#staying = new AbortController();
-    void this.#stay(this.#staying.signal);
+    this.#staying.begin();
   }
 
   /** Something about the window may have changed. */
@@ -67,27 +56,8 @@ export class Attachment {
   }
 
   dispose(): void {
-    this.#stop();
-    this.#leave();
+    this.#staying.dispose();
     clearTimeout(this.#timer);
-  }
-
-  #leave(): void {
-    this.#staying?.abort();
-    this.#staying = undefined;
-  }
-
-  async #stay(signal: AbortSignal): Promise<void> {
-    let wait = FIRST_WAIT;
-    while (!signal.aborted && this.#server.state.value.state === "running") {
-      try {
-        await this.#link.call((client) => this.#attach(client, signal, () => (wait = FIRST_WAIT)));
-      } catch {
-        // A server that went away has told so to everybody; whatever else it was is tried again.
-      }
-      await pause(wait, signal);
-      wait = Math.min(LONGEST_WAIT, wait * 2);
-    }
   }
 
   async #attach(client: Agents, signal: AbortSignal, heard: () => void): Promise<void> {
@@ -149,16 +119,4 @@ export class Attachment {
       this.#told = "";
     }
   }
-}
-
-function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      resolve();
-    };
-    const timer = setTimeout(end, milliseconds);
-    signal.addEventListener("abort", end, { once: true });
-  });
 }

@@ -3,6 +3,7 @@
 import * as vscode from "vscode";
 import type { ProposalUpdated, ProposedHunk } from "../../../web/src/generated/portico/v1/events_pb";
 import { command, type Parts } from "../parts";
+import { whyNotWritten } from "../views/not-written";
 import { addressOf, showDiff, type Address } from "../views/proposal-diff";
 
 export function hunkCommands(parts: Parts): vscode.Disposable[] {
@@ -33,7 +34,7 @@ async function decide(parts: Parts, deed: "apply" | "discard"): Promise<void> {
   const left = await parts.link.call(async (client) => {
     if (deed === "discard") return (await client.discardProposal(choice)).proposal;
     const { applied, proposal: rest } = await client.applyProposal(choice);
-    if (!applied) throw new Error("Nothing was written. You changed the same lines meanwhile.");
+    if (!applied) throw new Error(whyNotWritten(rest));
     return rest;
   });
   await renew(editor.document.uri, address, left);
@@ -41,7 +42,7 @@ async function decide(parts: Parts, deed: "apply" | "discard"): Promise<void> {
 }
 
 /** The change that a line belongs to, with the lines around it that are shown with it. */
-export function hunkAt(
+function hunkAt(
   hunks: readonly ProposedHunk[],
   side: Address["side"],
   line: number,

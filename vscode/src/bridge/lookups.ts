@@ -32,14 +32,14 @@ type Findings = MessageInitShape<typeof EditorFindingsSchema>;
 type Problem = MessageInitShape<typeof FoundProblemSchema>;
 type Place = MessageInitShape<typeof FoundPlaceSchema>;
 type Found = vscode.Location | vscode.LocationLink;
-type Symbols = (vscode.SymbolInformation | vscode.DocumentSymbol)[];
+type Named = vscode.SymbolInformation | vscode.DocumentSymbol;
 
 export async function lookUp(lookup: EditorLookup, signal: AbortSignal): Promise<Findings> {
   const { kind, path, query } = lookup;
   if (path === "") {
     if (kind === EditorLookupKind.SYMBOLS) {
-      const symbols = await ask<Symbols>("executeWorkspaceSymbolProvider", query);
-      return { places: await withText(symbols.flatMap((one) => symbolPlaces(one))) };
+      const symbols = await ask<Named>("executeWorkspaceSymbolProvider", query);
+      return await placesOf(symbols.flatMap((one) => symbolPlaces(one)));
     }
     if (kind === EditorLookupKind.DIAGNOSTICS)
       return { problems: problemsOf(vscode.languages.getDiagnostics()) };
@@ -60,23 +60,15 @@ async function look({ kind, line, column }: EditorLookup, uri: vscode.Uri): Prom
   const position = new vscode.Position(Math.max(0, line), Math.max(0, column));
   switch (kind) {
     case EditorLookupKind.DEFINITION:
-      return {
-        places: await withText(
-          (await ask<Found[]>("executeDefinitionProvider", uri, position)).flatMap(place),
-        ),
-      };
+      return await placesOf((await ask<Found>("executeDefinitionProvider", uri, position)).flatMap(place));
     case EditorLookupKind.REFERENCES:
-      return {
-        places: await withText(
-          (await ask<Found[]>("executeReferenceProvider", uri, position)).flatMap(place),
-        ),
-      };
+      return await placesOf((await ask<Found>("executeReferenceProvider", uri, position)).flatMap(place));
     case EditorLookupKind.SYMBOLS: {
-      const symbols = await ask<Symbols>("executeDocumentSymbolProvider", uri);
-      return { places: await withText(symbols.flatMap((one) => symbolPlaces(one, uri))) };
+      const symbols = await ask<Named>("executeDocumentSymbolProvider", uri);
+      return await placesOf(symbols.flatMap((one) => symbolPlaces(one, uri)));
     }
     case EditorLookupKind.HOVER: {
-      const hovers = await ask<vscode.Hover[]>("executeHoverProvider", uri, position);
+      const hovers = await ask<vscode.Hover>("executeHoverProvider", uri, position);
       return { words: hovers.flatMap(({ contents }) => contents.map(saidIn)).join("\n\n") };
     }
     case EditorLookupKind.DIAGNOSTICS:
@@ -87,11 +79,8 @@ async function look({ kind, line, column }: EditorLookup, uri: vscode.Uri): Prom
 }
 
 /** No answer is an empty one. */
-async function ask<Answer extends unknown[]>(provider: string, ...given: unknown[]): Promise<Answer> {
-  return (
-    (await vscode.commands.executeCommand<Answer | undefined>(`vscode.${provider}`, ...given)) ??
-    ([] as unknown[] as Answer)
-  );
+async function ask<One>(provider: string, ...given: unknown[]): Promise<readonly One[]> {
+  return (await vscode.commands.executeCommand<One[] | undefined>(`vscode.${provider}`, ...given)) ?? [];
 }
 
 function isEmpty({ places = [], problems = [], words = "" }: Findings): boolean {
@@ -111,7 +100,7 @@ function placeAt(uri: vscode.Uri, { start, end }: vscode.Range, name = "", detai
 }
 
 /** A symbol and all that is inside it. */
-function symbolPlaces(symbol: Symbols[number], uri?: vscode.Uri, inside = ""): Place[] {
+function symbolPlaces(symbol: Named, uri?: vscode.Uri, inside = ""): Place[] {
   const kind = vscode.SymbolKind[symbol.kind].toLowerCase();
   const detail = (container: string): string => (container === "" ? kind : `${kind} in ${container}`);
   if ("location" in symbol) {
@@ -123,16 +112,15 @@ function symbolPlaces(symbol: Symbols[number], uri?: vscode.Uri, inside = ""): P
   return [...own, ...symbol.children.flatMap((child) => symbolPlaces(child, uri, symbol.name))];
 }
 
-/** The line at each place. */
-async function withText(all: readonly Place[]): Promise<Place[]> {
+/** With the line at each. */
+async function placesOf(all: readonly Place[]): Promise<Findings> {
   const places = all.slice(0, MOST_PLACES);
   const paths = [...new Set(places.map(({ path = "" }) => path))].slice(0, MOST_READ);
   const read = paths.map(async (path) => [path, await linesOf(path)] as const);
   const lines = new Map(await Promise.all(read));
-  return places.map((one) => {
-    const text = lines.get(one.path ?? "")?.[one.line ?? 0] ?? "";
-    return { ...one, text: text.trim().slice(0, LONGEST_LINE) };
-  });
+  const textAtPlace = ({ path = "", line = 0 }: Place): string =>
+    (lines.get(path)?.[line] ?? "").trim().slice(0, LONGEST_LINE);
+  return { places: places.map((one) => ({ ...one, text: textAtPlace(one) })) };
 }
 
 async function linesOf(path: string): Promise<readonly string[]> {

@@ -9,7 +9,7 @@ import {
   type ToolPart,
 } from "../../../web/src/generated/portico/v1/events_pb";
 import { commandOf } from "../../../web/src/view/cards/permission-words";
-import { command, sessionFor, type Parts } from "../parts";
+import { idIn, isSure, onSession, type Parts } from "../parts";
 import { wordsOf, type Link } from "../server/link";
 
 /** As far back as the commands of a session are looked for. */
@@ -24,23 +24,14 @@ interface Call {
   readonly seq: bigint;
 }
 
-export function terminalCommands(parts: Parts): vscode.Disposable[] {
-  return [
-    command("showCommandInTerminal", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      if (sessionId === undefined) return;
-      const call = await choose(parts.link, sessionId, toolIdOf(given));
-      if (call === undefined) return;
-      const pty = new ToolTerminal(parts.link, call);
-      const iconPath = new vscode.ThemeIcon("terminal");
-      vscode.window.createTerminal({ name: call.title, pty, iconPath }).show();
-    }),
-  ];
-}
-
-function toolIdOf(given: unknown): string | undefined {
-  if (typeof given !== "object" || given === null || !("toolId" in given)) return undefined;
-  return typeof given.toolId === "string" ? given.toolId : undefined;
+export function terminalCommand(parts: Parts): vscode.Disposable {
+  return onSession("showCommandInTerminal", parts, async (sessionId, given) => {
+    const call = await choose(parts.link, sessionId, idIn(given, "toolId"));
+    if (call === undefined) return;
+    const pty = new ToolTerminal(parts.link, call);
+    const iconPath = new vscode.ThemeIcon("terminal");
+    vscode.window.createTerminal({ name: call.title, pty, iconPath }).show();
+  });
 }
 
 /** The call that is meant, or the one that the person picks; the newest first. */
@@ -152,10 +143,13 @@ class ToolTerminal implements vscode.Pseudoterminal {
   async #stop(): Promise<void> {
     if (this.#asking) return;
     this.#asking = true;
-    const detail = "The command ends with the turn that it belongs to.";
-    const chosen = await vscode.window.showWarningMessage("Stop the turn?", { modal: true, detail }, "Stop");
+    const stops = await isSure(
+      "Stop the turn?",
+      "Stop",
+      "The command ends with the turn that it belongs to.",
+    );
     this.#asking = false;
     const { sessionId } = this.#call;
-    if (chosen === "Stop") await this.#link.call((client) => client.stopTurn({ sessionId }));
+    if (stops) await this.#link.call((client) => client.stopTurn({ sessionId }));
   }
 }

@@ -1,31 +1,9 @@
 // Lists to pick from: agents, and the ways in which changes reach the files.
 
 import * as vscode from "vscode";
-import { ReviewMode, type Agent } from "../../../web/src/generated/portico/v1/agent_pb";
+import type { Agent } from "../../../web/src/generated/portico/v1/agent_pb";
+import { MODES } from "../../../web/src/view/review/words";
 import type { Parts } from "../parts";
-
-const MODES: readonly { readonly mode: ReviewMode; readonly label: string; readonly detail: string }[] = [
-  {
-    mode: ReviewMode.DIRECT,
-    label: "$(edit) Direct",
-    detail: "Changes reach your files at once, where they are permitted.",
-  },
-  {
-    mode: ReviewMode.PROPOSAL,
-    label: "$(git-compare) Proposal",
-    detail: "Nothing reaches a file before you have looked at it and applied it.",
-  },
-  {
-    mode: ReviewMode.BRANCH,
-    label: "$(git-branch) Branch",
-    detail: "The agent works on a branch of its own, in your tree.",
-  },
-  {
-    mode: ReviewMode.WORKTREE,
-    label: "$(repo-clone) Worktree",
-    detail: "The agent works in a worktree of its own; your tree is untouched.",
-  },
-];
 
 export async function chooseAgent(agents: readonly Agent[]): Promise<string | undefined> {
   const choices = agents.map((agent) => ({
@@ -44,9 +22,9 @@ export async function chooseMode({ link, current }: Parts, sessionId: string): P
   const option = current.detail.value?.options.find(({ category }) => category === "mode");
   const chosen = option?.value.case === "choice" ? option.value.value : "";
   const reviews = MODES.filter(({ mode }) => status.possible.includes(mode)).map(
-    ({ mode, label, detail }): Way => ({
-      label,
-      detail,
+    ({ mode, icon, name, description }): Way => ({
+      label: `$(${icon}) ${name}`,
+      detail: description,
       description: mode === status.mode ? "now" : "",
       choose: () => link.call((client) => client.setReviewMode({ sessionId, mode })),
     }),

@@ -1,19 +1,26 @@
 // Commands about the code in the editor: explain it, fix it, take it along.
 
 import * as vscode from "vscode";
+import { mentionText } from "../../../web/src/view/composer/mentions";
 import { command, type Parts } from "../parts";
-import { explainPrompt, fixPrompt, mention, selectionWords, type Place } from "./prompts";
+import { explainPrompt, fixPrompt, selectionWords, type Place } from "./prompts";
 
 export function codeCommands(parts: Parts): vscode.Disposable[] {
-  const { chat } = parts;
+  const { chat, current, folders, live } = parts;
+  const nameOf = (file: vscode.Uri): string =>
+    folders.nameOf(file, live.sessions.value.get(current.chosen ?? ""));
+  const placeIn = (document: vscode.TextDocument, range: vscode.Range): Place => ({
+    path: nameOf(document.uri),
+    ...linesIn(document, range),
+  });
   return [
     command("explainSelection", parts, async () => {
       const editor = vscode.window.activeTextEditor;
       if (editor !== undefined)
         await chat.tell({ name: "ask", text: explainPrompt(placeIn(editor.document, editor.selection)) });
     }),
-    command("fixThis", parts, async (document, range, diagnostics) => {
-      const found = given(document, range, diagnostics) ?? here();
+    command("fixThis", parts, async (given) => {
+      const found = given instanceof Trouble ? given : here();
       if (found === undefined) {
         void vscode.window.showInformationMessage("Portico: nothing is reported at this place.");
         return;
@@ -30,7 +37,7 @@ export function codeCommands(parts: Parts): vscode.Disposable[] {
       const chosen =
         Array.isArray(all) && all.length > 0 ? all : [uri ?? vscode.window.activeTextEditor?.document.uri];
       const files = chosen.filter((one) => one instanceof vscode.Uri);
-      const words = files.map((file) => mention(vscode.workspace.asRelativePath(file, false)));
+      const words = files.map((file) => mentionText(nameOf(file)));
       if (words.length > 0) await chat.tell({ name: "insert", text: `${words.join(" ")} ` });
     }),
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new FixActions(), {
@@ -39,10 +46,16 @@ export function codeCommands(parts: Parts): vscode.Disposable[] {
   ];
 }
 
-interface Trouble {
-  readonly document: vscode.TextDocument;
+class Trouble {
   readonly range: vscode.Range;
-  readonly diagnostics: readonly vscode.Diagnostic[];
+
+  constructor(
+    readonly document: vscode.TextDocument,
+    range: vscode.Range,
+    readonly diagnostics: readonly vscode.Diagnostic[],
+  ) {
+    this.range = diagnostics.reduce((whole, one) => whole.union(one.range), range);
+  }
 }
 
 class FixActions implements vscode.CodeActionProvider {
@@ -54,20 +67,10 @@ class FixActions implements vscode.CodeActionProvider {
     if (diagnostics.length === 0) return [];
     const action = new vscode.CodeAction("Fix with Portico", vscode.CodeActionKind.QuickFix);
     action.diagnostics = [...diagnostics];
-    action.command = {
-      command: "portico.fixThis",
-      title: "Fix with Portico",
-      arguments: [document, range, diagnostics],
-    };
+    const trouble = new Trouble(document, range, diagnostics);
+    action.command = { command: "portico.fixThis", title: action.title, arguments: [trouble] };
     return [action];
   }
-}
-
-function given(document: unknown, range: unknown, diagnostics: unknown): Trouble | undefined {
-  if (!isDocument(document) || !(range instanceof vscode.Range) || !Array.isArray(diagnostics))
-    return undefined;
-  const complaints = diagnostics as vscode.Diagnostic[];
-  return { document, range: around(range, complaints), diagnostics: complaints };
 }
 
 /** What is reported where the cursor stands. */
@@ -80,26 +83,15 @@ function here(): Trouble | undefined {
     .filter(
       ({ range }) => range.intersection(selection) !== undefined || range.start.line === selection.start.line,
     );
-  return diagnostics.length === 0
-    ? undefined
-    : { document, range: around(selection, diagnostics), diagnostics };
-}
-
-function around(range: vscode.Range, diagnostics: readonly vscode.Diagnostic[]): vscode.Range {
-  return diagnostics.reduce((whole, one) => whole.union(one.range), range);
-}
-
-function isDocument(value: unknown): value is vscode.TextDocument {
-  return typeof value === "object" && value !== null && "getText" in value && "uri" in value;
+  return diagnostics.length === 0 ? undefined : new Trouble(document, selection, diagnostics);
 }
 
 /** Whole lines: half a line explains nothing. Without a selection it is the line of the cursor. */
-function placeIn(document: vscode.TextDocument, range: vscode.Range): Place {
+function linesIn(document: vscode.TextDocument, range: vscode.Range): Omit<Place, "path"> {
   const last =
     range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
   const whole = new vscode.Range(range.start.line, 0, last, document.lineAt(last).text.length);
   return {
-    path: vscode.workspace.asRelativePath(document.uri, false),
     startLine: range.start.line + 1,
     endLine: last + 1,
     language: document.languageId,

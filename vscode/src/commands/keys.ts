@@ -1,10 +1,9 @@
-// Keys of models: kept by VS Code, given to the server as its environment or while it runs, and shown to nobody.
+// Commands about keys of models: the person names one, or picks the one to forget.
 
 import * as vscode from "vscode";
+import { forgetKey, isVariable, keepKey, keysIn } from "../keys";
 import type { Parts } from "../parts";
-import type { Link } from "../server/link";
 
-const STORE = "portico.keys";
 const PROVIDERS = [
   { label: "Anthropic", variable: "ANTHROPIC_API_KEY" },
   { label: "OpenAI", variable: "OPENAI_API_KEY" },
@@ -13,9 +12,6 @@ const PROVIDERS = [
   { label: "Groq", variable: "GROQ_API_KEY" },
   { label: "OpenRouter", variable: "OPENROUTER_API_KEY" },
 ];
-
-/** By the variables that agents find them in. */
-type Keys = Readonly<Record<string, string>>;
 
 export async function connectModel({ link, secrets }: Parts): Promise<void> {
   const variable = await chooseVariable();
@@ -28,9 +24,7 @@ export async function connectModel({ link, secrets }: Parts): Promise<void> {
     validateInput: (key) => (key.trim() === "" ? "The key is empty" : undefined),
   });
   if (value === undefined) return;
-  const key = value.trim();
-  await link.call((client) => client.setSecret({ name: variable, value: key }));
-  await keep(secrets, { ...(await keysIn(secrets)), [variable]: key });
+  await keepKey(link, secrets, variable, value.trim());
   void vscode.window.showInformationMessage(`Portico: agents that start from now on have ${variable}.`);
 }
 
@@ -45,28 +39,8 @@ export async function disconnectModel({ link, secrets }: Parts): Promise<void> {
     placeHolder: "The key to forget",
   });
   if (variable === undefined) return;
-  await link.call((client) => client.setSecret({ name: variable, value: "" }));
-  await keep(secrets, Object.fromEntries(Object.entries(keys).filter(([name]) => name !== variable)));
+  await forgetKey(link, secrets, variable);
   void vscode.window.showInformationMessage(`Portico: ${variable} is forgotten.`);
-}
-
-/** Gives a server that has just been found what is kept here. */
-export async function giveKeys(link: Link, secrets: vscode.SecretStorage): Promise<void> {
-  for (const [name, value] of Object.entries(await keysIn(secrets)))
-    await link.call((client) => client.setSecret({ name, value }));
-}
-
-export async function keysIn(secrets: vscode.SecretStorage): Promise<Keys> {
-  try {
-    const kept: unknown = JSON.parse((await secrets.get(STORE)) ?? "{}");
-    return typeof kept === "object" && kept !== null ? (kept as Keys) : {};
-  } catch {
-    return {};
-  }
-}
-
-async function keep(secrets: vscode.SecretStorage, keys: Keys): Promise<void> {
-  await secrets.store(STORE, JSON.stringify(keys));
 }
 
 async function chooseVariable(): Promise<string | undefined> {
@@ -78,7 +52,6 @@ async function chooseVariable(): Promise<string | undefined> {
     title: "Connect a Model",
     prompt: "The environment variable that the agent reads its key from",
     ignoreFocusOut: true,
-    validateInput: (name) =>
-      /^[A-Za-z_][A-Za-z0-9_]*$/.test(name) ? undefined : "A name like OPENAI_API_KEY",
+    validateInput: (name) => (isVariable(name) ? undefined : "A name like OPENAI_API_KEY"),
   });
 }

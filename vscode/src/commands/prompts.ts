@@ -1,7 +1,9 @@
 // Words for the agent about a place in the code. Lines count from one.
 
+import { mentionText } from "../../../web/src/view/composer/mentions";
+
 export interface Place {
-  /** Relative to the folder, as it is shown. */
+  /** As the session names it. */
   readonly path: string;
   readonly startLine: number;
   readonly endLine: number;
@@ -26,20 +28,15 @@ export function fenced({ language, text }: Place): string {
 }
 
 export function explainPrompt(place: Place): string {
-  return `Explain ${linesOf(place)} of ${mention(place.path)}:\n\n${fenced(place)}`;
+  return `Explain ${linesOf(place)} of ${mentionText(place.path)}:\n\n${fenced(place)}`;
 }
 
 export function fixPrompt(place: Place, complaints: readonly Complaint[]): string {
   const list = complaints.map(({ message, source }) => `- ${message}${source === "" ? "" : ` (${source})`}`);
   const what = complaints.length === 1 ? "this problem" : "these problems";
-  return `Fix ${what} in ${mention(place.path)}, ${linesOf(place)}:\n\n${list.join("\n")}\n\n${fenced(place)}`;
+  return `Fix ${what} in ${mentionText(place.path)}, ${linesOf(place)}:\n\n${list.join("\n")}\n\n${fenced(place)}`;
 }
 
 export function selectionWords(place: Place): string {
-  return `${mention(place.path)}, ${linesOf(place)}:\n\n${fenced(place)}\n`;
-}
-
-/** As the server reads it: with quotes where the name has spaces or ends like a sentence. */
-export function mention(path: string): string {
-  return /\s|[.,;:!?)\]}>"']$/.test(path) && !path.includes('"') ? `@"${path}"` : `@${path}`;
+  return `${mentionText(place.path)}, ${linesOf(place)}:\n\n${fenced(place)}\n`;
 }

@@ -2,8 +2,9 @@
 
 import * as vscode from "vscode";
 import type { ProposalUpdated } from "../../../web/src/generated/portico/v1/events_pb";
-import { command, sessionFor, type Parts } from "../parts";
-import { CheckpointNode, FileNode, ProposalNode } from "../views/change-nodes";
+import { command, isSure, sessionFor, type Parts } from "../parts";
+import { CheckpointNode, FileNode, ProposalNode } from "../views/changes";
+import { whyNotWritten } from "../views/not-written";
 import { showDiff } from "../views/proposal-diff";
 
 export function reviewCommands(parts: Parts): vscode.Disposable[] {
@@ -17,14 +18,15 @@ export function reviewCommands(parts: Parts): vscode.Disposable[] {
     }),
     command("applyProposal", parts, async (given) => {
       const found = await proposalFor(parts, given);
-      if (found !== undefined) await apply(parts, found.sessionId, found.proposal, pathOf(given));
+      if (found !== undefined) await apply(parts, found, filesOf(given));
     }),
     command("discardProposal", parts, async (given) => {
       const found = await proposalFor(parts, given);
-      if (found === undefined || !(await isSure(pathOf(given) ?? "the whole proposal"))) return;
+      if (found === undefined) return;
       const { sessionId, proposal } = found;
       const { proposalId, revision } = proposal;
-      const files = choiceOf(pathOf(given));
+      const files = filesOf(given);
+      if (!(await isSure(`Discard ${files[0]?.path ?? "the whole proposal"}?`, "Discard"))) return;
       await link.call((client) => client.discardProposal({ sessionId, proposalId, revision, files }));
       await parts.current.refresh();
     }),
@@ -53,17 +55,15 @@ async function proposalFor(parts: Parts, given: unknown): Promise<FoundProposal 
 
 async function apply(
   { link, chat, current }: Parts,
-  sessionId: string,
-  { proposalId, revision }: ProposalUpdated,
-  path: string | undefined,
+  { sessionId, proposal: { proposalId, revision } }: FoundProposal,
+  files: { path: string }[],
 ): Promise<void> {
-  const files = choiceOf(path);
-  const { applied, merged } = await link.call((client) =>
+  const { applied, merged, proposal } = await link.call((client) =>
     client.applyProposal({ sessionId, proposalId, revision, files }),
   );
   await current.refresh();
   if (!applied) {
-    const words = "Portico: nothing was written. You changed the same lines meanwhile.";
+    const words = `Portico: ${whyNotWritten(proposal)}`;
     if ((await vscode.window.showWarningMessage(words, "Review")) === "Review")
       await chat.tell({ name: "review", sessionId, proposalId });
     return;
@@ -80,23 +80,14 @@ async function apply(
 async function restore({ link, current }: Parts, node: CheckpointNode): Promise<void> {
   const words = `Make the folder what it was at “${node.checkpoint.label}”?`;
   const detail = "What you changed since comes back as a proposal; nothing is lost.";
-  if ((await vscode.window.showWarningMessage(words, { modal: true, detail }, "Restore")) !== "Restore")
-    return;
+  if (!(await isSure(words, "Restore", detail))) return;
   const { sessionId, checkpoint } = node;
   const { checkpointId } = checkpoint;
   await link.call((client) => client.restoreCheckpoint({ sessionId, checkpointId }));
   await current.refresh();
 }
 
-async function isSure(what: string): Promise<boolean> {
-  const words = `Discard ${what}?`;
-  return (await vscode.window.showWarningMessage(words, { modal: true }, "Discard")) === "Discard";
-}
-
-function pathOf(given: unknown): string | undefined {
-  return given instanceof FileNode ? given.file.path : undefined;
-}
-
-function choiceOf(path: string | undefined): { path: string }[] {
-  return path === undefined ? [] : [{ path }];
+/** All of them if none is named. */
+function filesOf(given: unknown): { path: string }[] {
+  return given instanceof FileNode ? [{ path: given.file.path }] : [];
 }

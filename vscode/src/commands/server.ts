@@ -18,10 +18,7 @@ export function serverCommands(parts: Parts): vscode.Disposable[] {
     command("chooseProgram", parts, async () => {
       const options = { title: "The portico program", openLabel: "Use", canSelectMany: false };
       const [program] = (await vscode.window.showOpenDialog(options)) ?? [];
-      if (program === undefined) return;
-      await vscode.workspace
-        .getConfiguration("portico")
-        .update("program", program.fsPath, vscode.ConfigurationTarget.Global);
+      if (program !== undefined) await use(program.fsPath);
     }),
     command("restartServer", parts, async () => {
       const options = { location: vscode.ProgressLocation.Window, title: "Portico is starting again" };

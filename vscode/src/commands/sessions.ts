@@ -3,8 +3,9 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
 import { ExportFormat, ReviewMode } from "../../../web/src/generated/portico/v1/agent_pb";
-import { command, sessionFor, type Parts } from "../parts";
+import { command, isSure, onSession, type Parts } from "../parts";
 import { wordsOf } from "../server/link";
+import { nameOf } from "../sessions/live";
 import { save } from "../view/errands";
 import { chooseAgent, chooseMode } from "./choosing";
 
@@ -16,51 +17,36 @@ export function sessionCommands(parts: Parts): vscode.Disposable[] {
     command("newSession", parts, () => begin(parts, {})),
     command("startOnBranch", parts, () => begin(parts, { mode: ReviewMode.BRANCH })),
     command("startInWorktree", parts, () => begin(parts, { mode: ReviewMode.WORKTREE })),
-    command("openSession", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      if (sessionId !== undefined) await chat.tell({ name: "open_session", sessionId });
-    }),
+    onSession("openSession", parts, (sessionId) => chat.tell({ name: "open_session", sessionId })),
     command("resumeLastSession", parts, async () => {
       const { sessions } = await link.call((client) => client.listSessions({ limit: 50 }));
       const last = sessions.find((session) => folders.isHere(session) && !session.isNew);
       if (last === undefined) await chat.tell({ name: "new_session" });
       else await chat.tell({ name: "open_session", sessionId: last.sessionId });
     }),
-    command("stop", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      if (sessionId !== undefined) await link.call((client) => client.stopTurn({ sessionId }));
-    }),
+    onSession("stop", parts, (sessionId) => link.call((client) => client.stopTurn({ sessionId }))),
     command("switchAgent", parts, async () => {
       const workspace = folders.main;
       const { agents } = await link.call((client) => client.listAgents({ workspace }));
       const agent = await chooseAgent(agents);
       if (agent !== undefined) await chat.tell({ name: "new_session", agent });
     }),
-    command("switchMode", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      if (sessionId !== undefined) await chooseMode(parts, sessionId);
-    }),
-    command("exportSession", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      const format = sessionId === undefined ? undefined : await chooseFormat();
-      if (sessionId === undefined || format === undefined) return;
+    onSession("switchMode", parts, (sessionId) => chooseMode(parts, sessionId)),
+    onSession("exportSession", parts, async (sessionId) => {
+      const format = await chooseFormat();
+      if (format === undefined) return;
       const { fileName, content } = await link.call((client) => client.exportSession({ sessionId, format }));
-      await save(fileName, content);
+      await save(fileName, content, live.sessions.value.get(sessionId)?.workspace ?? folders.main);
     }),
-    command("deleteSession", parts, async (given) => {
-      const sessionId = await sessionFor(parts, given);
-      const session = live.sessions.value.get(sessionId ?? "");
-      if (sessionId === undefined || session === undefined) return;
-      const words = `Delete “${session.title === "" ? "New session" : session.title}” for good?`;
-      if ((await vscode.window.showWarningMessage(words, { modal: true }, "Delete")) !== "Delete") return;
+    onSession("deleteSession", parts, async (sessionId) => {
+      const session = live.sessions.value.get(sessionId);
+      if (session === undefined || !(await isSure(`Delete “${nameOf(session)}” for good?`, "Delete"))) return;
       try {
         await link.call((client) => client.clearSession({ sessionId }));
       } catch (reason) {
         // Something would be lost with it that nobody has decided on.
         if (ConnectError.from(reason).code !== Code.InvalidArgument) throw reason;
-        const detail = { modal: true, detail: wordsOf(reason) };
-        const answer = await vscode.window.showWarningMessage("Delete it anyway?", detail, "Delete Anyway");
-        if (answer === "Delete Anyway")
+        if (await isSure("Delete it anyway?", "Delete Anyway", wordsOf(reason)))
           await link.call((client) => client.clearSession({ sessionId, discardProposals: true }));
       }
     }),

@@ -2,88 +2,80 @@
 // ended, the status bar says which branch it is where Git does not, and a worktree opens in a window of its own.
 
 import * as vscode from "vscode";
-import { ReviewMode, type GetReviewStatusResponse } from "../../../web/src/generated/portico/v1/agent_pb";
-import { command, sessionFor, type Parts } from "../parts";
-import { isActive } from "../sessions/news";
+import {
+  ReviewMode,
+  type GetReviewStatusResponse,
+  type SessionDetail,
+} from "../../../web/src/generated/portico/v1/agent_pb";
+import { isActive } from "../../../web/src/view/shell/state-words";
+import { onSession, type Parts } from "../parts";
 import { refreshRepository, repositoryOf } from "./repositories";
 
-export class Work implements vscode.Disposable {
-  readonly #parts: Parts;
-  readonly #item = vscode.window.createStatusBarItem("portico.work", vscode.StatusBarAlignment.Left, 9_000);
-  readonly #watching: vscode.Disposable;
-  #asked = 0;
+export function showWork(parts: Parts): vscode.Disposable {
+  const { live, current, folders } = parts;
+  const item = vscode.window.createStatusBarItem("portico.work", vscode.StatusBarAlignment.Left, 9_000);
+  item.name = "Portico's branch";
+  const look = async (detail: SessionDetail | undefined): Promise<void> => {
+    const { mode, sessionId = "", workspace = "" } = detail?.summary ?? {};
+    const isApart = mode === ReviewMode.BRANCH || mode === ReviewMode.WORKTREE;
+    const status = isApart && parts.link.isUp ? await statusOf(parts, sessionId) : undefined;
+    if (detail === current.detail.value) show(item, status, workspace);
+  };
+  return vscode.Disposable.from(
+    item,
+    live.sessions.listen((now, before) => {
+      const rested = [...now.values()].filter(
+        (session) =>
+          session !== before.get(session.sessionId) && !isActive(session.state) && folders.isHere(session),
+      );
+      for (const folder of new Set(rested.map(({ workspace }) => workspace))) void refreshRepository(folder);
+    }),
+    current.detail.listen((detail) => void look(detail)),
+    onSession("openWorktree", parts, async (sessionId) => openWorktree(await statusOf(parts, sessionId))),
+  );
+}
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#item.name = "Portico's branch";
-    const { live, current, folders } = parts;
-    const stops = [
-      live.sessions.listen((now, before) => {
-        const rested = [...now.values()].filter(
-          (session) =>
-            session !== before.get(session.sessionId) && !isActive(session.state) && folders.isHere(session),
-        );
-        for (const folder of new Set(rested.map(({ workspace }) => workspace)))
-          void refreshRepository(folder);
-      }),
-      current.detail.listen(() => void this.#look()),
-    ];
-    this.#watching = vscode.Disposable.from(
-      this.#item,
-      ...stops.map((stop) => new vscode.Disposable(stop)),
-      command("openWorktree", parts, async (given) => {
-        const sessionId = await sessionFor(parts, given);
-        if (sessionId !== undefined) await this.#open(sessionId);
-      }),
-    );
+/** None if the session is gone, or the server. */
+async function statusOf({ link }: Parts, sessionId: string): Promise<GetReviewStatusResponse | undefined> {
+  try {
+    return await link.call((client) => client.getReviewStatus({ sessionId }));
+  } catch {
+    return undefined;
   }
+}
 
-  dispose(): void {
-    this.#watching.dispose();
-  }
+/** Git itself shows the branch of the person's own tree, where VS Code has Git. */
+function show(
+  item: vscode.StatusBarItem,
+  status: GetReviewStatusResponse | undefined,
+  workspace: string,
+): void {
+  const tree = treeOf(status);
+  void vscode.commands.executeCommand("setContext", "portico.hasWorktree", tree !== undefined);
+  const { branch = "", homeBranch = "" } = status ?? {};
+  if (tree !== undefined) {
+    item.text = "$(repo-clone) Worktree";
+    item.tooltip = `The agent works in ${tree}.\nOpen it in a window of its own.`;
+    item.command = "portico.openWorktree";
+    item.show();
+  } else if (branch !== "" && repositoryOf(workspace) === undefined) {
+    item.text = `$(git-branch) ${branch}`;
+    item.tooltip = `The agent works on this branch, in your tree. Yours is ${homeBranch}.`;
+    item.command = "portico.openChat";
+    item.show();
+  } else item.hide();
+}
 
-  async #look(): Promise<void> {
-    const asked = ++this.#asked;
-    const summary = this.#parts.current.detail.value?.summary;
-    const isApart = summary?.mode === ReviewMode.BRANCH || summary?.mode === ReviewMode.WORKTREE;
-    const status = isApart && this.#parts.link.isUp ? await this.#status(summary.sessionId) : undefined;
-    if (asked === this.#asked) this.#show(status, summary?.workspace ?? "");
+async function openWorktree(status: GetReviewStatusResponse | undefined): Promise<void> {
+  const tree = treeOf(status);
+  if (tree === undefined) {
+    void vscode.window.showInformationMessage("Portico: this session has no worktree of its own yet.");
+    return;
   }
+  const options = { forceNewWindow: true };
+  await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(tree), options);
+}
 
-  /** None if the session is gone, or the server. */
-  async #status(sessionId: string): Promise<GetReviewStatusResponse | undefined> {
-    try {
-      return await this.#parts.link.call((client) => client.getReviewStatus({ sessionId }));
-    } catch {
-      return undefined;
-    }
-  }
-
-  /** Git itself shows the branch of the person's own tree, where VS Code has Git. */
-  #show(status: GetReviewStatusResponse | undefined, workspace: string): void {
-    const isTree = status?.mode === ReviewMode.WORKTREE && status.folder !== "";
-    void vscode.commands.executeCommand("setContext", "portico.hasWorktree", isTree);
-    const isBranch = status !== undefined && status.branch !== "" && repositoryOf(workspace) === undefined;
-    if (!isTree && !isBranch) {
-      this.#item.hide();
-      return;
-    }
-    const { branch, homeBranch, folder } = status;
-    this.#item.text = isTree ? "$(repo-clone) Worktree" : `$(git-branch) ${branch}`;
-    this.#item.tooltip = isTree
-      ? `The agent works in ${folder}.\nOpen it in a window of its own.`
-      : `The agent works on this branch, in your tree. Yours is ${homeBranch}.`;
-    this.#item.command = isTree ? "portico.openWorktree" : "portico.openChat";
-    this.#item.show();
-  }
-
-  async #open(sessionId: string): Promise<void> {
-    const status = await this.#status(sessionId);
-    if (status === undefined || status.mode !== ReviewMode.WORKTREE || status.folder === "") {
-      void vscode.window.showInformationMessage("Portico: this session has no worktree of its own yet.");
-      return;
-    }
-    const options = { forceNewWindow: true };
-    await vscode.commands.executeCommand("vscode.openFolder", vscode.Uri.file(status.folder), options);
-  }
+function treeOf(status: GetReviewStatusResponse | undefined): string | undefined {
+  return status?.mode === ReviewMode.WORKTREE && status.folder !== "" ? status.folder : undefined;
 }

@@ -3,8 +3,7 @@
 import * as vscode from "vscode";
 import type { Parts } from "../parts";
 import { wordsOf } from "../server/link";
-import { beginSession } from "./provider";
-import { runTurn } from "./turn";
+import { beginSession, ifKept, runTurn } from "./turn";
 
 const ID = "portico.chat";
 
@@ -30,7 +29,7 @@ async function answer(
   let sessionId: string | undefined;
   try {
     sessionId =
-      (await earlierSession(parts, history)) ??
+      (await ifKept(link, earlierSession(history))) ??
       (await beginSession(link, current.detail.value?.summary?.agent ?? "", folders.main));
     const attachments = await Promise.all(request.references.map(attachmentOf));
     const prompt = { sessionId, text: request.prompt, attachments: attachments.flat() };
@@ -46,20 +45,10 @@ async function answer(
   return { metadata: { sessionId } };
 }
 
-/** The one that this conversation has been in, if it is still there. */
-async function earlierSession(
-  { link }: Parts,
-  history: vscode.ChatContext["history"],
-): Promise<string | undefined> {
+/** The one that this conversation has been in. */
+function earlierSession(history: vscode.ChatContext["history"]): unknown {
   const last = history.findLast((turn) => turn instanceof vscode.ChatResponseTurn);
-  const sessionId: unknown = last?.result.metadata?.["sessionId"];
-  if (typeof sessionId !== "string") return undefined;
-  try {
-    await link.call((client) => client.getSession({ sessionId }));
-    return sessionId;
-  } catch {
-    return undefined;
-  }
+  return last?.result.metadata?.["sessionId"];
 }
 
 interface Attached {

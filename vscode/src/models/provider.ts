@@ -4,10 +4,11 @@
 import * as vscode from "vscode";
 import type { ModelToolCall } from "../../../web/src/generated/portico/v1/agent_pb";
 import type { Parts } from "../parts";
+import { answerOf as objectIn } from "../server/running";
 import { conversationOf, isSystem, textOf, type Messages } from "./conversation";
 import { agentOffer, modelOffer, type Offer } from "./offers";
 import { retold, split, Talks } from "./talks";
-import { runTurn } from "./turn";
+import { beginSession, ifKept, runTurn } from "./turn";
 
 export const VENDOR = "portico";
 const KEPT = "offers";
@@ -128,7 +129,7 @@ export class Provider implements vscode.LanguageModelChatProvider<Offer>, vscode
         text: textOf(message),
       }));
     const { before, prompt } = split(said);
-    const known = this.#talks.find(agent, before);
+    const known = await ifKept(link, this.#talks.find(agent, before));
     const sessionId = known ?? (await beginSession(link, agent, folders.main));
     let answer = "";
     const text = known === undefined ? retold(before, prompt) : prompt;
@@ -144,26 +145,12 @@ export class Provider implements vscode.LanguageModelChatProvider<Offer>, vscode
   }
 }
 
-export async function beginSession(link: Parts["link"], agent: string, workspace: string): Promise<string> {
-  const { session } = await link.call((client) => client.startSession({ agent, workspace }));
-  return session?.summary?.sessionId ?? "";
-}
-
 function think(progress: Progress, words: string): void {
   if (ThinkingPart !== undefined) progress.report(new ThinkingPart(words));
 }
 
 /** Arguments that are no object are what the tool would refuse anyway. */
 function callPart({ callId, name, argumentsJson }: ModelToolCall): vscode.LanguageModelToolCallPart {
-  return new vscode.LanguageModelToolCallPart(callId, name, objectIn(argumentsJson));
-}
-
-function objectIn(json: string): object {
-  try {
-    const value: unknown = JSON.parse(json);
-    if (typeof value === "object" && value !== null) return value;
-  } catch {
-    // Below.
-  }
-  return { malformed: json };
+  const input = objectIn(argumentsJson) ?? { malformed: argumentsJson };
+  return new vscode.LanguageModelToolCallPart(callId, name, input);
 }

@@ -1,4 +1,4 @@
-// One turn of an agent for whoever shows it outside of Portico's own page.
+// Sessions and turns of an agent for whoever shows them outside of Portico's own page.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CancellationToken } from "vscode";
@@ -14,6 +14,22 @@ export interface Told {
 }
 
 type Prompt = MessageInitShape<typeof InvokeRequestSchema> & { readonly sessionId: string };
+
+export async function beginSession(link: Link, agent: string, workspace: string): Promise<string> {
+  const { session } = await link.call((client) => client.startSession({ agent, workspace }));
+  return session?.summary?.sessionId ?? "";
+}
+
+/** The session that is named, unless it was removed since. */
+export async function ifKept(link: Link, sessionId: unknown): Promise<string | undefined> {
+  if (typeof sessionId !== "string") return undefined;
+  try {
+    await link.call((client) => client.getSession({ sessionId }));
+    return sessionId;
+  } catch {
+    return undefined;
+  }
+}
 
 /** Ends with the turn. A token that is cancelled stops it. Rejects if it fails, with the words of the server. */
 export async function runTurn(

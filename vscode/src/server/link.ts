@@ -3,6 +3,7 @@
 import { Code, ConnectError, createClient, type Client, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { AgentService } from "../../../web/src/generated/portico/v1/agent_pb";
+import { ErrorDetailsSchema } from "../../../web/src/generated/portico/v1/events_pb";
 import type { Address, Server } from "./server";
 
 export type Agents = Client<typeof AgentService>;
@@ -52,8 +53,11 @@ export function isAway(reason: unknown): boolean {
   return ConnectError.from(reason).code === Code.Unavailable;
 }
 
-/** What the server says of a failed call. */
+/** What the server says of a failed call, and what to do about it. */
 export function wordsOf(reason: unknown): string {
-  if (reason instanceof ConnectError) return reason.rawMessage;
+  if (reason instanceof ConnectError) {
+    const [details] = reason.findDetails(ErrorDetailsSchema);
+    return `${reason.rawMessage} ${details?.suggestion ?? ""}`.trim();
+  }
   return reason instanceof Error ? reason.message : String(reason);
 }

@@ -14,14 +14,13 @@ const COMMANDS: Readonly<Record<Remedy, string>> = {
 
 export function tellTroubles(server: Server, log: vscode.LogOutputChannel): vscode.Disposable {
   const said = new SaidOnce();
-  const stop = server.state.listen((state) => {
+  return server.state.listen((state) => {
     if (state.state === "running") {
       log.info("the server answers", { port: state.address.port, version: state.address.version });
       said.forget();
     }
     if (state.state === "failed" && said.isNew(wordsFor(state.error))) void tell(state.error, log);
   });
-  return new vscode.Disposable(stop);
 }
 
 async function tell(error: unknown, log: vscode.LogOutputChannel): Promise<void> {

@@ -6,7 +6,6 @@ import { readFile } from "node:fs/promises";
 import * as vscode from "vscode";
 import {
   PROTOCOL,
-  framesFromPage,
   type EditorCommand,
   type EditorContextPayload,
   type FromPage,
@@ -17,6 +16,7 @@ import { Calls } from "./calls";
 import { chatDocument } from "./document";
 import { openFile, openLink, save } from "./errands";
 import { Posting } from "./posting";
+import { receiver, textOf } from "./receiving";
 
 /** What every page needs of the extension around it. */
 export interface Surroundings {
@@ -28,6 +28,10 @@ export interface Surroundings {
   readonly showsFront: (sessionId: string) => void;
   /** The session that a page has shown last; empty if there was none. */
   readonly lastFront: () => string;
+  /** The same of the side bar alone, kept from one window to the next. */
+  readonly sideBar: { readonly front: () => string; readonly shows: (sessionId: string) => void };
+  /** Keeps a key that was typed into a page. Why not; empty if it did. */
+  readonly takeKey: (given: unknown) => Promise<string>;
 }
 
 export class ChatPage implements vscode.Disposable {
@@ -47,11 +51,14 @@ export class ChatPage implements vscode.Disposable {
     this.#posting = new Posting((post) => void webview.postMessage(post));
     this.#calls = new Calls(around.server, (frame) => this.#posting.add(frame));
     this.#listening = vscode.Disposable.from(
-      new vscode.Disposable(around.server.state.listen(({ state }) => this.#followServer(state))),
+      around.server.state.listen(({ state }) => this.#followServer(state)),
       around.context.listen((context) => this.#showContext(context)),
-      webview.onDidReceiveMessage((data: unknown) => {
-        for (const frame of framesFromPage(data)) this.#take(frame);
-      }),
+      webview.onDidReceiveMessage(
+        receiver(
+          (frame) => this.#take(frame),
+          (words) => around.log.warn(words),
+        ),
+      ),
     );
   }
 
@@ -113,16 +120,16 @@ export class ChatPage implements vscode.Disposable {
         this.#calls.cancel(frame.id);
         break;
       case "front":
-        this.#around.showsFront(frame.payload.sessionId);
+        this.#around.showsFront(textOf(frame.payload.sessionId));
         break;
       case "open_link":
         void openLink(frame.payload.url);
         break;
       case "open_file":
-        void openFile(frame.payload.path, frame.payload.line);
+        void openFile(frame.payload.path, frame.payload.line, this.#folder(frame.payload.folder));
         break;
       case "save":
-        void save(frame.payload.fileName, frame.payload.content);
+        void save(frame.payload.fileName, frame.payload.content, this.#folder(frame.payload.folder));
         break;
       case "show_terminal":
         void vscode.commands.executeCommand("portico.showCommandInTerminal", frame.payload);
@@ -130,12 +137,15 @@ export class ChatPage implements vscode.Disposable {
       case "mend_builds":
         void vscode.commands.executeCommand("portico.mendBuilds");
         break;
+      case "set_key":
+        void this.#takeKey(frame.id, frame.payload);
+        break;
       case "reload":
         this.hide();
         void this.show();
         break;
       default:
-        this.#around.log.warn("the chat page sent a frame of an unknown kind");
+        throw new Error("a frame of an unknown kind");
     }
   }
 
@@ -145,6 +155,16 @@ export class ChatPage implements vscode.Disposable {
     this.#ready = true;
     this.#showContext(this.#around.context.now);
     for (const command of this.#commands.splice(0)) this.tell(command);
+  }
+
+  /** The folder of the session that a wish is about, as far as the page knows it. */
+  #folder(named: unknown): string {
+    return typeof named === "string" && named !== "" ? named : this.#around.workspace();
+  }
+
+  async #takeKey(id: number, given: unknown): Promise<void> {
+    const problem = await this.#around.takeKey(given);
+    if (this.#ready) this.#posting.add({ protocol: PROTOCOL, id, type: "key_set", payload: { problem } });
   }
 
   #showContext(context: EditorContextPayload | null): void {

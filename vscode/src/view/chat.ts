@@ -34,9 +34,12 @@ export class Chat implements vscode.WebviewViewProvider, vscode.WebviewPanelSeri
   }
 
   async resolveWebviewView(view: vscode.WebviewView): Promise<void> {
-    const place = this.#add(view.webview, view.visible, () => view.show(false));
+    const place = this.#add(view.webview, view.visible, () => view.show(false), this.#inSideBar());
     view.onDidChangeVisibility(() => this.#see(place, view.visible));
     view.onDidDispose(() => this.#remove(place));
+    // A window that goes away without a word leaves its page with the state of some time before.
+    const sessionId = this.#around.sideBar.front();
+    if (sessionId !== "") place.page.tell({ name: "open_session", sessionId });
     this.#takeWaiting(place);
     await place.page.show();
   }
@@ -72,11 +75,19 @@ export class Chat implements vscode.WebviewViewProvider, vscode.WebviewPanelSeri
     if (command !== undefined) place.page.tell(command);
   }
 
-  #add(webview: vscode.Webview, isVisible: boolean, reveal: () => void): Place {
-    const place = { page: new ChatPage(webview, this.#around), reveal, isVisible };
+  #add(webview: vscode.Webview, isVisible: boolean, reveal: () => void, around = this.#around): Place {
+    const place = { page: new ChatPage(webview, around), reveal, isVisible };
     this.#places.push(place);
     this.#shown.fire();
     return place;
+  }
+
+  #inSideBar(): Surroundings {
+    const showsFront = (sessionId: string): void => {
+      this.#around.sideBar.shows(sessionId);
+      this.#around.showsFront(sessionId);
+    };
+    return { ...this.#around, showsFront };
   }
 
   #takeWaiting(place: Place): void {

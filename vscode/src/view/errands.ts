@@ -1,7 +1,8 @@
 // Small wishes of the page that only the editor can grant.
 
-import { isAbsolute } from "node:path";
 import * as vscode from "vscode";
+import { uriOf } from "../bridge/places";
+import { pathIn } from "../naming";
 
 const LINKS = new Set(["http", "https", "mailto"]);
 
@@ -11,35 +12,24 @@ export async function openLink(url: unknown): Promise<void> {
   if (LINKS.has(uri.scheme)) await vscode.env.openExternal(uri);
 }
 
-/** Lines count from one. */
-export async function openFile(path: unknown, line: unknown): Promise<void> {
+/** Lines count from one. A path that is not whole is one of the folder. */
+export async function openFile(path: unknown, line: unknown, folder: string): Promise<void> {
   if (typeof path !== "string") return;
-  const uri = placeOf(path);
-  if (uri === undefined) return;
   const options: vscode.TextDocumentShowOptions = { preview: true };
   if (typeof line === "number" && line >= 1) {
     const place = new vscode.Position(line - 1, 0);
     options.selection = new vscode.Range(place, place);
   }
   try {
-    await vscode.window.showTextDocument(uri, options);
+    await vscode.window.showTextDocument(uriOf(pathIn(folder, path)), options);
   } catch {
     void vscode.window.showWarningMessage(`${path} cannot be shown here.`);
   }
 }
 
-function placeOf(path: string): vscode.Uri | undefined {
-  if (isAbsolute(path)) return vscode.Uri.file(path);
-  const folder = vscode.workspace.workspaceFolders?.[0];
-  return folder && vscode.Uri.joinPath(folder.uri, path);
-}
-
-export async function save(fileName: unknown, content: unknown): Promise<void> {
+export async function save(fileName: unknown, content: unknown, folder: string): Promise<void> {
   if (typeof fileName !== "string" || typeof content !== "string") return;
-  const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  const target = await vscode.window.showSaveDialog({
-    title: "Save As",
-    ...(folder !== undefined && { defaultUri: vscode.Uri.joinPath(folder, fileName) }),
-  });
+  const defaultUri = uriOf(pathIn(folder, fileName));
+  const target = await vscode.window.showSaveDialog({ title: "Save As", defaultUri });
   if (target !== undefined) await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(content));
 }

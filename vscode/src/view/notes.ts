@@ -7,44 +7,41 @@ const ANSWER = "portico.answerNote";
 // VS Code takes the words of this button as well; where it does not, they are "Cancel".
 const LATER = "Not Now" as unknown as boolean;
 
-export interface Note {
-  /** Which of the choices was taken; undefined if none was: it was put off, or taken away. */
-  readonly answer: Promise<number | undefined>;
-  close(): void;
-}
-
 export class Notes implements vscode.Disposable {
-  readonly #open = new Map<number, (choice: number | undefined) => void>();
+  readonly #open = new Map<string, (choice: number | undefined) => void>();
   readonly #listening: vscode.Disposable;
-  #last = 0;
 
   constructor() {
     this.#listening = vscode.commands.registerCommand(ANSWER, (note: unknown, choice: unknown) => {
-      if (typeof note === "number" && typeof choice === "number") this.#open.get(note)?.(choice);
+      if (typeof note === "string" && typeof choice === "number") this.close(note, choice);
     });
   }
 
-  show(words: string, choices: readonly string[]): Note {
-    const id = ++this.#last;
-    const answer = new Promise<number | undefined>((resolve) => this.#open.set(id, resolve));
+  /** Which of the choices was taken; undefined if none was: it was put off, or taken away. */
+  async show(note: string, words: string, choices: readonly string[]): Promise<number | undefined> {
+    const answer = new Promise<number | undefined>((resolve) => this.#open.set(note, resolve));
     const links = choices.map((choice, place) => {
       const name = plain(choice).replaceAll('"', "”");
-      return `[${name}](command:${ANSWER}?${argument(id, place)} "${name}")`;
+      const given = encodeURIComponent(JSON.stringify([note, place]));
+      return `[${name}](command:${ANSWER}?${given} "${name}")`;
     });
     const title = `${plain(words)} — ${links.join(" · ")}`;
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: LATER };
-    void vscode.window.withProgress(options, async (progress, cancel) => {
+    return await vscode.window.withProgress(options, (progress, cancel) => {
       // A line at rest: nothing is being done while somebody is waited for.
       progress.report({ increment: 100 });
-      cancel.onCancellationRequested(() => this.#open.get(id)?.(undefined));
-      await answer;
-      this.#open.delete(id);
+      cancel.onCancellationRequested(() => this.close(note));
+      return answer;
     });
-    return { answer, close: () => this.#open.get(id)?.(undefined) };
+  }
+
+  close(note: string, choice?: number): void {
+    this.#open.get(note)?.(choice);
+    this.#open.delete(note);
   }
 
   dispose(): void {
-    for (const close of [...this.#open.values()]) close(undefined);
+    for (const note of [...this.#open.keys()]) this.close(note);
     this.#listening.dispose();
   }
 }
@@ -52,8 +49,4 @@ export class Notes implements vscode.Disposable {
 /** Words of an agent that must not become a link, because links of notifications run commands. */
 export function plain(words: string): string {
   return words.replaceAll("[", "［").replaceAll("]", "］");
-}
-
-function argument(...given: readonly number[]): string {
-  return encodeURIComponent(JSON.stringify(given));
 }

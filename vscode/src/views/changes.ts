@@ -2,98 +2,120 @@
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import * as vscode from "vscode";
-import { FileOperation, ProposalOrigin } from "../../../web/src/generated/portico/v1/events_pb";
+import type { Checkpoint } from "../../../web/src/generated/portico/v1/agent_pb";
+import {
+  ProposalOrigin,
+  type ProposalUpdated,
+  type ProposedFile,
+} from "../../../web/src/generated/portico/v1/events_pb";
+import { operationWords, pathParts } from "../../../web/src/view/review/words";
 import type { Parts } from "../parts";
-import { CheckpointNode, CheckpointsNode, FileNode, ProposalNode, type ChangeNode } from "./change-nodes";
-import { baseName, folderName } from "./paths";
 
-const ICONS: Readonly<Partial<Record<FileOperation, string>>> = {
-  [FileOperation.CREATE]: "diff-added",
-  [FileOperation.DELETE]: "diff-removed",
-  [FileOperation.RENAME]: "diff-renamed",
-};
+const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 
-export class Changes implements vscode.TreeDataProvider<ChangeNode> {
-  readonly #parts: Parts;
-  readonly #changed = new vscode.EventEmitter<undefined>();
-  readonly onDidChangeTreeData = this.#changed.event;
-
-  constructor(parts: Parts) {
-    this.#parts = parts;
-  }
-
-  show(): vscode.Disposable {
-    const view = vscode.window.createTreeView("portico.changes", { treeDataProvider: this });
-    const stop = this.#parts.current.detail.listen(() => this.#changed.fire(undefined));
-    return vscode.Disposable.from(view, this.#changed, new vscode.Disposable(stop));
-  }
-
-  async getChildren(node?: ChangeNode): Promise<ChangeNode[]> {
-    if (node instanceof ProposalNode)
-      return node.proposal.files.map((file) => new FileNode(node.sessionId, node.proposal, file));
-    if (node instanceof CheckpointsNode) return await this.#checkpoints(node.sessionId);
-    const detail = this.#parts.current.detail.value;
-    if (node !== undefined || detail?.summary === undefined) return [];
-    const { sessionId } = detail.summary;
-    const proposals = detail.proposals.map((proposal) => new ProposalNode(sessionId, proposal));
-    const isKept = (await this.#checkpoints(sessionId)).length > 0;
-    return isKept ? [...proposals, new CheckpointsNode(sessionId)] : proposals;
-  }
-
-  getTreeItem(node: ChangeNode): vscode.TreeItem {
-    if (node instanceof ProposalNode) return proposalItem(node);
-    if (node instanceof FileNode) return fileItem(node);
-    if (node instanceof CheckpointNode) return checkpointItem(node);
-    const item = new vscode.TreeItem("Checkpoints", vscode.TreeItemCollapsibleState.Collapsed);
-    item.id = `checkpoints ${node.sessionId}`;
-    item.iconPath = new vscode.ThemeIcon("history");
-    return item;
-  }
-
-  async #checkpoints(sessionId: string): Promise<CheckpointNode[]> {
+export function showChanges({ current, link }: Parts): vscode.Disposable {
+  const changed = new vscode.EventEmitter<undefined>();
+  const checkpointsOf = async (sessionId: string): Promise<CheckpointNode[]> => {
     try {
-      const { checkpoints } = await this.#parts.link.call((client) => client.listCheckpoints({ sessionId }));
+      const { checkpoints } = await link.call((client) => client.listCheckpoints({ sessionId }));
       return checkpoints.map((checkpoint) => new CheckpointNode(sessionId, checkpoint));
     } catch {
       return [];
     }
+  };
+  const roots = async (): Promise<vscode.TreeItem[]> => {
+    const { summary, proposals = [] } = current.detail.value ?? {};
+    if (summary === undefined) return [];
+    const { sessionId } = summary;
+    const nodes = proposals.map((proposal) => new ProposalNode(sessionId, proposal));
+    const isKept = (await checkpointsOf(sessionId)).length > 0;
+    return isKept ? [...nodes, new CheckpointsNode(sessionId)] : nodes;
+  };
+  let shown: vscode.TreeItem[] = [];
+  let looks = 0;
+  /** The list is made before it is drawn: VS Code knows no entry while it waits for a new list. */
+  const look = async (): Promise<void> => {
+    const mine = ++looks;
+    const found = await roots();
+    if (mine !== looks) return;
+    shown = found;
+    changed.fire(undefined);
+  };
+  const treeDataProvider: vscode.TreeDataProvider<vscode.TreeItem> = {
+    onDidChangeTreeData: changed.event,
+    getTreeItem: (node) => node,
+    getChildren: (node) => {
+      if (node instanceof ProposalNode) return node.files;
+      return node instanceof CheckpointsNode ? checkpointsOf(node.sessionId) : shown;
+    },
+  };
+  void look();
+  return vscode.Disposable.from(
+    changed,
+    vscode.window.createTreeView("portico.changes", { treeDataProvider }),
+    current.detail.listen(() => void look()),
+  );
+}
+
+export class ProposalNode extends vscode.TreeItem {
+  override readonly contextValue = "proposal";
+  override readonly iconPath = new vscode.ThemeIcon("git-compare");
+
+  constructor(
+    readonly sessionId: string,
+    readonly proposal: ProposalUpdated,
+  ) {
+    const isRestored = proposal.origin === ProposalOrigin.RESTORED;
+    super(isRestored ? "Your changes, put aside" : "Proposal", Expanded);
+    const count = proposal.files.length + proposal.unlisted;
+    this.id = `${sessionId} ${proposal.proposalId}`;
+    this.description = count === 1 ? "1 file" : `${count} files`;
+  }
+
+  get files(): FileNode[] {
+    return this.proposal.files.map((file) => new FileNode(this.sessionId, this.proposal, file));
   }
 }
 
-function proposalItem({ proposal, sessionId }: ProposalNode): vscode.TreeItem {
-  const isRestored = proposal.origin === ProposalOrigin.RESTORED;
-  const item = new vscode.TreeItem(
-    isRestored ? "Your changes, put aside" : "Proposal",
-    vscode.TreeItemCollapsibleState.Expanded,
-  );
-  const count = proposal.files.length + proposal.unlisted;
-  item.id = `${sessionId} ${proposal.proposalId}`;
-  item.description = count === 1 ? "1 file" : `${count} files`;
-  item.iconPath = new vscode.ThemeIcon("git-compare");
-  item.contextValue = "proposal";
-  return item;
+export class FileNode extends vscode.TreeItem {
+  constructor(
+    readonly sessionId: string,
+    readonly proposal: ProposalUpdated,
+    readonly file: ProposedFile,
+  ) {
+    const { folder, name } = pathParts(file.path);
+    super(name);
+    const counts = `+${file.added} −${file.removed}`;
+    const note = file.conflict ? "conflict" : file.denied ? "cannot be applied" : counts;
+    this.id = `${sessionId} ${proposal.proposalId} ${file.path}`;
+    this.description = [folder, note].filter((part) => part !== "").join("  ");
+    this.tooltip = `${file.path}\n${counts}${file.warning === "" ? "" : `\n${file.warning}`}`;
+    this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationWords(file.operation).icon);
+    this.contextValue = file.denied ? "deniedFile" : "proposedFile";
+    this.command = { command: "portico.openProposedFile", title: "Show the Change", arguments: [this] };
+  }
 }
 
-function fileItem(node: FileNode): vscode.TreeItem {
-  const { file, proposal, sessionId } = node;
-  const item = new vscode.TreeItem(baseName(file.path));
-  const counts = `+${file.added} −${file.removed}`;
-  const note = file.conflict ? "conflict" : file.denied ? "cannot be applied" : counts;
-  item.id = `${sessionId} ${proposal.proposalId} ${file.path}`;
-  item.description = [folderName(file.path), note].filter((part) => part !== "").join("  ");
-  item.tooltip = `${file.path}\n${counts}${file.warning === "" ? "" : `\n${file.warning}`}`;
-  const icon = file.conflict ? "warning" : (ICONS[file.operation] ?? "diff-modified");
-  item.iconPath = new vscode.ThemeIcon(icon);
-  item.contextValue = file.denied ? "deniedFile" : "proposedFile";
-  item.command = { command: "portico.openProposedFile", title: "Show the Change", arguments: [node] };
-  return item;
+/** The checkpoints under one roof: they are many, and seldom looked at. */
+class CheckpointsNode extends vscode.TreeItem {
+  override readonly iconPath = new vscode.ThemeIcon("history");
+
+  constructor(readonly sessionId: string) {
+    super("Checkpoints", Collapsed);
+    this.id = `checkpoints ${sessionId}`;
+  }
 }
 
-function checkpointItem({ checkpoint }: CheckpointNode): vscode.TreeItem {
-  const item = new vscode.TreeItem(checkpoint.label === "" ? "Checkpoint" : checkpoint.label);
-  item.id = checkpoint.checkpointId;
-  item.description = checkpoint.at === undefined ? "" : timestampDate(checkpoint.at).toLocaleString();
-  item.iconPath = new vscode.ThemeIcon("git-commit");
-  item.contextValue = "checkpoint";
-  return item;
+export class CheckpointNode extends vscode.TreeItem {
+  override readonly contextValue = "checkpoint";
+  override readonly iconPath = new vscode.ThemeIcon("git-commit");
+
+  constructor(
+    readonly sessionId: string,
+    readonly checkpoint: Checkpoint,
+  ) {
+    super(checkpoint.label === "" ? "Checkpoint" : checkpoint.label);
+    this.id = checkpoint.checkpointId;
+    this.description = checkpoint.at === undefined ? "" : timestampDate(checkpoint.at).toLocaleString();
+  }
 }

@@ -1,9 +1,9 @@
 // Both sides of a proposed file in VS Code's own diff editor.
 
+import { basename } from "node:path/posix";
 import * as vscode from "vscode";
 import type { Link } from "../server/link";
-import type { FileNode } from "./change-nodes";
-import { baseName } from "./paths";
+import type { FileNode } from "./changes";
 
 export const PROPOSAL_SCHEME = "portico-proposal";
 
@@ -16,7 +16,9 @@ export interface Address {
   readonly side: "old" | "new";
 }
 
-export async function showDiff({ sessionId, proposal, file }: FileNode): Promise<void> {
+type Shown = Pick<FileNode, "sessionId" | "proposal" | "file">;
+
+export async function showDiff({ sessionId, proposal, file }: Shown): Promise<void> {
   const { proposalId, revision } = proposal;
   const uriOf = (side: Address["side"]): vscode.Uri => {
     const address: Address = { sessionId, proposalId, revision, path: file.path, side };
@@ -26,7 +28,7 @@ export async function showDiff({ sessionId, proposal, file }: FileNode): Promise
       query: JSON.stringify(address),
     });
   };
-  const title = `${baseName(file.path)} (proposed)`;
+  const title = `${basename(file.path)} (proposed)`;
   await vscode.commands.executeCommand("vscode.diff", uriOf("old"), uriOf("new"), title, { preview: true });
 }
 

@@ -3,116 +3,95 @@
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";
 import { Progress, type Todo } from "../../../web/src/generated/portico/v1/events_pb";
-import { command, sessionFor, type Parts } from "../parts";
-import { added, marked, moved, movedBefore, removed, TodoEdits } from "./todo-edits";
+import { attempt, command, idIn, sessionFor, type Parts } from "../parts";
+import { added, marked, moved, movedBefore, removed, TodoEdits, type Edit } from "./todo-edits";
 
 const DRAGGED = "application/vnd.code.tree.portico.todos";
+const { Checked, Unchecked } = vscode.TreeItemCheckboxState;
 
-export class Todos implements vscode.TreeDataProvider<Todo>, vscode.TreeDragAndDropController<Todo> {
-  readonly dragMimeTypes = [DRAGGED];
-  readonly dropMimeTypes = [DRAGGED];
-  readonly #parts: Parts;
-  readonly #changed = new vscode.EventEmitter<undefined>();
-  readonly onDidChangeTreeData = this.#changed.event;
-  #sessionId = "";
-  #edits: TodoEdits;
+type Change = (edit: Edit) => Promise<void>;
 
-  constructor(parts: Parts) {
-    this.#parts = parts;
-    this.#edits = this.#editsOf("");
-  }
-
-  show(): vscode.Disposable {
-    const view = vscode.window.createTreeView("portico.todos", {
-      treeDataProvider: this,
-      dragAndDropController: this,
-      manageCheckboxStateManually: true,
-    });
-    const follow = this.#parts.current.detail.listen((detail) => {
-      const { sessionId = "" } = detail?.summary ?? {};
-      if (sessionId !== this.#sessionId) this.#edits = this.#editsOf(sessionId);
-      this.#edits.take(detail?.todos ?? []);
-    });
-    const check = view.onDidChangeCheckboxState(({ items }) => {
-      for (const [{ todoId }, state] of items) {
-        const isDone = state === vscode.TreeItemCheckboxState.Checked;
-        void vscode.commands.executeCommand("portico.markTodo", todoId, isDone);
-      }
-    });
-    return vscode.Disposable.from(
-      view,
-      this.#changed,
-      check,
-      new vscode.Disposable(follow),
-      ...this.#commands(),
-    );
-  }
-
-  getChildren(node?: Todo): Todo[] {
-    return node === undefined ? [...this.#edits.shown.value] : [];
-  }
-
-  getTreeItem(todo: Todo): vscode.TreeItem {
-    const { Checked, Unchecked } = vscode.TreeItemCheckboxState;
-    const item = new vscode.TreeItem(todo.content);
-    item.id = todo.todoId;
-    item.checkboxState = todo.status === Progress.COMPLETED ? Checked : Unchecked;
-    item.description = todo.status === Progress.IN_PROGRESS ? "under way" : "";
-    item.contextValue = "todo";
-    return item;
-  }
-
-  handleDrag([todo]: readonly Todo[], data: vscode.DataTransfer): void {
-    if (todo !== undefined) data.set(DRAGGED, new vscode.DataTransferItem(todo.todoId));
-  }
-
-  async handleDrop(target: Todo | undefined, data: vscode.DataTransfer): Promise<void> {
-    const todoId: unknown = data.get(DRAGGED)?.value;
-    await vscode.commands.executeCommand("portico.moveTodoBefore", todoId, target?.todoId);
-  }
-
-  #editsOf(sessionId: string): TodoEdits {
-    this.#sessionId = sessionId;
-    const edits = new TodoEdits(async (todos) => {
+export function showTodos(parts: Parts): vscode.Disposable {
+  const { current, link } = parts;
+  const redrawn = new vscode.EventEmitter<undefined>();
+  const editsOf = (sessionId: string): TodoEdits => {
+    const made = new TodoEdits(async (todos) => {
       const request = { sessionId, todos: [...todos] };
-      return (await this.#parts.link.call((client) => client.writeTodos(request))).todos;
+      return (await link.call((client) => client.writeTodos(request))).todos;
     });
-    edits.shown.listen(() => this.#changed.fire(undefined));
-    this.#changed.fire(undefined);
-    return edits;
-  }
-
-  #commands(): vscode.Disposable[] {
-    const parts = this.#parts;
-    return [
-      command("markTodo", parts, (todoId, isDone) =>
-        typeof todoId === "string" ? this.#edits.edit(marked(todoId, isDone === true)) : undefined,
-      ),
-      command("moveTodoBefore", parts, (todoId, otherId) =>
-        typeof todoId === "string"
-          ? this.#edits.edit(movedBefore(todoId, typeof otherId === "string" ? otherId : undefined))
-          : undefined,
-      ),
-      command("addTodo", parts, async () => {
-        if ((await sessionFor(parts, undefined)) === undefined) return;
-        const content = (
-          await vscode.window.showInputBox({ title: "Add Todo", prompt: "What is to be done" })
-        )?.trim();
-        if (content !== undefined && content !== "") await this.#edits.edit(added(randomUUID(), content));
-      }),
-      command("removeTodo", parts, (todo) =>
-        isTodo(todo) ? this.#edits.edit(removed(todo.todoId)) : undefined,
-      ),
-      command("moveTodoUp", parts, (todo) =>
-        isTodo(todo) ? this.#edits.edit(moved(todo.todoId, -1)) : undefined,
-      ),
-      command("moveTodoDown", parts, (todo) =>
-        isTodo(todo) ? this.#edits.edit(moved(todo.todoId, 1)) : undefined,
-      ),
-    ];
-  }
+    made.shown.listen(() => redrawn.fire(undefined));
+    return made;
+  };
+  let shown = "";
+  let edits = editsOf(shown);
+  const change: Change = (edit) => edits.edit(edit);
+  const tried: Change = (edit) => attempt("change todos", parts, () => edits.edit(edit));
+  const view = vscode.window.createTreeView<Todo>("portico.todos", {
+    treeDataProvider: {
+      onDidChangeTreeData: redrawn.event,
+      getTreeItem: todoItem,
+      getChildren: (node) => (node === undefined ? [...edits.shown.value] : []),
+    },
+    dragAndDropController: dragging(tried),
+    manageCheckboxStateManually: true,
+  });
+  return vscode.Disposable.from(
+    redrawn,
+    view,
+    view.onDidChangeCheckboxState(({ items }) => {
+      for (const [{ todoId }, state] of items) void tried(marked(todoId, state === Checked));
+    }),
+    current.detail.listen((detail) => {
+      const { sessionId = "" } = detail?.summary ?? {};
+      if (sessionId !== shown) {
+        shown = sessionId;
+        edits = editsOf(sessionId);
+        redrawn.fire(undefined);
+      }
+      edits.take(detail?.todos ?? []);
+    }),
+    ...todoCommands(parts, change),
+  );
 }
 
-function isTodo(given: unknown): given is Todo {
-  return typeof given === "object" && given !== null && "todoId" in given;
+function dragging(change: Change): vscode.TreeDragAndDropController<Todo> {
+  return {
+    dragMimeTypes: [DRAGGED],
+    dropMimeTypes: [DRAGGED],
+    handleDrag: ([todo], data) => {
+      if (todo !== undefined) data.set(DRAGGED, new vscode.DataTransferItem(todo.todoId));
+    },
+    handleDrop: async (target, data) => {
+      const todoId: unknown = data.get(DRAGGED)?.value;
+      if (typeof todoId === "string") await change(movedBefore(todoId, target?.todoId));
+    },
+  };
+}
+
+function todoCommands(parts: Parts, change: Change): vscode.Disposable[] {
+  const onTodo = (name: string, editOf: (todoId: string) => Edit): vscode.Disposable =>
+    command(name, parts, async (given) => {
+      const todoId = idIn(given, "todoId");
+      if (todoId !== undefined) await change(editOf(todoId));
+    });
+  return [
+    command("addTodo", parts, async () => {
+      if ((await sessionFor(parts, undefined)) === undefined) return;
+      const asked = { title: "Add Todo", prompt: "What is to be done" };
+      const content = (await vscode.window.showInputBox(asked))?.trim() ?? "";
+      if (content !== "") await change(added(randomUUID(), content));
+    }),
+    onTodo("removeTodo", removed),
+    onTodo("moveTodoUp", (todoId) => moved(todoId, -1)),
+    onTodo("moveTodoDown", (todoId) => moved(todoId, 1)),
+  ];
+}
+
+function todoItem({ todoId, content, status }: Todo): vscode.TreeItem {
+  const item = new vscode.TreeItem(content);
+  item.id = todoId;
+  item.checkboxState = status === Progress.COMPLETED ? Checked : Unchecked;
+  item.description = status === Progress.IN_PROGRESS ? "under way" : "";
+  item.contextValue = "todo";
+  return item;
 }

@@ -26,8 +26,31 @@ export interface HeadPayload {
 }
 
 export interface EditorContextPayload {
+  /** The whole path: which folder it belongs to is another question in every session. */
   readonly activeFile?: string;
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
+export interface OpenFilePayload {
+  readonly path: string;
+  readonly line: number | null;
+  /** Of the session that names the file; empty if it is not known. */
+  readonly folder: string;
+}
+
+export interface SavePayload {
+  readonly fileName: string;
+  readonly content: string;
+  /** Of the session that it is about; empty if it is not known. */
+  readonly folder: string;
+}
+
+/** A key of a model that the person typed into the page. It goes this way only: nothing ever brings one back. */
+export interface KeyPayload {
+  /** The environment variable that agents read it from. */
+  readonly name: string;
+  /** Empty: forget it. */
+  readonly value: string;
 }
 
 /** What the person asks of the page from outside of it: by a command, a menu or a key of the editor. */
@@ -57,12 +80,13 @@ export type FromPage =
   | Framed<"cancel", null>
   | Framed<"ready", null>
   | Framed<"open_link", { readonly url: string }>
-  | Framed<"open_file", { readonly path: string; readonly line: number | null }>
-  | Framed<"save", { readonly fileName: string; readonly content: string }>
+  | Framed<"open_file", OpenFilePayload>
+  | Framed<"save", SavePayload>
   | Framed<"show_terminal", { readonly sessionId: string; readonly toolId: string }>
   | Framed<"reload", null>
   | Framed<"front", { readonly sessionId: string }>
-  | Framed<"mend_builds", null>;
+  | Framed<"mend_builds", null>
+  | Framed<"set_key", KeyPayload>;
 
 export type FromExtension =
   | Framed<"head", HeadPayload>
@@ -70,7 +94,9 @@ export type FromExtension =
   | Framed<"end", null>
   | Framed<"failed", { readonly message: string }>
   | Framed<"editor_context", EditorContextPayload | null>
-  | Framed<"command", EditorCommand>;
+  | Framed<"command", EditorCommand>
+  /** Why a key was not kept; empty if it was. */
+  | Framed<"key_set", { readonly problem: string }>;
 
 /** One post carries all that has come together since the last one. */
 export interface Post<Frame> {

@@ -51,6 +51,7 @@ export class Tunnel {
         break;
       case "editor_context":
       case "command":
+      case "key_set":
         break;
     }
   }

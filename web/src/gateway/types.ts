@@ -18,8 +18,8 @@ export interface Gateway {
   /** Words of the person that the server does not have yet, so that a reload loses none of them. */
   readonly vault: Vault;
   openLink(url: string): void;
-  /** Shows a file in the editor, where there is one. */
-  readonly openFile?: (path: string, line?: number) => void;
+  /** Shows a file in the editor, where there is one. A path that is not whole is one of the folder. */
+  readonly openFile?: (path: string, line: number | undefined, folder: string) => void;
   /** Shows what a tool call runs in a terminal of the editor, where there is one. */
   readonly showTerminal?: (sessionId: string, toolId: string) => void;
   /** What the person looks at in the editor, where there is one. */
@@ -32,15 +32,23 @@ export interface Gateway {
   readonly showsFront?: (sessionId: string) => void;
   /** Brings page and server together where a reload alone would not. */
   readonly mendBuilds?: () => void;
-  /** Offers a document to be saved. */
-  save(fileName: string, content: string): void;
+  /** Keeps keys of models, where the editor does that and not the server. */
+  readonly keys?: KeyKeeper;
+  /** Offers a document to be saved: in the folder first, where that can be said. */
+  save(fileName: string, content: string, folder: string): void;
   reload(): void;
 }
 
 export interface EditorContext {
+  /** The whole path. */
   readonly activeFile?: string;
   /** Lines count from one. */
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
+}
+
+export interface KeyKeeper {
+  /** Keeps a key by the variable that agents read it from, or forgets it if it is empty. Why not; empty if it did. */
+  set(name: string, value: string): Promise<string>;
 }
 
 export interface Memory {

@@ -4,6 +4,7 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { signal } from "@preact/signals";
 import { AgentService } from "../generated/portico/v1/agent_pb";
+import { EditorKeys } from "./editor-keys";
 import { PROTOCOL, framesFromExtension, type FromPage } from "./frames";
 import { createMemory, createVault, type Store } from "./storage";
 import { Tunnel } from "./tunnel";
@@ -23,10 +24,12 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
   const tunnel = new Tunnel(post);
   const editorContext = signal<EditorContext | undefined>(undefined);
   const commands = new Commands();
+  const keys = new EditorKeys(post);
   window.addEventListener("message", (event) => {
     for (const frame of framesFromExtension(event.data)) {
       if (frame.type === "editor_context") editorContext.value = frame.payload ?? undefined;
       else if (frame.type === "command") commands.take(frame.payload);
+      else if (frame.type === "key_set") keys.take(frame.id, frame.payload.problem);
       else tunnel.take(frame);
     }
   });
@@ -44,16 +47,17 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
     }),
     vault: createVault(state),
     editorContext,
+    keys,
     onCommand: (act) => commands.listen(act),
     showsFront: (sessionId) => post({ protocol: PROTOCOL, id: 0, type: "front", payload: { sessionId } }),
     mendBuilds: () => post({ protocol: PROTOCOL, id: 0, type: "mend_builds", payload: null }),
     openLink: (url) => post({ protocol: PROTOCOL, id: 0, type: "open_link", payload: { url } }),
-    openFile: (path, line) =>
-      post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null } }),
+    openFile: (path, line, folder) =>
+      post({ protocol: PROTOCOL, id: 0, type: "open_file", payload: { path, line: line ?? null, folder } }),
     showTerminal: (sessionId, toolId) =>
       post({ protocol: PROTOCOL, id: 0, type: "show_terminal", payload: { sessionId, toolId } }),
-    save: (fileName, content) =>
-      post({ protocol: PROTOCOL, id: 0, type: "save", payload: { fileName, content } }),
+    save: (fileName, content, folder) =>
+      post({ protocol: PROTOCOL, id: 0, type: "save", payload: { fileName, content, folder } }),
     reload: () => post({ protocol: PROTOCOL, id: 0, type: "reload", payload: null }),
   };
 }

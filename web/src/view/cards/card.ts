@@ -3,8 +3,9 @@
 import { signal, useComputed, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
 import type { ReviewMode } from "../../generated/portico/v1/agent_pb";
-import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { Item, SessionModel } from "../../model/types";
+
+export { isActive } from "../shell/state-words";
 
 export interface NewSession {
   /** Words to begin with: they are put into the composer, not sent. */
@@ -42,18 +43,6 @@ export function keptSignal<Value>(session: SessionModel, key: string, first: () 
 
 export function forgetKept(session: SessionModel, key: string): void {
   kept.get(session)?.delete(key);
-}
-
-const ACTIVE: ReadonlySet<TurnState> = new Set([
-  TurnState.STARTING,
-  TurnState.RUNNING,
-  TurnState.STREAMING,
-  TurnState.AWAITING,
-  TurnState.RESUMING,
-]);
-
-export function isActive(state: TurnState): boolean {
-  return ACTIVE.has(state);
 }
 
 /** Whether nothing was asked of the agent since, so that the card's actions still make sense. */

@@ -1,12 +1,11 @@
-// Takes a key for an agent. It goes to the server's keeper of secrets and is never shown again.
+// Takes a key for an agent. It goes to whoever keeps keys here and is never shown again.
 
 import { useSignal } from "@preact/signals";
 import { useId } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
-import { SecretKeeper } from "../../generated/portico/v1/agent_pb";
-import { failureOf } from "../../model/failures";
 import { Disclosure } from "./disclosure";
 import { likelyVariable } from "./error-plan";
+import { aboutKeeping, forgetKey, keepKey, type Outcome } from "./key-keeping";
 
 interface ConnectProps {
   readonly agent: string;
@@ -20,26 +19,32 @@ export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
   const secret = useSignal("");
   const saving = useSignal(false);
   const problem = useSignal("");
-  const kept = useSignal<SecretKeeper | undefined>(undefined);
+  const done = useSignal("");
+  /** What the editor keeps now, and could forget. */
+  const kept = useSignal("");
   const id = useId();
 
-  const save = async (): Promise<void> => {
-    problem.value = problemWith(name.peek(), secret.peek());
-    if (problem.peek() !== "") return;
+  const attempt = async (act: () => Promise<Outcome>): Promise<boolean> => {
     saving.value = true;
     try {
-      const answer = await gateway.client.setSecret({
-        name: name.peek().trim(),
-        value: secret.peek().trim(),
-      });
-      kept.value = answer.keeper;
-    } catch (reason) {
-      const { message, suggestion } = failureOf(reason);
-      problem.value = `${message} ${suggestion}`.trim();
+      const outcome = await act();
+      done.value = outcome.done;
+      problem.value = outcome.problem;
+      return outcome.problem === "";
     } finally {
       secret.value = "";
       saving.value = false;
     }
+  };
+  const save = async (): Promise<void> => {
+    problem.value = problemWith(name.peek(), secret.peek());
+    if (problem.peek() !== "") return;
+    const variable = name.peek().trim();
+    const isKept = await attempt(() => keepKey(gateway, variable, secret.peek().trim()));
+    if (isKept && gateway.keys !== undefined) kept.value = variable;
+  };
+  const forget = async (): Promise<void> => {
+    if (await attempt(() => forgetKey(gateway, kept.peek()))) kept.value = "";
   };
   return (
     <Disclosure label="Connect with a key">
@@ -77,8 +82,7 @@ export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
             onInput={(event) => (secret.value = event.currentTarget.value)}
           />
           <p id={`${id}-about`} class="p-form-about p-soft">
-            It is kept in the keyring of this machine if there is one, reaches agents as environment only, and
-            is never shown again.
+            {aboutKeeping(gateway)}
           </p>
         </div>
         {problem.value !== "" && (
@@ -86,11 +90,16 @@ export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
             {problem.value}
           </p>
         )}
-        {kept.value !== undefined && <p role="status">{keptWords(kept.value)}</p>}
+        {done.value !== "" && <p role="status">{done.value}</p>}
         <div class="p-card-actions">
           <button type="submit" class="p-button p-button-main" disabled={saving.value}>
             Keep the key
           </button>
+          {kept.value !== "" && (
+            <button type="button" class="p-button" disabled={saving.value} onClick={() => void forget()}>
+              Forget {kept.value}
+            </button>
+          )}
         </div>
       </form>
     </Disclosure>
@@ -100,10 +109,4 @@ export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
 export function problemWith(name: string, secret: string): string {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.trim())) return "Name the variable, for example OPENAI_API_KEY.";
   return secret.trim() === "" ? "Paste the key." : "";
-}
-
-function keptWords(keeper: SecretKeeper): string {
-  return keeper === SecretKeeper.KEYRING
-    ? "Kept in the keyring of this machine. Agents that start from now on have it."
-    : "This machine has no keyring: kept until Portico's server ends. Agents that start from now on have it.";
 }

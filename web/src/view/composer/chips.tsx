@@ -3,6 +3,7 @@
 import { useComputed } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
 import type { SessionModel } from "../../model/types";
+import { shortPath } from "../timeline/paths";
 import { readableSize, type Attachment } from "./attachments";
 import type { Composition } from "./composition";
 import { linesOf } from "./context";
@@ -25,12 +26,18 @@ export function Chips({ session, gateway, composition, box }: ChipsProps) {
     () => (composition.takesImages.value ?? session.detail.value?.promptCapabilities?.image) === false,
   );
   const { activeFile, selection } = context ?? {};
+  const folder = session.detail.value?.summary?.workspace ?? "";
   const selected = selection !== undefined && selection.text !== "";
   if (activeFile === undefined && !selected && mentioned.length + attachments.length === 0) return null;
   return (
     <ul class="p-chips" aria-label="Goes along with the prompt">
       {activeFile !== undefined && (
-        <ContextChip what="file" text={baseName(activeFile)} title={activeFile} composition={composition} />
+        <ContextChip
+          what="file"
+          text={baseName(activeFile)}
+          title={shortPath(activeFile, folder)}
+          composition={composition}
+        />
       )}
       {selected && (
         <ContextChip

@@ -129,7 +129,8 @@ export class Composition {
   }
 
   #outgoing(text: string, attachments: readonly Attachment[]): Outgoing {
-    const context = contextAttachments(this.#gateway.editorContext?.peek(), this.shared.peek());
+    const folder = this.#session.detail.peek()?.summary?.workspace ?? "";
+    const context = contextAttachments(this.#gateway.editorContext?.peek(), this.shared.peek(), folder);
     const files = attachments.map(({ name, mimeType, data }) => ({ name, mimeType, data }));
     return { text, attachments: [...context, ...files] };
   }

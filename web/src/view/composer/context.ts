@@ -2,6 +2,7 @@
 
 import type { EditorContext } from "../../gateway/types";
 import type { OutgoingAttachment } from "../../model/types";
+import { shortPath } from "../timeline/paths";
 
 /** What of it the person lets go along. */
 export interface Shared {
@@ -18,10 +19,16 @@ export function linesOf(selection: NonNullable<EditorContext["selection"]>): str
 
 /**
  * A few words for the agent, never the file itself: what is open may be large, or hold secrets. An
- * agent that wants to read it asks for that as for every other file.
+ * agent that wants to read it asks for that as for every other file. One of another folder than the
+ * session's is named by its whole path.
  */
-export function contextAttachments(context: EditorContext | undefined, shared: Shared): OutgoingAttachment[] {
-  const { activeFile, selection } = context ?? {};
+export function contextAttachments(
+  context: EditorContext | undefined,
+  shared: Shared,
+  folder: string,
+): OutgoingAttachment[] {
+  const { selection } = context ?? {};
+  const activeFile = context?.activeFile && shortPath(context.activeFile, folder);
   if (selection !== undefined && selection.text !== "" && shared.selection) {
     const place = activeFile === undefined ? linesOf(selection) : `${activeFile}, ${linesOf(selection)}`;
     return [note(`Selected in the editor: ${place}`, selection.text)];

@@ -143,5 +143,5 @@ function toggleAll(view: ReviewView): void {
 
 /** Shows a file of the folder in the editor, where there is one. */
 function opener({ openFile }: Gateway, workspace: string): ((path: string) => void) | undefined {
-  return openFile && ((path) => openFile(`${workspace.replace(/[\\/]+$/, "")}/${path}`));
+  return openFile && ((path) => openFile(path, undefined, workspace));
 }

@@ -145,7 +145,7 @@ export class AppModel {
   async save(sessionId: string, format: ExportFormat): Promise<void> {
     await this.#attempt(async () => {
       const { fileName, content } = await this.gateway.client.exportSession({ sessionId, format });
-      this.gateway.save(fileName, content);
+      this.gateway.save(fileName, content, this.known.peek().get(sessionId)?.workspace ?? "");
     });
   }
 

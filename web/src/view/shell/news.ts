@@ -2,7 +2,7 @@
 
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
-import { isActive } from "../cards/card";
+import { isActive } from "./state-words";
 import type { Known } from "./summaries";
 
 export interface News {

@@ -24,6 +24,11 @@ export function moodOf(state: TurnState): Mood {
   }
 }
 
+export function isActive(state: TurnState): boolean {
+  const mood = moodOf(state);
+  return mood === "busy" || mood === "waiting";
+}
+
 export function wordsFor(state: TurnState): string {
   switch (state) {
     case TurnState.STARTING:

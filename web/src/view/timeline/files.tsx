@@ -19,7 +19,7 @@ export function FileLink({ path, line, context }: FileLinkProps) {
   const place = line === undefined || line === 0 ? "" : `:${line}`;
   const act = (): void => {
     if (openFile === undefined) copy(path + place);
-    else openFile(path, line);
+    else openFile(path, line, context.workspace);
   };
   return (
     <button

@@ -69,13 +69,14 @@ export function CopyIcon({ label, text }: { readonly label: string; readonly tex
 const inFrame = (act: () => void): (() => void) => browserWorld.frame(act);
 
 export function Markdown({ text, open, context }: { text: string; open: boolean; context: RowContext }) {
-  const { gateway } = context;
+  const { gateway, workspace } = context;
+  const { openFile } = gateway;
   return (
     <Prose
       text={text}
       open={open}
       onLink={(url) => gateway.openLink(url)}
-      onFile={gateway.openFile}
+      onFile={openFile && ((path, line) => openFile(path, line, workspace))}
       inFrame={inFrame}
     />
   );

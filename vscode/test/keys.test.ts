@@ -1,0 +1,96 @@
+import { createServer, type Server as HttpServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Code, ConnectError } from "@connectrpc/connect";
+import { connectNodeAdapter } from "@connectrpc/connect-node";
+import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { AgentService } from "../../web/src/generated/portico/v1/agent_pb";
+import { forgetKey, giveKeys, keepKey, keysIn, takeKey, type Secrets } from "../src/keys";
+import { Link } from "../src/server/link";
+import { Server } from "../src/server/server";
+
+const KEY = "sk-nobody-may-see-this";
+
+/** What VS Code keeps, in memory. */
+class Kept implements Secrets {
+  readonly #values = new Map<string, string>();
+
+  get(name: string): Thenable<string | undefined> {
+    return Promise.resolve(this.#values.get(name));
+  }
+
+  store(name: string, value: string): Thenable<void> {
+    this.#values.set(name, value);
+    return Promise.resolve();
+  }
+}
+
+let http: HttpServer;
+let link: Link;
+let secrets: Kept;
+let told: string[];
+let refuse: ((value: string) => string) | undefined;
+
+beforeEach(async () => {
+  told = [];
+  refuse = undefined;
+  secrets = new Kept();
+  http = createServer(
+    connectNodeAdapter({
+      routes: (router) =>
+        router.service(AgentService, {
+          setSecret: ({ name, value }) => {
+            if (refuse !== undefined) throw new ConnectError(refuse(value), Code.InvalidArgument);
+            told.push(`${name}=${value}`);
+            return {};
+          },
+        }),
+    }),
+  );
+  await new Promise<void>((done) => http.listen(0, "127.0.0.1", done));
+  const server = new Server(() => Promise.reject(new Error("never started here")));
+  const { port } = http.address() as AddressInfo;
+  vi.spyOn(server, "address").mockResolvedValue({ port, token: "t", version: "0.1.0" });
+  link = new Link(server);
+});
+
+afterEach(() => {
+  http.closeAllConnections();
+  http.close();
+});
+
+test("a key of the page is kept as one of the command is: the server has it, and the next one gets it", async () => {
+  await keepKey(link, secrets, "A_KEY", "one");
+  expect(await takeKey(link, secrets, { name: "B_KEY", value: KEY })).toBe("");
+  expect(await keysIn(secrets)).toEqual({ A_KEY: "one", B_KEY: KEY });
+  expect(told).toEqual(["A_KEY=one", `B_KEY=${KEY}`]);
+  told = [];
+  await giveKeys(link, secrets);
+  expect(told).toEqual(["A_KEY=one", `B_KEY=${KEY}`]);
+});
+
+test("a key is forgotten here and by the server, and the others stay", async () => {
+  for (const name of ["A_KEY", "B_KEY", "C_KEY"]) await keepKey(link, secrets, name, KEY);
+  told = [];
+  expect(await takeKey(link, secrets, { name: "A_KEY", value: "" })).toBe("");
+  await forgetKey(link, secrets, "C_KEY");
+  expect(Object.keys(await keysIn(secrets))).toEqual(["B_KEY"]);
+  expect(told).toEqual(["A_KEY=", "C_KEY="]);
+});
+
+test("a key that the server refuses is not kept, and the page is told why, without the key", async () => {
+  refuse = (value) => `Nobody wants ${value}.`;
+  expect(await takeKey(link, secrets, { name: "A_KEY", value: KEY })).toBe("Nobody wants ….");
+  expect(await keysIn(secrets)).toEqual({});
+});
+
+test.each([
+  ["nothing", null],
+  ["no name", { value: KEY }],
+  ["a name that is no variable", { name: "A KEY", value: KEY }],
+  ["a value that is no text", { name: "A_KEY", value: [KEY] }],
+])("%s is no key, and reaches nobody", async (_, given) => {
+  const problem = await takeKey(link, secrets, given);
+  expect(problem).not.toBe("");
+  expect(problem).not.toContain(KEY);
+  expect([told, await keysIn(secrets)]).toEqual([[], {}]);
+});
