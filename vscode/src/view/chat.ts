@@ -39,7 +39,7 @@ export class Chat implements vscode.WebviewViewProvider, vscode.WebviewPanelSeri
     view.onDidDispose(() => this.#remove(place));
     // A window that goes away without a word leaves its page with the state of some time before.
     const sessionId = this.#around.sideBar.front();
-    if (sessionId !== "") place.page.tell({ name: "open_session", sessionId });
+    if (sessionId !== "") place.page.tell({ name: "open_session", sessionId, quietly: true });
     this.#takeWaiting(place);
     await place.page.show();
   }

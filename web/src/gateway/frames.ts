@@ -61,7 +61,8 @@ export type EditorCommand =
       readonly mode?: ReviewMode;
       readonly workspace?: string;
     }
-  | { readonly name: "open_session"; readonly sessionId: string }
+  /** Quietly: nobody has asked for it, so the focus stays where it is. */
+  | { readonly name: "open_session"; readonly sessionId: string; readonly quietly?: boolean }
   /** Sends words to the session in front; its draft stays as it is. */
   | { readonly name: "ask"; readonly text: string }
   /** Puts words behind those that are in the composer. */

@@ -32,7 +32,7 @@ async function obey(app: AppModel, places: CommandPlaces, command: EditorCommand
     }
     case "open_session":
       app.openSession(command.sessionId);
-      focusComposer();
+      if (command.quietly !== true) focusComposer();
       break;
     case "ask": {
       const session = await live(app);
