@@ -129,6 +129,7 @@ describe("an answer that grows", () => {
 
   test("gets its beginning later without moving the words in sight", async () => {
     await page.evaluate(() => window.timeline.showLongAnswer(900));
+    await page.waitForFunction(() => window.timeline.placeOf("Paragraph 899 of") !== undefined);
     await atEnd();
     await scrollBy(-1_500);
     const seen = await wordsInSight();

@@ -18,7 +18,8 @@ export function notesOf(file: ProposedFile, patch: Patch): readonly Note[] {
     notes.push({ tone: "warning", icon: "warning", text: file.warning });
   }
   if (file.conflict) {
-    const text = "You and the agent changed the same lines, or the file is gone. Choose what stays; the rest is merged.";
+    const text =
+      "You and the agent changed the same lines, or the file is gone. Choose what stays; the rest is merged.";
     notes.push({ tone: "warning", icon: "git-merge", text });
   }
   if (file.operation === FileOperation.RENAME) {
