@@ -15,6 +15,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: House, open_page: Open) -> None:
     chat = await open_page(own_house.open())
     await chat.tell(say("Before."))
+    await expect(chat.answers).to_have_text("Before.")
     own_house.kill()
     await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
     await chat.prompt.fill("typed meanwhile")

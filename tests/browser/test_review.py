@@ -181,6 +181,7 @@ async def test_a_prompt_leads_back_to_how_the_folder_was_before_it(
     chat: Chat, harbour: Harbour, shoot: Shoot
 ) -> None:
     await chat.tell(writes("harbour.py", changed()), say("Done."))
+    await expect(chat.answers.last).to_contain_text("Done.")
     assert harbour.text() == changed()
     await chat.prompts.first.hover()
     await chat.prompts.first.get_by_role("button", name="Restore to here").click()
