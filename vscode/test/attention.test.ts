@@ -88,7 +88,7 @@ test("of sessions that are seen for the first time, only those that wait are tol
   permissions = [{ requestId: "r", title: "Paint [it](command:x)" }];
   are({ state: AWAITING, waiting: 1 });
   await vi.waitFor(() => expect(window.shown).toHaveLength(1));
-  expect(window.shown[0]).toContain("“Boats” asks: Paint ［it］(command:x) — [Open]");
+  expect(window.shown[0]).toContain("“Boats” asks: Paint (it)(command:x) — [Open]");
 });
 
 test("a question is asked once, until it is answered elsewhere, and one that comes with it is asked too", async () => {

@@ -48,5 +48,5 @@ export class Notes implements vscode.Disposable {
 
 /** Words of an agent that must not become a link, because links of notifications run commands. */
 export function plain(words: string): string {
-  return words.replaceAll("[", "［").replaceAll("]", "］");
+  return words.replaceAll("[", "(").replaceAll("]", ")");
 }
