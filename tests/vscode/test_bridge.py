@@ -5,7 +5,6 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.chat import Chat
 from tests.browser.house import House
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
@@ -16,17 +15,6 @@ from tests.vscode.workbench import Workbench
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 LINES = [f"berth {number}" for number in range(1, 41)]
-
-
-async def propose(window: Workbench, *steps: Json) -> Chat:
-    """A session in which nothing is written before the person wants it, and a proposal in it."""
-    chat = window.chat()
-    await window.knows_session()
-    await window.command("Portico: Switch Mode")
-    await window.pick("Proposal")
-    await expect(chat.composer.get_by_role("combobox", name=re.compile("Proposal"))).to_be_visible()
-    await chat.tell(*steps)
-    return chat
 
 
 async def asked_editor(window: Workbench, tool: str, arguments: Json, answer: str) -> None:
@@ -70,8 +58,7 @@ async def test_a_proposal_of_several_files_is_one_step_that_one_undo_takes_back(
     other.write_text("blue\n")
     new.unlink(missing_ok=True)
     await window.open_file("port.txt")
-    await propose(
-        window,
+    await window.propose(
         {"write": {"path": "port.txt", "content": "red light\n"}},
         {"write": {"path": "starboard.txt", "content": "green light\n"}},
         {"write": {"path": "keel.txt", "content": "oak\n"}},
@@ -109,8 +96,7 @@ async def test_what_the_person_has_not_saved_is_kept_and_stays_unsaved(
     plan.write_bytes("Bordhöhe\r\nKiel\r\n".encode())
     old.write_text("stones\n")
     changed = [*LINES[:37], "berth 38 taken", *LINES[38:], ""]
-    await propose(
-        window,
+    await window.propose(
         {"write": {"path": "log.txt", "content": "\n".join(changed)}},
         {"write": {"path": "plan.txt", "content": "Bordhöhe\r\nKiel aus Eiche\r\n"}},
         {"remove": "ballast.txt"},
@@ -137,7 +123,7 @@ async def test_one_change_of_a_file_is_applied_in_the_diff_editor_and_another_di
     file.write_text("\n".join([*LINES, ""]))
     changed = [*LINES]
     changed[1], changed[37] = "berth 2 taken", "berth 38 taken"
-    await propose(window, {"write": {"path": "berths.txt", "content": "\n".join([*changed, ""])}})
+    await window.propose({"write": {"path": "berths.txt", "content": "\n".join([*changed, ""])}})
     await window.unfold("Changes")
     await window.entries("Changes").filter(has_text="berths.txt").click()
     shown = window.editor.locator(".monaco-diff-editor .modified .view-lines")

@@ -1,7 +1,5 @@
 """What an agent proposes, in the views and the diff editor of a real VS Code."""
 
-import re
-
 import pytest
 from playwright.async_api import expect
 
@@ -19,9 +17,7 @@ async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back
 ) -> None:
     file = house.workspace / "notes.txt"
     before = file.read_text()
-    chat = window.chat()
-    await propose(window)
-    await chat.tell({"write": {"path": "notes.txt", "content": "first\nthird\n"}})
+    await window.propose({"write": {"path": "notes.txt", "content": "first\nthird\n"}})
     await window.unfold("Changes")
     await window.entries("Changes").filter(has_text="notes.txt").click()
     diff = window.page.locator(".editor-instance .monaco-diff-editor")
@@ -41,9 +37,7 @@ async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_v
     window: Workbench, house: House
 ) -> None:
     kept, lost = house.workspace / "kept.txt", house.workspace / "lost.txt"
-    chat = window.chat()
-    await propose(window)
-    await chat.tell(
+    await window.propose(
         {"write": {"path": "kept.txt", "content": "mast\n"}},
         {"write": {"path": "lost.txt", "content": "sail\n"}},
     )
@@ -84,11 +78,3 @@ async def test_the_folder_goes_back_to_a_checkpoint_of_the_view(window: Workbenc
     await window.deed(kept.filter(has_not_text="After: ").first, "Restore Checkpoint")
     await window.confirm("Make the folder what it was at", "Restore")
     wait_until(lambda: file.read_text() == before, "the file as it was")
-
-
-async def propose(window: Workbench) -> None:
-    await window.knows_session()
-    await window.command("Portico: Switch Mode")
-    await window.pick("Proposal")
-    combobox = window.chat().composer.get_by_role("combobox", name=re.compile("Proposal"))
-    await expect(combobox).to_be_visible()

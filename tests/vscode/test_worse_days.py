@@ -17,7 +17,6 @@ from tests.browser.wishes import wish
 from tests.support.waiting import wait_for_file, wait_until
 from tests.vscode.conftest import OUTPUT, Open
 from tests.vscode.editor import CodeServer
-from tests.vscode.test_bridge import propose
 from tests.vscode.workbench import OPEN_MS, Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -206,8 +205,7 @@ async def test_a_file_that_is_deleted_under_a_proposal_is_named_and_nothing_is_h
     gone, other = house.workspace / "anchor.txt", house.workspace / "oars.txt"
     gone.write_text("rope\n")
     other.write_text("four\n")
-    chat = await propose(
-        window,
+    chat = await window.propose(
         {"write": {"path": "anchor.txt", "content": "chain\n"}},
         {"write": {"path": "oars.txt", "content": "six\n"}},
     )
@@ -238,7 +236,7 @@ async def test_a_file_that_is_deleted_under_a_proposal_is_named_and_nothing_is_h
 async def test_a_proposal_whose_file_is_deleted_is_discarded(window: Workbench, house: House) -> None:
     gone = house.workspace / "anchor.txt"
     gone.write_text("rope\n")
-    await propose(window, {"write": {"path": "anchor.txt", "content": "chain\n"}})
+    await window.propose({"write": {"path": "anchor.txt", "content": "chain\n"}})
     await window.unfold("Changes")
     gone.unlink()
     await window.command("Portico: Discard Proposal")
@@ -260,8 +258,7 @@ async def test_a_file_that_vs_code_cannot_save_is_named_and_no_file_is_changed(
     window = await open_window(folder)
     await window.open_chat()
     await window.open_file("sealed.txt")
-    await propose(
-        window,
+    await window.propose(
         {"write": {"path": "sealed.txt", "content": "honey\n"}},
         {"write": {"path": "loose.txt", "content": "hemp\n"}},
         {"write": {"path": "new.txt", "content": "tar\n"}},

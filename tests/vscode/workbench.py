@@ -6,6 +6,7 @@ from pathlib import Path
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
 from tests.browser.chat import Chat
+from tests.support.stream import Json
 from tests.vscode.editor import CodeServer
 from tests.vscode.persisting import ATTEMPT_MS, PATIENCE, persist
 
@@ -122,6 +123,16 @@ class Workbench:
         await expect(self.dialog).to_contain_text(question)
         await self.dialog.get_by_role("button", name=button, exact=True).click()
         await expect(self.dialog).to_have_count(0)
+
+    async def propose(self, *steps: Json) -> Chat:
+        """Have nothing written in the session in front before the person wants it, and a proposal made in it."""
+        chat = self.chat()
+        await self.knows_session()
+        await self.command("Portico: Switch Mode")
+        await self.pick("Proposal")
+        await expect(chat.composer.get_by_role("combobox", name=re.compile("Proposal"))).to_be_visible()
+        await chat.tell(*steps)
+        return chat
 
     async def session_id(self) -> str:
         """Of the session in front of the chat."""
