@@ -48,6 +48,15 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     made.close()
 
 
+@pytest.fixture
+def own_house(tmp_path: Path) -> Iterator[House]:
+    """A user of the test's own, without a server. Ask for it first: one is stopped when no window is left to start it."""
+    made = furnish(tmp_path / "home")
+    yield made
+    made.run("stop")
+    made.close()
+
+
 @pytest.fixture(scope="session")
 def extensions(tmp_path_factory: pytest.TempPathFactory, house: House, worker_id: str) -> Path:
     """Where the extension is installed, once for all workers of a run."""

@@ -2,14 +2,13 @@
 
 import sys
 import sysconfig
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import say
-from tests.browser.house import House, furnish
+from tests.browser.house import House
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT, Open, Serve
 
@@ -43,26 +42,16 @@ def give_path(house: House, path: str) -> None:
         (house.home / name).write_text(f"export PATH={path}\n")
 
 
-@pytest.fixture
-def newcomer(own_home: Path) -> Iterator[House]:
-    """Somebody whose server is stopped when no window is open any more that would start it again."""
-    house = furnish(own_home / "house")
-    yield house
-    house.run("stop")
-    house.close()
-
-
 # An environment and an install take their time on a busy machine.
 @pytest.mark.timeout(300)
 async def test_portico_is_installed_on_request_where_there_is_none(
-    newcomer: House, own_home: Path, serve: Serve, open_window: Open
+    own_house: House, tmp_path: Path, serve: Serve, open_window: Open
 ) -> None:
-    house = newcomer
-    path = path_without_portico(own_home / "machine")
-    give_path(house, path)
+    path = path_without_portico(tmp_path / "machine")
+    give_path(own_house, path)
     environ = {"PATH": path, "PIP_NO_INDEX": "1"}
-    server = serve(house, environ=environ, settings={"portico.program": ""})
-    window = await open_window(house.workspace, server)
+    server = serve(own_house, environ=environ, settings={"portico.program": ""})
+    window = await open_window(own_house.workspace, server)
     await window.show()
     await window.told("there is no program portico on the PATH")
     await window.page.screenshot(path=OUTPUT / "first.png")
@@ -70,6 +59,6 @@ async def test_portico_is_installed_on_request_where_there_is_none(
     environment = server.data / "User" / "globalStorage" / "portico.portico" / "environment"
     wait_until((environment / "wheel.txt").exists, "the environment", seconds=120)
     chat = await window.open_chat()
-    assert str(environment) in " ".join(house.server.process.cmdline())
+    assert str(environment) in " ".join(own_house.server.process.cmdline())
     await chat.tell(say("At last."))
     await expect(chat.answers.last).to_contain_text("At last.")

@@ -2,27 +2,16 @@
 
 import json
 import socket
-from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import say
-from tests.browser.house import House, furnish
+from tests.browser.house import House
 from tests.browser.wishes import wish
 from tests.vscode.conftest import Open, Serve
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
-
-
-@pytest.fixture
-def own_house(tmp_path: Path) -> Iterator[House]:
-    """A user without a server: settings of VS Code count when one is started."""
-    made = furnish(tmp_path / "home")
-    yield made
-    made.run("stop")
-    made.close()
 
 
 def free_port() -> int:

@@ -11,19 +11,32 @@ export type Keys = Readonly<Record<string, string>>;
 
 export type Secrets = Pick<SecretStorage, "get" | "store">;
 
+let last: Promise<unknown> = Promise.resolve();
+
+/** One after the other: a key that is being forgotten must not be given to the server once more. */
+function inTurn(act: () => Promise<void>): Promise<void> {
+  const done = last.then(act);
+  last = done.catch(() => undefined);
+  return done;
+}
+
 export function isVariable(name: string): boolean {
   return NAME.test(name);
 }
 
-export async function keepKey(link: Link, secrets: Secrets, name: string, value: string): Promise<void> {
-  await link.call((client) => client.setSecret({ name, value }));
-  await keep(secrets, { ...(await keysIn(secrets)), [name]: value });
+export function keepKey(link: Link, secrets: Secrets, name: string, value: string): Promise<void> {
+  return inTurn(async () => {
+    await link.call((client) => client.setSecret({ name, value }));
+    await keep(secrets, { ...(await keysIn(secrets)), [name]: value });
+  });
 }
 
-export async function forgetKey(link: Link, secrets: Secrets, name: string): Promise<void> {
-  await link.call((client) => client.setSecret({ name, value: "" }));
-  const kept = Object.entries(await keysIn(secrets));
-  await keep(secrets, Object.fromEntries(kept.filter(([other]) => other !== name)));
+export function forgetKey(link: Link, secrets: Secrets, name: string): Promise<void> {
+  return inTurn(async () => {
+    await link.call((client) => client.setSecret({ name, value: "" }));
+    const kept = Object.entries(await keysIn(secrets));
+    await keep(secrets, Object.fromEntries(kept.filter(([other]) => other !== name)));
+  });
 }
 
 /** What the page hands over: kept, or forgotten if it is empty. Why not; empty if it was. */
@@ -40,9 +53,11 @@ export async function takeKey(link: Link, secrets: Secrets, given: unknown): Pro
 }
 
 /** Gives a server that has just been found what is kept here. */
-export async function giveKeys(link: Link, secrets: Secrets): Promise<void> {
-  for (const [name, value] of Object.entries(await keysIn(secrets)))
-    await link.call((client) => client.setSecret({ name, value }));
+export function giveKeys(link: Link, secrets: Secrets): Promise<void> {
+  return inTurn(async () => {
+    for (const [name, value] of Object.entries(await keysIn(secrets)))
+      await link.call((client) => client.setSecret({ name, value }));
+  });
 }
 
 export async function keysIn(secrets: Secrets): Promise<Keys> {

@@ -94,3 +94,14 @@ test.each([
   expect(problem).not.toContain(KEY);
   expect([told, await keysIn(secrets)]).toEqual([[], {}]);
 });
+
+test("a key that is forgotten while a new server gets the kept ones stays forgotten", async () => {
+  await keepKey(link, secrets, "A_KEY", KEY);
+  await keepKey(link, secrets, "B_KEY", KEY);
+  told.length = 0;
+  const given = giveKeys(link, secrets);
+  await forgetKey(link, secrets, "B_KEY");
+  await given;
+  expect(told.at(-1)).toBe("B_KEY=");
+  expect(await keysIn(secrets)).toEqual({ A_KEY: KEY });
+});
