@@ -116,7 +116,13 @@ class Workbench:
         """Into the field of that title, which a command has opened."""
         await expect(self.picker.locator(".quick-input-titlebar")).to_contain_text(title)
         await self.field.fill(words)
-        await self.field.press("Enter")
+
+        async def attempt() -> None:
+            if await self.picker.is_visible():
+                await self.field.press("Enter", timeout=ATTEMPT_MS)
+            await expect(self.picker).to_be_hidden(timeout=ATTEMPT_MS)
+
+        await persist(attempt)
 
     async def confirm(self, question: str, button: str) -> None:
         """Answer what VS Code asks before anything else may be done."""
