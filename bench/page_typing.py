@@ -1,14 +1,15 @@
 """Somebody who types in a page of Chromium: in the chat page, or in a bare field to hold it against."""
 
 from collections.abc import Sequence
-from itertools import cycle
+from random import Random
 
 from playwright.sync_api import Browser, Page
 
 from bench.page_trace import CATEGORIES, Key, typed_keys
 
 SIZE = {"width": 1100, "height": 800}
-# As somebody types who is quick at it: nine keys a second, and never two after the same while.
+# As somebody types who is quick at it: nine keys a second. In no order that repeats itself, because the page
+# shows what streams at a pace of its own, and two beats that fit would meet before the same keys each time.
 _BETWEEN_KEYS_MS = (60, 95, 140, 75, 180, 110)
 # Chromium counts its own bars into a window, and draws nothing of a page that reaches out of it.
 _BARS = {"width": 100, "height": 300}
@@ -29,6 +30,7 @@ class Typist:
     def __init__(self, browser: Browser, page: Page) -> None:
         self._browser = browser
         self._page = page
+        self._rhythm = Random(0)
         tools = page.context.new_cdp_session(page)
         window = tools.send("Browser.getWindowForTarget")["windowId"]
         bounds = {side: length + _BARS[side] for side, length in SIZE.items()}
@@ -38,7 +40,7 @@ class Typist:
         """Presses keys without looking for the field each time, which would keep the page busy."""
         self._browser.start_tracing(page=self._page, categories=CATEGORIES)
         since = float(self._page.evaluate("performance.now()"))
-        for _, pause in zip(range(keys), cycle(_BETWEEN_KEYS_MS), strict=False):
+        for pause in self._rhythm.choices(_BETWEEN_KEYS_MS, k=keys):
             self._page.keyboard.press("e", delay=pause)
         self._page.evaluate(_DRAWN)
         return typed_keys(self._browser.stop_tracing(), since, keys)

@@ -7,8 +7,9 @@ import type { Cancel } from "./world";
 
 /** Somebody who has not changed a field for so long is not typing. */
 const TYPING = 600;
-/** Between two turns while somebody types; often enough for the eye to follow. */
-const PACE = 80;
+/** Between two turns while somebody types, and no longer if no key gets on the screen. Often enough for an eye
+    that is on the keys, and no more, because a key right behind a turn may have to wait for the display. */
+const PACE = 180;
 /** After a turn that took long it rests so many times as long. */
 const REST = 4;
 /** Who has paused for so many times the longest while between two of their last keys may pause longer. */
@@ -17,8 +18,6 @@ const SHORTEST_PAUSE = 150;
 const LONGEST_PAUSE = 300;
 /** How much of that longest while is left with each further key, so that one pause is soon forgotten. */
 const MEMORY = 0.98;
-/** Whoever types without a pause, or on a page that draws nothing, holds up the rest no longer than this. */
-const LONGEST_WAIT = 200;
 
 export interface Clock {
   now(): number;
@@ -134,7 +133,7 @@ export class KeysFirst {
   /** How long the next turn waits for the person, if no key is seen before. */
   #wait(): number {
     const now = this.#clock.now();
-    if (this.#unseenSince !== undefined) return this.#unseenSince + LONGEST_WAIT - now;
+    if (this.#unseenSince !== undefined) return this.#unseenSince + PACE - now;
     if (now - this.#lastKey >= TYPING) return 0;
     const pause = Math.min(Math.max(this.#longestGap * PAUSE, SHORTEST_PAUSE), LONGEST_PAUSE);
     return Math.max(this.#restsUntil, this.#lastKey + pause) - now;
