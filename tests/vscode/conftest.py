@@ -22,13 +22,6 @@ Open = Callable[..., Awaitable[Workbench]]
 Serve = Callable[..., CodeServer]
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A second try: a window that is busy swallows a click now and then. Which ones needed it is listed."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
