@@ -25,13 +25,15 @@ async function answer(
   response: vscode.ChatResponseStream,
   token: vscode.CancellationToken,
 ): Promise<vscode.ChatResult> {
-  const { link, current, folders } = parts;
+  const { link, current, folders, live } = parts;
   let sessionId: string | undefined;
   try {
     sessionId =
       (await ifKept(link, earlierSession(history))) ??
       (await beginSession(link, current.detail.value?.summary?.agent ?? "", folders.main));
-    const attachments = await Promise.all(request.references.map(attachmentOf));
+    const session = live.sessions.value.get(sessionId);
+    const nameOf = (file: vscode.Uri): string => folders.nameOf(file, session);
+    const attachments = await Promise.all(request.references.map((one) => attachmentOf(one, nameOf)));
     const prompt = { sessionId, text: request.prompt, attachments: attachments.flat() };
     await runTurn(link, prompt, token, {
       text: (words) => response.markdown(words),
@@ -58,16 +60,18 @@ interface Attached {
 }
 
 /** As it stands in the editor, saved or not. What is neither a file nor words is left out. */
-async function attachmentOf({ id, value }: vscode.ChatPromptReference): Promise<Attached[]> {
+async function attachmentOf(
+  { id, value }: vscode.ChatPromptReference,
+  nameOf: (file: vscode.Uri) => string,
+): Promise<Attached[]> {
   if (typeof value === "string") return [textAttachment(id, value)];
   const uri = value instanceof vscode.Location ? value.uri : value;
   if (!(uri instanceof vscode.Uri)) return [];
   const range = value instanceof vscode.Location ? value.range : undefined;
-  const name = vscode.workspace.asRelativePath(uri, false);
   const lines = range === undefined ? "" : `:${range.start.line + 1}-${range.end.line + 1}`;
   try {
     const document = await vscode.workspace.openTextDocument(uri);
-    return [textAttachment(`${name}${lines}`, document.getText(range))];
+    return [textAttachment(`${nameOf(uri)}${lines}`, document.getText(range))];
   } catch {
     return [];
   }
