@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import expect
+from playwright.async_api import Page, expect
 
 from portico.testing import stream_numbers
 from tests.browser.chat import say
@@ -17,6 +17,7 @@ from tests.browser.wishes import wish
 from tests.support.waiting import wait_for_file, wait_until
 from tests.vscode.conftest import OUTPUT, Open
 from tests.vscode.editor import CodeServer
+from tests.vscode.persisting import persist
 from tests.vscode.workbench import OPEN_MS, Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -139,6 +140,16 @@ async def test_a_window_whose_line_breaks_in_the_middle_of_a_turn_shows_all_of_i
     await expect(chat.answers.last).to_contain_text("And on it goes.")
 
 
+async def crash(page: Page) -> None:
+    """Unlike a tab that is closed, this one cannot say goodbye."""
+    tools = await page.context.new_cdp_session(page)
+    async with page.expect_event("crash"):
+        dying = asyncio.create_task(tools.send("Page.crash"))
+    # Nobody is left to answer.
+    dying.cancel()
+    await page.close()
+
+
 async def test_a_browser_tab_that_dies_comes_back_with_the_session_that_was_in_front(
     open_window: Open, code_server: CodeServer, house: House
 ) -> None:
@@ -159,6 +170,29 @@ async def test_a_browser_tab_that_dies_comes_back_with_the_session_that_was_in_f
     chat = await again.open_chat()
     await expect(chat.answers.last).to_contain_text("Second.", timeout=OPEN_MS)
     assert await again.session_id() == session_id
+
+
+async def test_a_proposal_is_applied_by_the_window_that_is_left_when_a_tab_has_died(
+    open_window: Open, house: House
+) -> None:
+    file = house.workspace / "anchor.txt"
+    file.write_text("rope\n")
+    window = await open_window()
+    await window.open_chat()
+    await window.begin_session()
+    # Used last, it has the edits of its folder, and nobody hears that it is gone.
+    dying = await open_window()
+    await dying.open_chat()
+    await crash(dying.page)
+    await window.propose({"write": {"path": "anchor.txt", "content": "chain\n"}})
+
+    async def apply() -> None:
+        await window.command("Portico: Apply Proposal")
+        # If the other was asked, it takes a while to be noticed that nobody is there.
+        await expect(window.notification("Portico: applied.")).to_have_count(1, timeout=OPEN_MS)
+
+    await persist(apply)
+    assert file.read_text() == "chain\n"
 
 
 async def test_a_browser_tab_that_is_reloaded_in_the_middle_of_a_turn_has_the_same_session_and_its_draft(

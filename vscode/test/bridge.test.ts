@@ -6,7 +6,7 @@ import {
   type AttachEditorResponse,
   type SubmitClientEventRequest,
 } from "../../web/src/generated/portico/v1/agent_pb";
-import { Attachment, type EditorWindow, type Result } from "../src/bridge/attachment";
+import { Attachment, PATIENCE, type EditorWindow, type Result } from "../src/bridge/attachment";
 import { Link } from "../src/server/link";
 import type { Server } from "../src/server/server";
 import { Told } from "../src/told";
@@ -87,10 +87,17 @@ class Pane implements EditorWindow {
   state = { unsaved: [] as string[], focused: false };
   readonly signals = new Map<string, AbortSignal>();
   readonly slow = new Map<string, (result: Result) => void>();
+  readonly asked: string[] = [];
+  drawn: Promise<unknown> = Promise.resolve();
+
+  isDrawn(): Promise<unknown> {
+    return this.drawn;
+  }
 
   answer(request: Parameters<EditorWindow["answer"]>[0], signal: AbortSignal): Promise<Result> {
     const path = request.case === "readBuffer" ? request.value.path : "";
     this.signals.set(path, signal);
+    this.asked.push(path);
     if (path === "/broken") return Promise.reject(new Error("It is locked."));
     if (path === "/slow") return new Promise((resolve) => this.slow.set(path, resolve));
     return Promise.resolve({ case: "buffer", value: { text: `text of ${path}` } });
@@ -186,4 +193,28 @@ test("a server that went away is not called back", async () => {
   await vi.waitFor(() => expect(server.state.value.state).toBe("off"));
   await new Promise<void>((resolve) => setImmediate(resolve));
   expect(states).toEqual(["off"]);
+});
+
+test("a window that is gone while its extensions go on is not attached until it is back, and does nothing late", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await server.address();
+    await vi.waitFor(() => expect(house.open.value).toBe(1));
+    let comeBack: (value: unknown) => void = () => undefined;
+    pane.drawn = new Promise((resolve) => (comeBack = resolve));
+    house.ask("1", "/here/a.py");
+    house.send({ case: "heartbeat", value: {} });
+    await vi.waitFor(() => expect(vi.getTimerCount()).toBeGreaterThan(0));
+    expect(house.attached.value).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(PATIENCE);
+    await vi.waitFor(() => expect(house.open.value).toBe(0));
+    comeBack(undefined);
+    await vi.waitFor(() => expect(house.attached.value).toHaveLength(2));
+    await vi.waitFor(() => expect(house.open.value).toBe(1));
+    house.ask("2", "/here/b.py");
+    await vi.waitFor(() => expect(house.replies.map(([id]) => id)).toEqual(["2"]));
+    expect(pane.asked).toEqual(["/here/b.py"]);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -21,11 +21,15 @@ export interface EditorWindow {
   /** None: there is nothing to lend, or nobody trusts it. */
   readonly folders: readonly string[];
   readonly state: { readonly unsaved: string[]; readonly focused: boolean };
+  /** Resolves as soon as whoever draws the window takes something, which may be never. */
+  isDrawn(): Promise<unknown>;
   /** Fails with words for people. */
   answer(request: EditorRequest["request"], signal: AbortSignal): Promise<Result>;
 }
 
 const SETTLED = 50;
+/** So long a window may be busy and still be there. */
+export const PATIENCE = 8_000;
 
 export class Attachment {
   readonly #window: EditorWindow;
@@ -35,11 +39,13 @@ export class Attachment {
   #timer: NodeJS.Timeout | undefined;
   #telling: Promise<void> = Promise.resolve();
   #told = "";
+  #feeling: Promise<void> | undefined;
+  #isThere = true;
 
   constructor(server: Server, link: Link, window: EditorWindow) {
     this.#window = window;
     const attach = this.#attach.bind(this);
-    this.#staying = new Staying(server, link, attach, () => window.folders.length > 0);
+    this.#staying = new Staying(server, link, attach, () => this.#isThere && window.folders.length > 0);
   }
 
   /** Attaches the window anew, because its folders are others now. */
@@ -83,15 +89,41 @@ export class Attachment {
       this.#tellState();
     } else if (update.case === "request") void this.#answer(update.value, client);
     else if (update.case === "cancelled") this.#answering.get(update.value.requestId)?.abort();
-    else this.changed();
+    else {
+      this.changed();
+      void this.#feel();
+    }
+  }
+
+  /** The tab of a browser that was closed, or a line that broke, leaves this here without its window. Nobody is to
+      wait for that one; should it come back, it is attached anew. */
+  #feel(): Promise<void> {
+    this.#feeling ??= this.#awaitWindow().finally(() => (this.#feeling = undefined));
+    return this.#feeling;
+  }
+
+  async #awaitWindow(): Promise<void> {
+    const leaving = setTimeout(() => {
+      this.#isThere = false;
+      this.begin();
+    }, PATIENCE);
+    await this.#window.isDrawn();
+    clearTimeout(leaving);
+    if (this.#isThere) return;
+    this.#isThere = true;
+    this.begin();
   }
 
   /** Requests are answered side by side: one that takes long holds no other up. */
   async #answer({ requestId, sessionId, request }: EditorRequest, client: Agents): Promise<void> {
     const answering = new AbortController();
     this.#answering.set(requestId, answering);
-    const result = await this.#window
-      .answer(request, answering.signal)
+    const result = await this.#feel()
+      .then(() => {
+        // What was given up meanwhile must not be done any more.
+        answering.signal.throwIfAborted();
+        return this.#window.answer(request, answering.signal);
+      })
       .catch((reason: unknown): Result => ({ case: "failure", value: wordsOf(reason) }));
     this.#answering.delete(requestId);
     if (answering.signal.aborted) return;

@@ -25,11 +25,13 @@ interface Prepared {
   readonly contents: Uint8Array;
 }
 
-export async function applyEdits({ label, files }: ApplyEdits): Promise<Edited> {
+/** Fails, and does nothing, if that is not wanted any more. */
+export async function applyEdits({ label, files }: ApplyEdits, signal: AbortSignal): Promise<Edited> {
   const mixed = files.find(({ content }) => lineEndOf(content ?? "") === "mixed");
   if (mixed !== undefined)
     throw new Error(`VS Code would change the line ends of ${mixed.path}, which are of several kinds.`);
   const looked = await Promise.all(files.map(async (file) => ({ file, found: await prepare(file) })));
+  signal.throwIfAborted();
   // From here to the edit nothing is waited for, so no key can come between them.
   const changed = looked.flatMap(({ file, found }) => (found && stillHolds(found) ? [] : [file.path]));
   if (changed.length > 0) return { applied: false, changed, notSaved: [] };

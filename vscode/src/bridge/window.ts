@@ -41,6 +41,11 @@ class VsCodeWindow implements EditorWindow {
     return { unsaved: unsavedPaths(), focused: vscode.window.state.focused };
   }
 
+  /** The command does nothing, on the other side. Where there is none, that is an answer too. */
+  async isDrawn(): Promise<void> {
+    await vscode.commands.executeCommand("noop").then(undefined, () => undefined);
+  }
+
   async answer(request: EditorRequest["request"], signal: AbortSignal): Promise<Result> {
     switch (request.case) {
       case "readBuffer": {
@@ -48,7 +53,7 @@ class VsCodeWindow implements EditorWindow {
         return { case: "buffer", value: text === undefined ? {} : { text } };
       }
       case "applyEdits": {
-        const editing = this.#editing.then(() => applyEdits(request.value));
+        const editing = this.#editing.then(() => applyEdits(request.value, signal));
         // Two edits at once could each find what the other has just changed.
         this.#editing = editing.catch(() => undefined);
         return { case: "edits", value: await editing };
