@@ -105,6 +105,19 @@ async def test_a_slash_offers_the_commands_of_the_agent(chat: Chat, shoot: Shoot
     await expect(chat.composer.get_by_role("status").get_by_text("which version")).to_be_visible()
 
 
+async def test_commands_that_come_after_the_slash_are_offered_too(chat: Chat, house: House) -> None:
+    go = house.workspace / "go-on-with-commands"
+    await chat.tell({"commands": []})
+    await chat.ask({"wait_file": str(go)}, {"commands": ["careen"]}, say("Ready."))
+    await expect(chat.stop_button).to_be_visible()
+    await chat.prompt.press_sequentially("/")
+    go.touch()
+    offers = chat.page.get_by_role("listbox", name="Commands").get_by_role("option")
+    await expect(offers).to_have_text([re.compile("careen")])
+    await chat.prompt.press("Enter")
+    await expect(chat.prompt).to_have_value("/careen ")
+
+
 async def test_an_at_sign_finds_files_by_a_few_letters_and_makes_a_chip(chat: Chat, house: House) -> None:
     await chat.prompt.press_sequentially("look at @ckpy")
     files = chat.page.get_by_role("listbox", name="Files").get_by_role("option")

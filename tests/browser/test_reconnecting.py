@@ -3,13 +3,26 @@
 import re
 
 import pytest
-from playwright.async_api import Route, expect
+from playwright.async_api import Browser, Route, expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Open
 from tests.browser.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+EDITOR_WITHOUT_SERVER = """
+window.acquireVsCodeApi = () => ({
+  getState: () => undefined,
+  setState: () => undefined,
+  postMessage: ({ protocol, frames }) => {
+    const refused = frames
+      .filter(({ type }) => type === "call")
+      .map(({ id }) => ({ protocol, id, type: "failed", payload: { message: "There is no program." } }));
+    if (refused.length > 0) window.postMessage({ protocol, frames: refused }, location.origin);
+  },
+});
+"""
 
 
 async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: House, open_page: Open) -> None:
@@ -24,6 +37,32 @@ async def test_a_page_says_that_it_is_reconnecting_and_comes_back(own_house: Hou
     own_house.open()
     await expect(chat.answers).to_have_text(["Before.", "typed meanwhile"])
     await expect(chat.page.get_by_text("Reconnecting…")).to_have_count(0)
+
+
+async def test_nothing_is_said_of_files_while_nobody_can_look_for_them(
+    own_house: House, open_page: Open
+) -> None:
+    chat = await open_page(own_house.open())
+    await chat.prompt.press_sequentially("@")
+    files = chat.page.get_by_role("listbox", name="Files").get_by_role("option")
+    await expect(files.first).to_contain_text("boats.py")
+    own_house.kill()
+    await expect(chat.page.get_by_text("Reconnecting…")).to_be_visible()
+    await chat.prompt.press_sequentially("bo")
+    await expect(files).to_have_count(0)
+    await expect(chat.page.get_by_text("No file fits")).to_have_count(0)
+
+
+async def test_a_page_of_an_editor_that_never_had_a_server_does_not_speak_of_reconnecting(
+    house: House, browser: Browser
+) -> None:
+    context = await browser.new_context()
+    await context.add_init_script(EDITOR_WITHOUT_SERVER)
+    page = await context.new_page()
+    await page.goto(house.server.url)
+    await expect(page.get_by_text("Portico is not running yet.")).to_be_visible()
+    await expect(page.get_by_text("Reconnecting…")).to_have_count(0)
+    await context.close()
 
 
 async def test_a_page_without_a_key_says_how_to_get_one(house: House, open_page: Open, chat: Chat) -> None:

@@ -32,8 +32,11 @@ async def test_a_session_that_proposes_something_goes_only_after_a_question(
     await question(chat, "Half done").get_by_role("button", name="Cancel").click()
     await expect(question(chat, "Half done")).to_have_count(0)
     assert len(house.session(session_id)["proposals"]) == 1
-    await chat.page.clock.install()
     await chat.show_history()
+    await chat.do("Delete", "Half done")
+    await question(chat, "Half done").get_by_role("button", name="Cancel").click()
+    await expect(chat.button("Delete Half done")).to_be_focused()
+    await chat.page.clock.install()
     await chat.do("Delete", "Half done")
     await question(chat, "Half done").get_by_role("button", name="Delete with the changes").click()
     await expect(chat.page.get_by_text("Deleted “Half done”.")).to_be_visible()

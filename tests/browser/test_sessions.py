@@ -38,6 +38,26 @@ async def test_tabs_are_there_again_after_a_reload(chat: Chat) -> None:
     await expect(chat.answers).to_have_text("Knots.")
 
 
+async def test_the_tab_in_front_stays_in_sight_and_a_wheel_brings_the_others(chat: Chat) -> None:
+    for _ in range(7):
+        await chat.new_session()
+    await chat.page.set_viewport_size({"width": 300, "height": 760})
+    await expect(chat.tabs.last).to_be_in_viewport(ratio=1)
+    await expect(chat.tabs.last).to_have_attribute("aria-selected", "true")
+    await expect(chat.tabs.first).not_to_be_in_viewport()
+    await chat.tabs.last.hover()
+    await chat.page.mouse.wheel(0, -2000)
+    await expect(chat.tabs.first).to_be_in_viewport(ratio=1)
+
+
+async def test_a_title_that_is_too_long_shows_how_it_begins_in_any_script(chat: Chat) -> None:
+    title = "שלום עולם תקן את הדלת של הנמל לפני שהספינות חוזרות הביתה בערב"
+    await chat.tell(named(title), say("Mended."))
+    for shown in (chat.tabs.get_by_text(title), chat.history.get_by_text(title)):
+        await expect(shown).to_have_css("direction", "rtl")
+    await expect(chat.history.get_by_text(title)).to_have_attribute("title", title)
+
+
 async def test_a_tab_tells_how_its_session_does_while_another_is_in_front(chat: Chat, house: House) -> None:
     go = house.workspace / "go-on-elsewhere"
     await chat.ask(named("Far away"), {"wait_file": str(go)}, say("Back."))

@@ -97,3 +97,21 @@ async def test_a_turn_that_goes_on_while_the_page_is_away_is_all_there_when_it_i
     ended(house, session_id)
     await chat.page.goto(house.server.url)
     await expect(chat.answers).to_have_text("Before. Meanwhile.")
+
+
+async def test_words_that_are_being_selected_stay_where_they_are_while_the_answer_goes_on(
+    chat: Chat, house: House
+) -> None:
+    go = house.workspace / "go-on-below-the-selection"
+    pages = "\n\n".join(f"Page {number} of the log." for number in range(60))
+    await chat.ask(
+        say(f"{pages}\n\nCopy these words.\n\n"), {"wait_file": str(go)}, say(pages), say("\n\nOver.")
+    )
+    words = chat.seen("Copy these words.")
+    await words.click(click_count=3)
+    go.touch()
+    await chat.rested()
+    await expect(words).to_be_in_viewport()
+    assert "Copy these words." in await chat.page.evaluate("String(getSelection())")
+    await chat.button("To the end").click()
+    await expect(chat.seen("Over.")).to_be_in_viewport()

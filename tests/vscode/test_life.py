@@ -43,7 +43,7 @@ async def test_a_program_that_is_not_there_or_of_another_version_is_told_once_wi
     told = await window.told("names /nowhere/portico")
     for remedy in ("Install", "Choose Program", "Show Log"):
         await expect(told.get_by_role("button", name=remedy)).to_be_visible()
-    await expect(window.chat_frame.get_by_text("Connecting…")).to_be_visible()
+    await expect(window.chat_frame.get_by_text("Portico is not running yet.")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "broken.png")
     await expect(told).to_have_count(1)
 
@@ -63,7 +63,7 @@ async def test_a_program_that_is_named_wrong_and_then_right_is_started_without_a
     window = await open_window(folder)
     await window.show()
     await window.told("names /nowhere/portico")
-    await expect(window.chat_frame.get_by_text("Connecting…")).to_be_visible()
+    await expect(window.chat_frame.get_by_text("Portico is not running yet.")).to_be_visible()
     folder_with_program(folder, str(PROGRAM))
     chat = window.chat()
     await expect(chat.prompt).to_be_editable(timeout=OPEN_MS)

@@ -142,6 +142,22 @@ describe("an answer", () => {
     expect(selected).toBe("two");
   });
 
+  test.each(["", "```\n"])(
+    "keeps what the reader has selected in the very words that grow",
+    async (fence) => {
+      await page.evaluate((opening) => {
+        window.bench.showNow(`${opening}one two thr`, true);
+        const root = document.querySelector("#root") as Node;
+        const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+        while (walker.nextNode()?.textContent?.includes("two") === false);
+        getSelection()?.setBaseAndExtent(walker.currentNode, 4, walker.currentNode, 7);
+        window.bench.showNow(`${opening}one two three and four`, true);
+      }, fence);
+      await page.waitForFunction(() => document.querySelector("#root")?.textContent.includes("four"));
+      expect(await page.evaluate(() => String(getSelection()))).toBe("two");
+    },
+  );
+
   test("begins again when its text is another one", async () => {
     await show("# first");
     await show("second");

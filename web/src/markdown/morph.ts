@@ -30,11 +30,18 @@ export function morph(parent: Node, fresh: Node, adoption: Adoption): void {
   }
 }
 
+/** Touches only what is different: a text that is set as a whole loses what is selected in it. */
+export function changeText(live: Text, text: string): void {
+  const { data } = live;
+  if (data === text) return;
+  let same = 0;
+  while (same < data.length && data.charCodeAt(same) === text.charCodeAt(same)) same += 1;
+  live.replaceData(same, data.length - same, text.slice(same));
+}
+
 function takeOver(live: Node, fresh: Node, adoption: Adoption): boolean {
   if (live instanceof Text && fresh instanceof Text) {
-    if (live.data !== fresh.data) {
-      live.data = fresh.data;
-    }
+    changeText(live, fresh.data);
     return true;
   }
   if (live instanceof Element && fresh instanceof Element && live.tagName === fresh.tagName) {

@@ -3,6 +3,7 @@
 
 import { canHighlight, highlight, type Run } from "./highlight";
 import { whenIdle } from "./idle";
+import { changeText } from "./morph";
 import { visibleNodes } from "./visible";
 
 /** A stretch of code of this length is complete as soon as it can be. */
@@ -153,7 +154,7 @@ export class CodePainter {
     if (this.#draft.length === 0 && this.#live.childNodes.length === 1 && first instanceof Text) {
       const nodes = visibleNodes(plain);
       if (nodes.length === 1 && nodes[0] instanceof Text) {
-        first.data = plain;
+        changeText(first, plain);
         return;
       }
     }

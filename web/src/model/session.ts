@@ -191,12 +191,14 @@ class Session implements SessionModel {
   }
 
   /** Finds nothing while the server is away: that is told by the connection, not at each letter. */
-  async findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]> {
+  async findFiles(
+    query: string,
+  ): Promise<readonly { path: string; matched: readonly number[] }[] | undefined> {
     try {
       return (await this.#gateway.client.findFiles({ sessionId: this.id, query })).files;
     } catch (reason) {
       if (!isLost(reason)) this.failure.value = failureOf(reason);
-      return [];
+      return undefined;
     }
   }
 

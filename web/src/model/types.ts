@@ -231,7 +231,8 @@ export interface SessionModel {
   /** Sends a prompt that waits in the queue. */
   sendQueued(promptId: string): Promise<void>;
   writeTodos(todos: readonly Todo[]): Promise<void>;
-  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]>;
+  /** Undefined: the server did not tell. */
+  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** Stops watching; called for hidden and closed tabs. */
   pause(): void;
   /** Watches again from the last event it has. */

@@ -27,7 +27,8 @@ export interface Menu {
 
 export interface CompleterPorts {
   commands(): readonly Command[];
-  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[]>;
+  /** Undefined: nobody knows just now. */
+  findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** Puts a completion into the text. */
   insert(start: number, end: number, text: string): void;
   picked(path: string): void;
@@ -40,6 +41,8 @@ export class Completer {
   #search = 0;
   /** The person has closed the menu of what begins here. */
   #dismissed: number | undefined;
+  /** What a command was wanted for before the agent had told any. */
+  #early: Trigger | undefined;
   /** What is chosen is taken as soon as it is found. */
   #eager = false;
 
@@ -60,6 +63,11 @@ export class Completer {
     this.#eager = false;
     if (trigger.kind === "command") this.#offerCommands(trigger);
     else this.#offerFiles(trigger);
+  }
+
+  /** The agent has told its commands, which a person who has just begun a session may be waiting for. */
+  commandsCame(): void {
+    if (this.#early !== undefined) this.#offerCommands(this.#early);
   }
 
   /** Closes the menu, and keeps it closed for the word it was about. */
@@ -125,7 +133,9 @@ export class Completer {
 
   #offerCommands(trigger: Trigger): void {
     this.#stopSearch();
-    const offers = fittingCommands(this.#ports.commands(), trigger.query).map((command) => ({
+    const commands = this.#ports.commands();
+    this.#early = commands.length === 0 ? trigger : undefined;
+    const offers = fittingCommands(commands, trigger.query).map((command) => ({
       name: command.name,
       matched: lettersOf(command.name, trigger.query),
       description: command.description,
@@ -136,6 +146,7 @@ export class Completer {
 
   #offerFiles(trigger: Trigger): void {
     this.#stopSearch();
+    this.#early = undefined;
     const open = this.menu.peek();
     if (open?.trigger.kind === "file") this.menu.value = { ...open, trigger, searching: true };
     else this.menu.value = { trigger, offers: [], chosen: 0, searching: true };
@@ -146,6 +157,10 @@ export class Completer {
   async #find(trigger: Trigger, search: number): Promise<void> {
     const files = await this.#ports.findFiles(trigger.query);
     if (search !== this.#search) return;
+    if (files === undefined) {
+      this.#hide();
+      return;
+    }
     const offers = files.map(({ path, matched }) => ({ name: path, matched, description: "", hint: "" }));
     const menu: Menu = { trigger, offers, chosen: 0, searching: false };
     this.menu.value = menu;
@@ -156,6 +171,7 @@ export class Completer {
   #hide(): void {
     this.#stopSearch();
     this.#eager = false;
+    this.#early = undefined;
     this.menu.value = undefined;
   }
 

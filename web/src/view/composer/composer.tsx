@@ -7,6 +7,7 @@ import type { Gateway } from "../../gateway/types";
 import type { Agent, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
+import { useKeptFocus } from "../review/kept-focus";
 import { ModePicker } from "../review/mode-picker";
 import { Chips } from "./chips";
 import { Completer } from "./completer";
@@ -53,6 +54,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   const frame = useRef<HTMLElement>(null);
   const width = useWidth(frame);
   useEffect(() => composition.files.follow(), [composition]);
+  useKeptFocus(frame, () => box.focus());
 
   return (
     <section class="p-composer" aria-label="Write to the agent" ref={frame}>

@@ -58,6 +58,10 @@ export class MentionedFiles {
       this.#asked.add(mentioned);
       const bare = withoutClosing(mentioned);
       const found = await this.#session.findFiles(bare);
+      if (found === undefined) {
+        this.#asked.delete(mentioned);
+        return;
+      }
       const file = found.find(({ path }) => path === mentioned || path === bare);
       if (file !== undefined) this.learn(file.path);
     }

@@ -1,7 +1,7 @@
 // The field for the words. The browser owns what stands in it; the draft follows, and only words from
 // elsewhere are ever written back.
 
-import type { ReadonlySignal } from "@preact/signals";
+import { useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import { isAboutFiles } from "./attachments";
@@ -26,7 +26,7 @@ interface TextFieldProps {
 }
 
 export function TextField(props: TextFieldProps) {
-  const { box, completer, agent, closed, composition } = props;
+  const { session, box, completer, agent, closed, composition } = props;
   const field = useRef<HTMLTextAreaElement>(null);
   useLayoutEffect(() => {
     if (field.current === null) return undefined;
@@ -35,6 +35,9 @@ export function TextField(props: TextFieldProps) {
     if (document.activeElement === document.body) box.focus();
     return detach;
   }, [box]);
+  useSignalEffect(() => {
+    if ((session.detail.value?.commands.length ?? 0) > 0) completer.commandsCame();
+  });
   // Drawn along with the menu itself, so that neither ever speaks of the other when it is not there.
   const menu = completer.menu.value;
   const offered = menu !== undefined && menu.offers.length > 0 ? menu : undefined;

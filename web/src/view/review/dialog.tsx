@@ -1,7 +1,7 @@
 // A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape.
 
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 
 interface DialogProps {
   readonly title: string;
@@ -13,8 +13,11 @@ interface DialogProps {
 export function Dialog({ title, kind, onLeave, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
+  // Closed while it is still there, so that the browser gives the focus back however it goes.
+  useLayoutEffect(() => {
+    const element = dialog.current;
+    if (element?.open === false) element.showModal();
+    return () => element?.close();
   }, []);
   const leave = (): void => dialog.current?.close();
   return (

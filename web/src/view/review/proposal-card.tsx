@@ -1,6 +1,7 @@
 // A proposal in the conversation: its files, and what can be done with it; once it is applied, a line.
 
 import { useComputed, useSignal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
 import {
   ProposalOrigin,
@@ -15,6 +16,7 @@ import { keptSignal } from "../cards/card";
 import { DiffCounts } from "../timeline/diff-view";
 import { Icon } from "../timeline/parts";
 import { FileName, Marks } from "./file-head";
+import { useKeptFocus } from "./kept-focus";
 import { NoticeBar } from "./notice-bar";
 
 /** More files are listed only in the review. */
@@ -29,9 +31,19 @@ interface ProposalCardProps {
 export function ProposalCard({ item, session, gateway }: ProposalCardProps) {
   const review = reviewOf(session, gateway);
   const { proposal } = item;
-  if (proposal.status !== ProposalStatus.OPEN)
-    return <Settled item={item} session={session} review={review} />;
-  return <OpenCard proposal={proposal} review={review} />;
+  const part = useRef<HTMLDivElement>(null);
+  useKeptFocus(part, (card) => {
+    card.querySelector<HTMLElement>("button:enabled")?.focus({ preventScroll: true });
+  });
+  return (
+    <div ref={part}>
+      {proposal.status === ProposalStatus.OPEN ? (
+        <OpenCard proposal={proposal} review={review} />
+      ) : (
+        <Settled item={item} session={session} review={review} />
+      )}
+    </div>
+  );
 }
 
 function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; readonly review: Review }) {

@@ -48,8 +48,12 @@ function useFocusBack(reviewed: boolean): void {
     opener.current = document.activeElement;
     return () => {
       const back = opener.current;
-      if (back instanceof HTMLElement && back.isConnected && back !== document.body) back.focus();
-      else focusComposer();
+      // What opened the review can be used again only once it is drawn without it.
+      requestAnimationFrame(() => {
+        if (document.activeElement !== document.body) return;
+        if (back instanceof HTMLElement && back.isConnected) back.focus();
+        if (document.activeElement === document.body) focusComposer();
+      });
     };
   }, [reviewed]);
 }

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
-import type { SessionModel } from "../../model/types";
+import type { Connection, SessionModel } from "../../model/types";
 import type { AppModel } from "./app-model";
 
 /** A connection that comes back sooner was never missed. */
@@ -11,6 +11,7 @@ const PATIENCE_MS = 1_000;
 export function ConnectionBanner({ app, session }: { app: AppModel; session: SessionModel | undefined }) {
   const connection = session?.connection.value ?? app.sessions.connection.value;
   const away = connection.state === "reconnecting" || connection.state === "connecting";
+  const met = app.info.value !== undefined;
   const late = useLate(away);
   const unsent = session !== undefined && session.draft.value.trim() !== "";
   useEffect(() => {
@@ -29,10 +30,7 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
       return (
         <div class="p-banner" role="status">
           <i class="codicon codicon-sync p-spinning" aria-hidden="true" />
-          <span>
-            {connection.state === "connecting" ? "Connecting…" : "Reconnecting…"}{" "}
-            <span class="p-soft">What you type is kept.</span>
-          </span>
+          <span>{met ? <Absence connection={connection} /> : <NotYet gateway={app.gateway} />}</span>
           {session !== undefined && (
             <button type="button" class="p-link-button" onClick={tryNow}>
               Try now
@@ -52,6 +50,26 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
         </div>
       );
   }
+}
+
+function Absence({ connection }: { connection: Connection }) {
+  return (
+    <>
+      {connection.state === "connecting" ? "Connecting…" : "Reconnecting…"}{" "}
+      <span class="p-soft">What you type is kept.</span>
+    </>
+  );
+}
+
+/** An editor starts the server for its page, and tells in its own way if it cannot; elsewhere the page came from it. */
+function NotYet({ gateway }: { gateway: Gateway }) {
+  if (gateway.editorContext === undefined) return <>Connecting…</>;
+  return (
+    <>
+      Portico is not running yet.{" "}
+      <span class="p-soft">It is being started; if that fails, a notification of the editor says why.</span>
+    </>
+  );
 }
 
 /** A page that came from the server is loaded from it again; one that came with an editor is not. */

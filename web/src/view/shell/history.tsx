@@ -4,6 +4,7 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
+import { useKeptFocus } from "../review/kept-focus";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./focus";
 import { ago, byDay } from "./days";
@@ -20,6 +21,8 @@ interface HistoryProps {
 export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   const search = useRef<HTMLInputElement>(null);
   const list = useRef<HTMLDivElement>(null);
+  const place = useRef(0);
+  const part = useRef<HTMLElement>(null);
   const now = useNow();
   const removed = new Set(app.removals.pending.value.map((one) => one.sessionId));
   const shown = app.sessions.sessions.value.filter(
@@ -28,6 +31,10 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   useEffect(() => {
     if (takesFocus) search.current?.focus();
   }, []);
+  useKeptFocus(part, () => {
+    const entries = entriesOf(list.current);
+    (entries[Math.min(place.current, entries.length - 1)] ?? search.current)?.focus();
+  });
   const chosen = (sessionId: string): void => {
     app.openSession(sessionId);
     if (!over) return;
@@ -38,6 +45,8 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
     <section
       class={`p-history${over ? " p-history-over" : ""}`}
       aria-label="History"
+      ref={part}
+      onFocusCapture={({ target }) => (place.current = placeOf(list.current, target))}
       onKeyDown={(event) => {
         if (event.key === "Escape") onLeave();
         else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(list.current, event);
@@ -101,7 +110,9 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
       >
         <span class="p-entry-title">
           <span class={`p-dot p-dot-${moodOf(session.state)}`} aria-hidden="true" />
-          <span class="p-entry-name">{title}</span>
+          <span class="p-entry-name" dir="auto" title={title}>
+            {title}
+          </span>
           {session.hasDraft && <span class="p-tab-draft">Draft</span>}
         </span>
         <span class="p-entry-facts p-soft">
@@ -147,8 +158,19 @@ function emptyWords(search: string): string {
   return search.trim() === "" ? "Conversations you have will be listed here." : "No session has these words.";
 }
 
+function entriesOf(list: HTMLElement | null): HTMLElement[] {
+  return [...(list?.querySelectorAll<HTMLElement>(".p-entry-open") ?? [])];
+}
+
+/** Which entry it is that has something in it. */
+function placeOf(list: HTMLElement | null, target: EventTarget | null): number {
+  return entriesOf(list).findIndex(
+    (entry) => target instanceof Node && entry.parentElement?.contains(target),
+  );
+}
+
 function step(list: HTMLElement | null, event: KeyboardEvent): void {
-  const entries = [...(list?.querySelectorAll<HTMLElement>(".p-entry-open") ?? [])];
+  const entries = entriesOf(list);
   const place = entries.findIndex((entry) => entry === document.activeElement);
   const next = entries[event.key === "ArrowDown" ? place + 1 : Math.max(0, place - 1)];
   if (next === undefined) return;

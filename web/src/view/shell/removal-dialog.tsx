@@ -5,6 +5,7 @@ import { Dialog } from "../review/dialog";
 import { totalOf } from "../review/proposal-card";
 import { DiffCounts } from "../timeline/diff-view";
 import type { AppModel } from "./app-model";
+import { focusComposer } from "./focus";
 import type { Asked } from "./removals";
 
 export function RemovalDialog({ app }: { readonly app: AppModel }) {
@@ -22,6 +23,10 @@ function Question({ app, asked }: { readonly app: AppModel; readonly asked: Aske
   const look = (): void => {
     leave();
     app.openSession(session.sessionId);
+  };
+  const remove = (): void => {
+    app.removeAnyway(asked);
+    focusComposer();
   };
   return (
     <Dialog
@@ -45,7 +50,7 @@ function Question({ app, asked }: { readonly app: AppModel; readonly asked: Aske
         <button type="button" class="p-button p-button-main" onClick={look}>
           Open the session
         </button>
-        <button type="button" class="p-button p-button-bad" onClick={() => app.removeAnyway(asked)}>
+        <button type="button" class="p-button p-button-bad" onClick={remove}>
           {changed > 0 ? "Delete with the changes" : "Delete"}
         </button>
         <button type="button" class="p-button" onClick={leave}>

@@ -1,5 +1,6 @@
 // The row of tabs, one session each.
 
+import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";
@@ -10,8 +11,16 @@ import { moodOf, wordsFor } from "./state-words";
 export function TabBar({ app }: { app: AppModel }) {
   const { open, active } = app.tabs.tabs.value;
   const known = app.known.value;
+  const strip = useRef<HTMLDivElement>(null);
+  useFrontInSight(strip);
   return (
-    <div class="p-tabs" role="tablist" aria-label="Sessions">
+    <div
+      ref={strip}
+      class="p-tabs"
+      role="tablist"
+      aria-label="Sessions"
+      onWheel={(event) => event.currentTarget.scrollBy({ left: event.deltaY })}
+    >
       {open.map((sessionId, place) => (
         <Tab
           key={sessionId}
@@ -24,6 +33,19 @@ export function TabBar({ app }: { app: AppModel }) {
       ))}
     </div>
   );
+}
+
+/** The tab in front stays in sight when the strip gets narrower. */
+function useFrontInSight(strip: RefObject<HTMLDivElement | null>): void {
+  useEffect(() => {
+    const element = strip.current;
+    if (element === null) return undefined;
+    const observer = new ResizeObserver(() =>
+      element.querySelector(".p-tab-active")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    );
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [strip]);
 }
 
 interface TabProps {
@@ -73,7 +95,9 @@ function Tab({ app, sessionId, place, summary, active }: TabProps) {
       }}
     >
       <span class={`p-dot p-dot-${moodOf(state)}${unread ? " p-dot-unread" : ""}`} aria-hidden="true" />
-      <span class="p-tab-title">{title}</span>
+      <span class="p-tab-title" dir="auto">
+        {title}
+      </span>
       {drafted && <span class="p-tab-draft">Draft</span>}
       <span class="p-aloud">{wordsFor(state)}</span>
       {/* For the mouse: nothing inside a tab can be reached by keys, which close it with Delete. */}

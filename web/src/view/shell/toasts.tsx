@@ -1,8 +1,11 @@
 // What passes: a call that failed, a session that was removed a moment ago.
 
 import type { Signal } from "@preact/signals";
+import { useRef } from "preact/hooks";
 import type { Failure } from "../../model/types";
+import { useKeptFocus } from "../review/kept-focus";
 import type { AppModel } from "./app-model";
+import { focusComposer } from "./focus";
 
 export function FailureToast({ failure }: { failure: Signal<Failure | undefined> }) {
   const told = failure.value;
@@ -26,8 +29,10 @@ export function FailureToast({ failure }: { failure: Signal<Failure | undefined>
 }
 
 export function RemovalToasts({ app }: { app: AppModel }) {
+  const part = useRef<HTMLDivElement>(null);
+  useKeptFocus(part, focusComposer);
   return (
-    <div role="status">
+    <div role="status" ref={part}>
       {app.removals.pending.value.map((session) => (
         <div key={session.sessionId} class="p-toast">
           <span>Deleted “{session.title === "" ? "New session" : session.title}”.</span>

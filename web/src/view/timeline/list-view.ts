@@ -153,6 +153,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   scrollToEnd(): void {
+    if (this.#isSelecting()) document.getSelection()?.empty();
     this.#goal = undefined;
     this.#following.value = true;
     this.#choose();
@@ -226,11 +227,23 @@ export class ListView<Row extends RowPlace> {
     if (this.#layout.count === 0) return;
     if (this.#following.peek()) {
       const end = scroller.scrollHeight - scroller.clientHeight;
-      if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
+      if (end - scroller.scrollTop >= 1 && this.#isSelecting()) this.#stay();
+      else if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
     } else {
       anchor.follow();
     }
     this.#lastTop = scroller.scrollTop;
+  }
+
+  /** Words that the reader selects are not pulled away from under the mouse. */
+  #stay(): void {
+    this.#following.value = false;
+    this.#hold();
+  }
+
+  #isSelecting(): boolean {
+    const selection = document.getSelection();
+    return selection?.isCollapsed === false && this.#indexOf(selection.anchorNode) !== undefined;
   }
 
   #reach(key: string): void {
