@@ -204,6 +204,36 @@ async def test_a_home_branch_that_moved_meanwhile_is_not_overwritten(tmp_path: P
     assert git(workspace, "rev-parse", "main") == other
 
 
+@pytest.mark.parametrize("ending", [Ending.DISCARD, Ending.KEEP])
+async def test_a_home_branch_that_was_deleted_meanwhile_is_there_again(
+    tmp_path: Path, ending: Ending
+) -> None:
+    workspace = dirty(tmp_path / "w")
+    files, seen = content(workspace), own_view(workspace)
+    mode = branches(tmp_path)
+    await mode.begin(workspace, "slow")
+    agent_works(workspace)
+    git(workspace, "branch", "--quiet", "-D", "main")
+    await mode.finish(workspace, "slow", ending)
+    assert (content(workspace), own_view(workspace)) == (files, seen)
+
+
+@pytest.mark.parametrize("ending", list(Ending))
+async def test_a_repository_of_which_nothing_is_checked_out_is_worked_in(
+    tmp_path: Path, ending: Ending
+) -> None:
+    repository(tmp_path / "w", a__txt="a\n")
+    git(tmp_path, "clone", "--quiet", "--no-checkout", "w", "clone")
+    workspace = tmp_path / "clone"
+    seen = git(workspace, "status", "--porcelain=v1")
+    mode = branches(tmp_path)
+    await mode.begin(workspace, "empty")
+    write(workspace, {"by/agent": "new\n"})
+    ended = await mode.finish(workspace, "empty", ending)
+    assert git(workspace, "show", f"{ended.commit}:by/agent") == "new"
+    assert git(workspace, "status", "--porcelain=v1") == seen
+
+
 @pytest.mark.parametrize("where", [("--create", "elsewhere"), ("main",), ("--detach",)])
 async def test_a_person_who_switched_away_is_told_to_come_back(
     tmp_path: Path, where: tuple[str, ...]
@@ -216,33 +246,60 @@ async def test_a_person_who_switched_away_is_told_to_come_back(
         await mode.finish(workspace, "here", Ending.DISCARD)
 
 
+async def test_a_branch_that_was_deleted_by_hand_is_made_again_as_it_is_said(tmp_path: Path) -> None:
+    workspace = dirty(tmp_path / "w")
+    files, seen = content(workspace), own_view(workspace)
+    mode = branches(tmp_path)
+    session = await mode.begin(workspace, "here")
+    agent_works(workspace)
+    git(workspace, "switch", "--quiet", "main")
+    git(workspace, "branch", "--quiet", "-D", session.branch)
+    for failing in (mode.finish(workspace, "here", Ending.DISCARD), mode.begin(workspace, "here")):
+        with pytest.raises(PorticoError) as failure:
+            await failing
+        assert f"git switch --create {session.branch}" in (failure.value.suggestion or "")
+    git(workspace, "switch", "--quiet", "--create", session.branch)
+    await mode.finish(workspace, "here", Ending.DISCARD)
+    assert (content(workspace), own_view(workspace)) == (files, seen)
+
+
 async def test_a_locked_index_is_named_and_the_end_can_be_asked_for_again(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
     files, seen = content(workspace), own_view(workspace)
     mode = branches(tmp_path)
     await mode.begin(workspace, "again")
     agent_works(workspace)
+    worked = content(workspace), person_sees(workspace)
     lock = workspace / ".git" / "index.lock"
     lock.touch()
-    with pytest.raises(PorticoError, match="Another git is at work"):
-        await mode.finish(workspace, "again", Ending.KEEP)
+    for ending in Ending:
+        with pytest.raises(SessionBusy, match="Another git is at work"):
+            await mode.finish(workspace, "again", ending)
+        assert (content(workspace), person_sees(workspace)) == worked
     lock.unlink()
     ended = await mode.finish(workspace, "again", Ending.KEEP)
     assert (content(workspace), own_view(workspace)) == (files, seen)
     assert git(workspace, "show", f"{ended.commit}:by/agent") == "new"
 
 
-async def test_a_merge_that_was_cut_short_is_finished_by_asking_again(tmp_path: Path) -> None:
+async def test_a_merge_that_was_cut_short_is_finished_by_asking_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """What a killed process does next: nothing."""
+
+    async def die(*_: object) -> None:
+        raise Killed
+
     workspace = dirty(tmp_path / "w")
     mode = branches(tmp_path)
     await mode.begin(workspace, "cut")
     agent_works(workspace)
     worked = content(workspace)
-    lock = workspace / ".git" / "index.lock"
-    lock.touch()
-    with pytest.raises(SessionBusy, match="Another git is at work"):
-        await mode.finish(workspace, "cut", Ending.SQUASH)
-    lock.unlink()
+    with monkeypatch.context() as patched:
+        patched.setattr("portico.review.branches.branches.stage_tree", die)
+        with pytest.raises(Killed):
+            await mode.finish(workspace, "cut", Ending.SQUASH)
     await mode.finish(workspace, "cut", Ending.SQUASH)
     assert content(workspace) == worked
     assert git(workspace, "rev-list", "--count", "main") == "2"

@@ -307,6 +307,44 @@ async def test_files_that_keep_changing_are_not_overwritten(tmp_path: Path) -> N
     assert content(workspace) == {"a": ("file", b"1"), "busy": ("file", b"0xxx")}
 
 
+async def test_what_is_written_while_files_are_put_in_place_is_kept(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    write(workspace, {"a": "0", "b": "0"})
+    first = await checkpoints(tmp_path).create(workspace, "start")
+    write(workspace, {"a": "1", "b": "1", "new": "1"})
+    late = {"put b": "b", "remove new": "new"}
+
+    def save(what: str) -> None:
+        """An editor that saves at the last moment, once."""
+        if (name := late.pop(what, None)) is not None:
+            write(workspace, {name: "typed at the last moment"})
+
+    store = Checkpoints(tmp_path / "state", os.environ, ManualClock(), step=save)
+    restored = await store.restore(workspace, first.id)
+    assert not late
+    assert content(workspace) == {"a": ("file", b"0"), "b": ("file", b"0")}
+    for name in ("b", "new"):
+        assert await store.read(workspace, restored.kept.id, name) == b"typed at the last moment"
+        assert name in [each.path for each in restored.changes], "It comes back as the person's own."
+
+
+async def test_what_is_written_again_and_again_is_never_overwritten(tmp_path: Path) -> None:
+    workspace = tmp_path / "w"
+    write(workspace, {"a": "0", "b": "0"})
+    first = await checkpoints(tmp_path).create(workspace, "start")
+    write(workspace, {"a": "1", "b": "1"})
+
+    def save(what: str) -> None:
+        if what == "put b":
+            with (workspace / "b").open("a") as file:
+                file.write("x")
+
+    store = Checkpoints(tmp_path / "state", os.environ, ManualClock(), step=save)
+    with pytest.raises(SessionBusy, match="Files keep changing"):
+        await store.restore(workspace, first.id)
+    assert content(workspace) == {"a": ("file", b"1"), "b": ("file", b"1xxx")}
+
+
 async def test_a_link_that_points_out_is_not_written_through(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w", __gitignore="out\n")
     outside = tmp_path / "outside"

@@ -109,6 +109,7 @@ async def test_a_run_that_is_given_up_ends_the_program(tmp_path: Path) -> None:
         ("error: file write error: No space left on device", StoreFailed, "disk is full"),
         ('error: open("x"): Permission denied', PermissionDenied, "may not read or write"),
         ("fatal: not a git repository (or any parent)", InvalidInput, "not a git repository"),
+        ("fatal: x.bin: clean filter 'lfs' failed", InvalidInput, "filter that the repository names"),
         ("fatal: bad object HEAD", StoreFailed, "bad object HEAD"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import (
     AnyPayload,
     CheckpointCreated,
@@ -150,6 +150,23 @@ async def test_whatever_the_agent_does_to_a_file_is_applied_taken_back_and_appli
     await reviews.apply("s1", told.proposal_id, 3)
     assert content(work) == wanted
     assert await review.begin_turn("next") == []
+
+
+async def test_a_file_in_the_place_of_a_folder_or_of_a_link_out_can_be_looked_at(
+    tmp_path: Path, work: Path, reviews: Reviews
+) -> None:
+    write(work, {"d/only.txt": "x\n"})
+    (tmp_path / "elsewhere").mkdir()
+    (work / "out").symlink_to(tmp_path / "elsewhere")
+    review = await reviews.open("s1", work, "proposal")
+    await review.begin_turn("Make it better")
+    shutil.rmtree(review.folder / "d")
+    (review.folder / "out").unlink()
+    write(review.folder, {"d": "a file now\n", "out/inside.txt": "inside\n"})
+    told = proposed(await review.end_turn())
+    for path, text in {"d": b"a file now\n", "out/inside.txt": b"inside\n"}.items():
+        _, sides = await reviews.file("s1", told.proposal_id, path)
+        assert (sides.person, sides.agent, sides.merged, sides.conflicts) == (None, text, text, ())
 
 
 async def test_what_is_discarded_goes_from_the_agents_tree_too(work: Path, reviews: Reviews) -> None:
@@ -303,6 +320,31 @@ async def test_going_back_brings_the_persons_own_changes_as_a_proposal(work: Pat
     assert (work / "b.txt").read_text() == "mine\n"
 
 
+async def test_the_persons_own_links_come_back_as_a_proposal_too(work: Path, reviews: Reviews) -> None:
+    (work / "changed").symlink_to("a.txt")
+    (work / "gone").symlink_to("a.txt")
+    await turn(reviews, work, "direct", {"c.txt": "agent\n"})
+    (work / "new").symlink_to("b.txt")
+    for name, target in {"changed": "b.txt", "b.txt": "a.txt"}.items():
+        (work / name).unlink()
+        (work / name).symlink_to(target)
+    (work / "gone").unlink()
+    had = seen(work)
+    (first,) = [one for one in await reviews.checkpoints("s1") if one.moment == "before_turn"]
+    compared = await reviews.compare("s1", first.id)
+    assert [one.path for one in compared.files] == ["b.txt", "c.txt", "changed", "gone", "new"]
+    outcome = await reviews.restore("s1", first.id)
+    assert outcome.proposal is not None
+    assert [one.path for one in outcome.proposal.files] == ["b.txt", "changed", "gone", "new"]
+    await reviews.apply("s1", outcome.proposal.proposal_id, 1)
+    write(work, {"c.txt": "agent\n"})
+    without_git = [
+        {name: one for name, one in each.items() if name.split("/")[0] != ".git"}
+        for each in (had, seen(work))
+    ]
+    assert without_git[0] == without_git[1]
+
+
 async def test_what_was_applied_is_not_taken_for_the_persons_own_when_they_go_back(
     work: Path, reviews: Reviews
 ) -> None:
@@ -367,6 +409,16 @@ async def test_a_second_session_with_the_same_words_gets_a_branch_of_its_own(
     assert git(work, "symbolic-ref", "--short", "HEAD") == "portico/make-it-better-s2"
 
 
+async def test_a_session_may_keep_branch_after_branch_with_the_same_words(
+    work: Path, reviews: Reviews
+) -> None:
+    for number in range(4):
+        await turn(reviews, work, "branch", {"a.txt": f"try {number}\n"})
+        ended = (await reviews.finish("s1", Ending.KEEP)).ended
+        assert git(work, "show", f"{ended.reference}:a.txt") == f"try {number}"
+    assert git(work, "branch", "--list", "portico/*").count("make-it-better") == 4
+
+
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_a_folder_without_a_repository_is_offered_other_ways(
     tmp_path: Path, reviews: Reviews, mode: ReviewMode
@@ -407,6 +459,92 @@ async def test_a_worktree_comes_home_as_a_commit_without_the_persons_own_work(
     assert git(work, "log", "-1", "--format=%P").count(" ") == (1 if ending is Ending.MERGE else 0)
     assert git(work, "worktree", "list").count("\n") == 0
     assert not (await reviews.status("s1")).unfinished
+
+
+@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+async def test_a_worktree_waits_for_another_git_and_nothing_is_written_before(
+    work: Path, reviews: Reviews, ending: Ending
+) -> None:
+    await turn(reviews, work, "worktree", {"a.txt": "agent\n", "c.txt": "new\n"})
+    before = content(work), person_sees(work)
+    lock = work / ".git" / "index.lock"
+    lock.touch()
+    with pytest.raises(SessionBusy, match="Another git is at work"):
+        await reviews.finish("s1", ending)
+    lock.unlink()
+    assert (content(work), person_sees(work)) == before
+    outcome = await reviews.finish("s1", ending)
+    assert git(work, "show", f"{outcome.ended.commit}:a.txt") == "agent"
+    assert git(work, "status", "--porcelain") == ""
+
+
+async def test_staged_lines_that_the_session_changed_too_are_said_before_anything_is_written(
+    work: Path, reviews: Reviews
+) -> None:
+    write(work, {"b.txt": "staged\n"})
+    git(work, "add", "b.txt")
+    write(work, {"b.txt": "b\n"})
+    await turn(reviews, work, "worktree", {"b.txt": "agent\n"})
+    before = content(work), person_sees(work)
+    with pytest.raises(InvalidInput, match=r"changed the same lines of b\.txt"):
+        await reviews.finish("s1", Ending.MERGE)
+    assert (content(work), person_sees(work)) == before
+    kept = (await reviews.finish("s1", Ending.KEEP)).ended
+    assert git(work, "show", f"{kept.reference}:b.txt") == "agent"
+
+
+async def test_what_is_kept_of_a_worktree_is_not_in_the_way_of_what_is_kept_next(
+    work: Path, reviews: Reviews
+) -> None:
+    await turn(reviews, work, "worktree", {"first.txt": "first\n"})
+    first = (await reviews.finish("s1", Ending.KEEP)).ended
+    git(work, "switch", "--quiet", first.reference.removeprefix("refs/heads/"))
+    before = content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")
+    git(work, "switch", "--quiet", "main")
+    await turn(reviews, work, "worktree", {"second.txt": "second\n"})
+    second = (await reviews.finish("s1", Ending.KEEP)).ended
+    assert second.reference != first.reference
+    assert git(work, "show", f"{second.reference}:second.txt") == "second"
+    git(work, "switch", "--quiet", first.reference.removeprefix("refs/heads/"))
+    assert (content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")) == before
+
+
+@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+@pytest.mark.parametrize("mode", ["branch", "worktree"])
+async def test_what_git_was_told_of_single_files_still_holds_when_work_comes_home(
+    work: Path, reviews: Reviews, mode: ReviewMode, ending: Ending
+) -> None:
+    write(work, {"in/i.txt": "i\n", "out/o.txt": "o\n", "local.txt": "theirs\n"})
+    git(work, "add", "--all")
+    git(work, "commit", "--quiet", "--message=second")
+    git(work, "sparse-checkout", "set", "in")
+    write(work, {"local.txt": "mine\n"})
+    git(work, "update-index", "--assume-unchanged", "local.txt")
+    assert (git(work, "status", "--porcelain"), (work / "out").exists()) == ("", False)
+    await turn(reviews, work, mode, {"in/i.txt": "agent\n"})
+    await reviews.finish("s1", ending)
+    assert git(work, "show", "HEAD:in/i.txt") == "agent"
+    assert git(work, "show", "HEAD:out/o.txt") == "o"
+    assert git(work, "status", "--porcelain") == "", "Nothing counts as deleted that was never checked out."
+    assert (work / "local.txt").read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("mode", ["branch", "worktree"])
+async def test_work_comes_home_to_a_clone_that_has_not_all_contents(
+    tmp_path: Path, work: Path, reviews: Reviews, mode: ReviewMode, ending: Ending
+) -> None:
+    git(work, "config", "uploadpack.allowFilter", "true")
+    partial = tmp_path / "partial"
+    git(work, "clone", "--quiet", "--filter=blob:none", "--no-checkout", work.as_uri(), str(partial))
+    git(partial, "sparse-checkout", "set", "--no-cone", "/a.txt")
+    git(partial, "checkout", "--quiet")
+    assert sorted(path.name for path in partial.iterdir()) == [".git", "a.txt"]
+    await turn(reviews, partial, mode, {"a.txt": "agent\n"})
+    ended = (await reviews.finish("s1", ending)).ended
+    assert git(partial, "show", f"{ended.commit}:a.txt") == "agent"
+    assert git(partial, "ls-tree", "--name-only", ended.commit) == "a.txt\nb.txt"
+    assert git(partial, "status", "--porcelain") == ""
 
 
 async def test_a_worktree_of_a_folder_inside_a_repository_comes_home_to_that_folder(

@@ -153,3 +153,12 @@ async def test_what_cannot_be_done_is_refused_in_words(tmp_path: Path) -> None:
         await mode.open(workspace, "s1")
     with pytest.raises(InvalidInput, match="cannot be the name"):
         await mode.open(workspace, "../up")
+
+
+async def test_a_branch_named_portico_is_in_the_way_and_said_so(tmp_path: Path) -> None:
+    workspace = dirty(tmp_path / "w")
+    git(workspace, "branch", "portico")
+    before = content(workspace), person_sees(workspace)
+    with pytest.raises(InvalidInput, match="A branch named portico exists"):
+        await worktrees(tmp_path).open(workspace, "s1")
+    assert (content(workspace), person_sees(workspace)) == before

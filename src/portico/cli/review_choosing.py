@@ -58,12 +58,14 @@ def _files(proposal: ProposalUpdated, words: Sequence[str], workspace: Path) -> 
 
 
 def _below(files: Iterable[ProposedFile], word: str, workspace: Path) -> list[str]:
-    """The file of this name, else all files in the folder of this name."""
-    named = _spellings(word, workspace)
-    exact = [file.path for file in files if file.path in named or file.old_path in named]
-    return exact[:1] or [
-        file.path for file in files if any(PurePosixPath(file.path).is_relative_to(name) for name in named)
-    ]
+    """The file of this name, else all files in the folder of this name: first those where the person is."""
+    files = list(files)
+    for name in _spellings(word, workspace):
+        exact = [file.path for file in files if name in (file.path, file.old_path)]
+        inside = [file.path for file in files if PurePosixPath(file.path).is_relative_to(name)]
+        if found := exact[:1] or inside:
+            return found
+    return []
 
 
 def _spellings(word: str, workspace: Path) -> list[str]:

@@ -1,5 +1,6 @@
 """One session under review, as its host sees it: where the agent works, and what happens around each turn."""
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -112,9 +113,13 @@ class SessionReview:
 
     async def _free_slug(self, label: str) -> str:
         slug = slug_of(label) or self._session[-8:]
-        if await self._parts.branches.taken(self._workspace, slug):
-            slug = f"{slug}-{self._session[-5:]}"
-        return slug
+        own = f"{slug}-{self._session[-5:]}"
+        others = (f"{own}-{number}" for number in itertools.count(2))
+        names = itertools.chain((slug, own), others)
+        name = next(names)
+        while await self._parts.branches.taken(self._workspace, name):
+            name = next(names)
+        return name
 
     async def _keep(self) -> AnyPayload:
         label = short_label(self._label)

@@ -5,6 +5,7 @@ is kept twice: its bytes as a checkpoint, its meaning to git as commits under re
 of an end can be taken again, so an end that was cut short is finished by asking for it once more.
 """
 
+import contextlib
 import hashlib
 import os
 import re
@@ -17,7 +18,15 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.review.checkpoints.checkpoints import Checkpoints, Moment
-from portico.review.git.keeping import commit, install_index, keep_work, merge_trees, stage_tree, tree_of
+from portico.review.git.keeping import (
+    check_index_free,
+    commit,
+    install_index,
+    keep_work,
+    merge_trees,
+    stage_tree,
+    tree_of,
+)
 from portico.review.git.repositories import Repository, need_repository
 
 PREFIX = "portico/"
@@ -116,8 +125,9 @@ class Branches:
         if head.branch != session.branch and await repository.commit_of(_finishing(slug)) is None:
             raise SessionBusy(
                 f"The session {slug} works on {session.branch}, but HEAD is elsewhere by now.",
-                suggestion=f"Switch back to {session.branch} and finish it there.",
+                suggestion=f"Switch back and finish it there: {await _switch(repository, session.branch)}",
             )
+        check_index_free(repository)
         said = message or f"{slug}\n\nBy a session of Portico.\n"
         finishing = self._put_aside if ending in (Ending.KEEP, Ending.DISCARD) else self._bring_home
         ended = await finishing(repository, session, ending, said)
@@ -203,7 +213,8 @@ class Branches:
             await repository.git.run("update-ref", "--no-deref", "-m", note, "HEAD", to)
             return
         reference = f"refs/heads/{session.home_branch}"
-        if to != session.home_commit:
+        gone = await repository.branch_commit(session.home_branch) is None
+        if gone or to != session.home_commit:
             await repository.git.run("update-ref", "-m", note, reference, to)
         await repository.git.run("symbolic-ref", "-m", note, "HEAD", reference)
 
@@ -213,13 +224,9 @@ class Branches:
         if begun is not None:
             raise InvalidInput(
                 f"A session {begun.slug} has begun on {branch} and is not finished.",
-                suggestion=f"Switch to {branch} to go on with it, or choose another name.",
+                suggestion=f"Go on with it by {await _switch(repository, branch)}, or choose another name.",
             )
-        if await repository.branch_commit("portico") is not None:
-            raise InvalidInput(
-                "A branch named portico exists, so git allows none below it.",
-                suggestion="Rename it: git branch -m portico another-name.",
-            )
+        await repository.need_room_for_branches()
         if branch == current:
             raise InvalidInput(
                 f"HEAD is on {branch} already, and no session has begun there.",
@@ -240,7 +247,8 @@ class Branches:
         start = await commit(repository, session.files, [session.home_commit, staged], message)
         place = self._index(repository, session.slug)
         place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        shutil.copy2(repository.git_folder / "index", place)
+        with contextlib.suppress(FileNotFoundError):  # There is none where nothing was ever checked out.
+            shutil.copy2(repository.git_folder / "index", place)
         await repository.git.run("update-ref", _start(session.slug), start)
 
     async def _find(self, repository: Repository, slug: str) -> BranchSession | None:
@@ -252,6 +260,12 @@ class Branches:
     def _index(self, repository: Repository, slug: str) -> Path:
         key = hashlib.sha256(os.fsencode(repository.git_folder)).hexdigest()[:24]
         return self._folder / key / f"{slug}.index"
+
+
+async def _switch(repository: Repository, branch: str) -> str:
+    """How a person gets to a branch, one that somebody has deleted included."""
+    there = await repository.branch_commit(branch) is not None
+    return f"git switch {branch}" if there else f"git switch --create {branch}"
 
 
 def _start(slug: str) -> str:

@@ -14,9 +14,19 @@ import msgspec
 
 from portico.domain.errors import SessionBusy
 from portico.review.branches.branches import Ended, Ending
-from portico.review.git.keeping import commit, keep_work, merge_trees, stage_tree, tree_of
+from portico.review.git.keeping import (
+    check_index_free,
+    commit,
+    index_lock,
+    index_of,
+    merge_trees,
+    staged_tree,
+    tree_of,
+)
 from portico.review.git.repositories import Head, Repository
 from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange
+
+_NO_COMMIT = ""
 
 
 class Prepared(msgspec.Struct, frozen=True):
@@ -39,7 +49,7 @@ class Finishing:
     async def prepare(self, changes: ChangeSet, ending: Ending, message: str) -> Prepared:
         """Commits of the changes. To bring them home, they are merged with what HEAD has by now.
 
-        InvalidInput names files in which that cannot be done.
+        InvalidInput names files in which that cannot be done, and SessionBusy another git that is in the way.
         """
         head, home = await self._repository.settled_head()
         tree = await tree_of(self._repository, home)
@@ -49,6 +59,8 @@ class Finishing:
             started = await self._commit(base, home, tree, "Uncommitted work when the session began\n")
             return Prepared(head, home, theirs, await self._commit(theirs, started, base, message))
         merged = await merge_trees(self._repository, base, tree, theirs)
+        await self._staged(home, merged)  # What would fail after the files are written fails before.
+        check_index_free(self._repository)
         made = await self._commit(merged, home, tree, message)
         if ending is Ending.MERGE and made != home:
             made = await commit(self._repository, merged, [home, made], message)
@@ -58,29 +70,40 @@ class Finishing:
         return parent if tree == parent_tree else await commit(self._repository, tree, [parent], message)
 
     async def keep(self, prepared: Prepared, reference: str, ending: Ending) -> Ended:
-        """Let a ref lead to the commit, beside what the person has."""
+        """Let a new ref lead to the commit, beside what the person has and what was kept before."""
+        name, number = reference, 1
+        while (there := await self._repository.commit_of(name)) is not None:
+            if await tree_of(self._repository, there) == prepared.tree:
+                return Ended(ending, there, name)  # An end that was cut short had made it.
+            number += 1
+            name = f"{reference}-{number}"
         git = self._repository.git
-        await git.run("update-ref", "-m", f"portico: {ending}", reference, prepared.commit)
-        return Ended(ending, prepared.commit, reference)
+        await git.run("update-ref", "-m", f"portico: {ending}", name, prepared.commit, _NO_COMMIT)
+        return Ended(ending, prepared.commit, name)
 
     async def stage(self, prepared: Prepared, ending: Ending) -> Ended:
         """Move the person's branch on to the commit, and their index along, with what they had staged."""
-        git = self._repository.git
-        index = (await keep_work(self._repository, self._scratch)).staged
-        home = await tree_of(self._repository, prepared.home)
-        staged = await merge_trees(self._repository, home, index, prepared.tree)
+        staged = await self._staged(prepared.home, prepared.tree)
         reference = f"refs/heads/{prepared.head.branch}" if prepared.head.branch else "HEAD"
-        moved = await git.ask(
-            *("update-ref", "--no-deref", "-m", f"portico: {ending}", reference),
-            *(prepared.commit, prepared.home),
-        )
-        if moved.code != 0:
-            raise SessionBusy(
-                "Your branch has moved on just now; the session's changes are in your files, uncommitted.",
-                suggestion="Commit them yourself.",
-            )
-        await stage_tree(self._repository, staged, self._scratch)
+        async with index_of(self._repository, staged, self._scratch) as index:
+            # Both or neither: an index from before would take the session's work back with the next commit.
+            with index_lock(self._repository) as lock:
+                moved = await self._repository.git.ask(
+                    *("update-ref", "--no-deref", "-m", f"portico: {ending}", reference),
+                    *(prepared.commit, prepared.home),
+                )
+                if moved.code != 0:
+                    raise SessionBusy(
+                        "Your branch has moved on just now; the session's changes are in your files, uncommitted.",
+                        suggestion="Commit them yourself.",
+                    )
+                lock.put(index)
         return Ended(ending, prepared.commit, reference)
+
+    async def _staged(self, home: str, merged: str) -> str:
+        """What the person has staged, with the session's work beside it."""
+        index = await staged_tree(self._repository, self._scratch)
+        return await merge_trees(self._repository, await tree_of(self._repository, home), index, merged)
 
     async def _tree(self, tree: str, changes: ChangeSet, *, new: bool) -> str:
         """A tree that has one side of the changes, as git would have it after an add."""
@@ -99,7 +122,8 @@ class Finishing:
             for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
                 given = b"".join(os.fsencode(name) + b"\0" for name in names)
                 await git.run("update-index", "-z", *words, "--stdin", given=given)
-            return (await git.run("write-tree")).text
+            # A partial clone has not all that HEAD names, and needs it for nothing here.
+            return (await git.run("write-tree", "--missing-ok")).text
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 

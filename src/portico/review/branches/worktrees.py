@@ -59,6 +59,7 @@ class Worktrees:
         if worktree is not None and await self._alive(worktree):
             return worktree
         _, home = await repository.settled_head()
+        await repository.need_room_for_branches()
         await self._forget(repository, session)
         if worktree is None:
             work = await keep_work(repository, self._folder)

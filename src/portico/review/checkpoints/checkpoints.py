@@ -21,7 +21,7 @@ from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
 from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow, Snapshot
 from portico.review.disk.alone import alone
-from portico.review.disk.swapping import Step, Swap, Wanted
+from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
@@ -205,12 +205,14 @@ class Checkpoints:
         try:
             blobs = [(number, each) for number, each in enumerate(differences) if each.new.exists]
             await write_blobs(shadow.git, shadow.folder, [(staging.new / str(n), each) for n, each in blobs])
+            seen = await asyncio.to_thread(swap.look, [each.path for each in differences if each.old.exists])
             settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
             if settled:
-                await asyncio.to_thread(
-                    swap.perform, staging, [_wanted(n, d) for n, d in enumerate(differences)]
-                )
+                wanted = [_wanted(number, each) for number, each in enumerate(differences)]
+                await asyncio.to_thread(swap.perform, staging, wanted, seen)
             return settled
+        except ChangedMeanwhile:
+            return False
         finally:
             staging.remove()
 

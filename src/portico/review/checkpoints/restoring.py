@@ -9,11 +9,12 @@ from pathlib import Path
 
 from portico.review.checkpoints.checkpoints import Checkpoints, Restored
 from portico.review.disk.calls import Disk
-from portico.review.git.tree_changes import TreeChange
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.git.tree_changes import TreeChange, TreeOperation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
 from portico.review.text.merging import merge
 
-_MODES = {"100644": 0o644, "100755": 0o755}
+_LINK = "120000"
+_MODES = {"100644": 0o644, "100755": 0o755, _LINK: LINK_MODE}
 _MIXED = "What the agent had changed in this file comes back with your own changes."
 _File = tuple[str, bytes]
 _Files = dict[str, _File]
@@ -56,11 +57,12 @@ async def changes_since(
     until: str | None,
     listed: Collection[TreeChange],
 ) -> ChangeSet:
-    """These changes from a checkpoint to another, or to now, with their contents. Links are left out."""
-    paths = {each.path for each in listed if not each.link}
+    """These changes from a checkpoint to another, or to now, with their contents."""
+    paths = {each.path for each in listed}
     old = await checkpoints.contents(workspace, checkpoint_id, paths)
     if until is None:
-        new = await asyncio.to_thread(_on_disk, workspace, paths)
+        there = {each.path for each in listed if each.operation is not TreeOperation.DELETE}
+        new = await asyncio.to_thread(_on_disk, workspace, there)
     else:
         new = await checkpoints.contents(workspace, until, paths)
     found = (_change(path, old.get(path), new.get(path)) for path in sorted(paths))
@@ -91,12 +93,12 @@ def _change(
     new: _File | None,
     warning: str | None = None,
 ) -> FileChange | None:
-    """The change of a file; None if there is none, or one side is a link."""
-    if old == new or not _plain(*(side for side in (old, new) if side is not None)):
+    """The change of a file or a link; None if there is none."""
+    if old == new:
         return None
     operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
     modes = tuple(None if side is None else _MODES[side[0]] for side in (old, new))
-    if modes[0] == modes[1] or modes == (None, 0o644):
+    if LINK_MODE not in modes and (modes[0] == modes[1] or modes == (None, 0o644)):
         modes = (None, None)
     return FileChange(
         path=path,
@@ -110,7 +112,8 @@ def _change(
 
 
 def _plain(*sides: _File) -> bool:
-    return all(mode in _MODES for mode, _ in sides)
+    """Whether these can be merged by line: no link can."""
+    return all(mode != _LINK for mode, _ in sides)
 
 
 def _on_disk(workspace: Path, paths: Collection[str]) -> _Files:
@@ -118,8 +121,9 @@ def _on_disk(workspace: Path, paths: Collection[str]) -> _Files:
     disk = Disk()
     for path in paths:
         try:
-            file = disk.read(workspace / path)
+            file = disk.read_entry(workspace / path)
         except OSError:
             continue
-        found[path] = ("100755" if file.mode & 0o100 else "100644", file.data)
+        mode = _LINK if file.mode == LINK_MODE else "100755" if file.mode & 0o100 else "100644"
+        found[path] = (mode, file.data)
     return found

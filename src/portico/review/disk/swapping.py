@@ -11,7 +11,7 @@ import secrets
 import shutil
 import stat
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -19,6 +19,11 @@ import msgspec
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
 
 Step = Callable[[str], None]
+Seen = Mapping[str, tuple[int, int] | None]
+
+
+class ChangedMeanwhile(Exception):
+    """Somebody wrote a file between the look at it and its turn. Everything is as they have it."""
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -66,8 +71,15 @@ class Swap:
             raise _translated(str(self._workspace), error) from error
         return staging
 
-    def perform(self, staging: Staging, wanted: Iterable[Wanted]) -> None:
-        """Make it so, or leave the workspace as it was and say why. The staging folder is used up."""
+    def look(self, paths: Iterable[str]) -> Seen:
+        """When each of these files was last written, for `perform`."""
+        return {path: _written(self._workspace / path) for path in paths}
+
+    def perform(self, staging: Staging, wanted: Iterable[Wanted], seen: Seen) -> None:
+        """Make it so, or leave the workspace as it was and say why. The staging folder is used up.
+
+        Nothing goes away that was written after it was `seen`: ChangedMeanwhile then.
+        """
         wishes = sorted(wanted, key=lambda each: each.path)
         removals = [each for each in wishes if each.staged is None]
         arrivals = [each for each in wishes if each.staged is not None]
@@ -87,6 +99,10 @@ class Swap:
                 self._step(f"put {place}")
                 self._put(staging, each)
             self._step("commit")
+            held = [(staging.old / f"d{number}", each.path) for number, each in enumerate(removals)]
+            held += [(staging.old / f"r{each.staged}", each.path) for each in arrivals if each.replaces]
+            if any(_written(old) != seen[path] for old, path in held):
+                raise ChangedMeanwhile
             self._journal.unlink()
         except BaseException as error:
             self.undo()
@@ -208,6 +224,14 @@ def _hold(place: Path, old: Path) -> None:
         os.link(place, old, follow_symlinks=False)
     except (OSError, NotImplementedError):
         place.rename(old)
+
+
+def _written(path: Path) -> tuple[int, int] | None:
+    try:
+        facts = path.lstat()
+    except OSError:
+        return None
+    return facts.st_size, facts.st_mtime_ns
 
 
 def _exists(path: Path) -> bool:

@@ -1,14 +1,14 @@
 """Keeps a person's uncommitted and untracked work as commits under refs/portico, and knows how to merge trees.
 
 Works on copies of the index. What is in the person's own index, on their branches and in their stash changes
-only in `install_index`, which says so.
+only where an index is installed, which says so.
 """
 
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -39,6 +39,12 @@ async def keep_work(repository: Repository, scratch: Path) -> Work:
         if new:
             await git.run("update-index", "-z", "--add", "--remove", "--stdin", given=given)
         return Work((await git.run("write-tree")).text, staged)
+
+
+async def staged_tree(repository: Repository, scratch: Path) -> str:
+    """What is in the index now."""
+    async with _index_copy(repository, scratch) as (git, _):
+        return (await git.run("write-tree")).text
 
 
 async def commit(repository: Repository, tree: str, parents: list[str], message: str) -> str:
@@ -97,31 +103,93 @@ async def _index_copy(repository: Repository, scratch: Path) -> AsyncIterator[tu
 
 async def stage_tree(repository: Repository, tree: str, scratch: Path) -> None:
     """Make a tree the person's index, with the files on disk untouched."""
-    async with _index_copy(repository, scratch) as (git, index):
-        await git.run("read-tree", tree)
-        await git.ask("update-index", "-q", "--refresh")  # Fails where files differ, as they may.
+    async with index_of(repository, tree, scratch) as index:
         install_index(repository, index)
 
 
+@asynccontextmanager
+async def index_of(repository: Repository, tree: str, scratch: Path) -> AsyncIterator[Path]:
+    """A file that can be the person's index, with a tree in it and what they have told git of single files.
+
+    In a sparse checkout git is told so of all files that are not there; unmarked, they would count as deleted.
+    """
+    async with _index_copy(repository, scratch) as (git, index):
+        told = await _told_of_files(git)
+        await git.run("read-tree", tree)
+        there = set((await git.run("ls-files", "-z")).names) if told else set()
+        for option, names in told.items():
+            given = b"".join(os.fsencode(name) + b"\0" for name in names if name in there)
+            await git.run("update-index", "-z", option, "--stdin", given=given)
+        await git.ask("update-index", "-q", "--refresh")  # Fails where files differ, as they may.
+        yield index
+
+
+async def _told_of_files(git: Git) -> dict[str, list[str]]:
+    """Files that an index holds and git shall not look for, or not look at, by the option that says so."""
+    told: dict[str, list[str]] = {}
+    for line in (await git.run("ls-files", "-v", "-z")).names:
+        tag, _, name = line.partition(" ")
+        if tag in ("S", "s"):
+            told.setdefault("--skip-worktree", []).append(name)
+        if tag.islower():
+            told.setdefault("--assume-unchanged", []).append(name)
+    return told
+
+
 def install_index(repository: Repository, source: Path) -> None:
-    """Put a file in the place of the person's index, its time kept, under the lock that git itself respects."""
-    place = repository.git_folder / "index"
-    lock = repository.git_folder / "index.lock"
-    try:
-        descriptor = os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o644)
-    except FileExistsError as error:
-        raise SessionBusy(
-            f"Another git is at work in {repository.root}.",
-            suggestion=f"Wait for it to end; if none runs, remove {lock}.",
-        ) from error
-    try:
-        with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+    """Put a file in the place of the person's index, under the lock that git itself respects."""
+    with index_lock(repository) as lock:
+        lock.put(source)
+
+
+class IndexLock:
+    """The lock of an index, held. What is put takes the place of the index, and the lock is gone with that."""
+
+    def __init__(self, index: Path, place: Path) -> None:
+        self._index = index
+        self._place = place
+        self._held = True
+
+    def put(self, source: Path) -> None:
+        """Make a file the index, its time kept."""
+        with self._place.open("wb") as file:
             file.write(source.read_bytes())
             file.flush()
-            os.fsync(descriptor)
+            os.fsync(file.fileno())
         facts = source.stat()
-        os.utime(lock, ns=(facts.st_atime_ns, facts.st_mtime_ns))
-        lock.replace(place)
-    except BaseException:
-        lock.unlink(missing_ok=True)
-        raise
+        os.utime(self._place, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+        self._place.replace(self._index)
+        self._held = False
+
+    def release(self) -> None:
+        if self._held:
+            self._place.unlink(missing_ok=True)
+
+
+@contextmanager
+def index_lock(repository: Repository) -> Iterator[IndexLock]:
+    """Hold the person's index, as git does. SessionBusy while another git has it."""
+    place = repository.git_folder / "index.lock"
+    try:
+        os.close(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644))
+    except FileExistsError as error:
+        raise _busy(repository, place) from error
+    lock = IndexLock(repository.git_folder / "index", place)
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def check_index_free(repository: Repository) -> None:
+    """SessionBusy while another git has the person's index, before anything is done that ends in it."""
+    place = repository.git_folder / "index.lock"
+    if place.exists():
+        raise _busy(repository, place)
+
+
+def _busy(repository: Repository, lock: Path) -> SessionBusy:
+    return SessionBusy(
+        f"Another git is at work in {repository.root}.",
+        suggestion=f"Wait for it to end; if none runs, remove {lock}.",
+    )

@@ -225,6 +225,11 @@ def translated(verb: str, complaint: str) -> PorticoError:
                 f"Another git is at work in this repository. {said}",
                 suggestion="Wait for it to end; if none runs, remove the lock file that is named here.",
             )
+        case text if "external filter" in text or "clean filter" in text or "smudge filter" in text:
+            return InvalidInput(
+                f"A filter that the repository names for its files does not work. {said}",
+                suggestion="Install its program (git-lfs, say), or use the proposal mode, which runs no filter.",
+            )
         case text if "No space left" in text or "Disk quota" in text:
             return StoreFailed(f"The disk is full. {said}", suggestion="Make room and try again.")
         case text if "Permission denied" in text or "Read-only file system" in text:

@@ -80,6 +80,14 @@ class Repository:
         answer = await self.git.ask("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
         return answer.text if answer.code == 0 else None
 
+    async def need_room_for_branches(self) -> None:
+        """InvalidInput where git allows no branch of Portico's."""
+        if await self.branch_commit("portico") is not None:
+            raise InvalidInput(
+                "A branch named portico exists, so git allows none below it.",
+                suggestion="Rename it: git branch -m portico another-name.",
+            )
+
     async def settled_head(self) -> tuple[Head, str]:
         """HEAD and its commit, where nothing is in the middle of anything. A clear error otherwise."""
         operation = self.operation()

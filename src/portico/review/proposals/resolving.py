@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, PermissionDenied
 from portico.review.disk.calls import Disk, Found
 from portico.review.disk.places import Places
 from portico.review.text.changes import ChangeSet, Conflict, Content, FileChange, Operation
@@ -46,11 +46,11 @@ class Resolver:
         self._places = Places(workspace, folds_names=False)
 
     def sides(self, change: FileChange) -> Sides:
-        found = self._look(change.old_path or change.path, links=change.links)
+        found = self._see(change.old_path or change.path, links=change.links)
         base = None if change.old is None else change.old.loaded()
         agent = None if change.new is None else change.new.loaded()
         person = None if found is None else found.data
-        there = self._look(change.path) if change.old_path is not None else None
+        there = self._see(change.path) if change.old_path is not None else None
         if there is not None:
             clash = Conflict(None, there.data, agent)
             return Sides(base=base, person=there.data, agent=agent, merged=None, conflicts=(clash,))
@@ -105,6 +105,13 @@ class Resolver:
         if content == source.data and meant in (None, source.mode):
             return []
         return [_change(change.path, source, content, meant)]
+
+    def _see(self, path: str, *, links: bool = False) -> Found | None:
+        """The file that is there for who only looks. What an apply will refuse, a folder say, is none to them."""
+        try:
+            return self._look(path, links=links)
+        except (InvalidInput, PermissionDenied):
+            return None
 
     def _look(self, path: str, *, links: bool = False) -> Found | None:
         place = self._places.entry(path) if links else self._places.file(path, leaving=())
