@@ -227,6 +227,20 @@ async def test_only_the_word_of_a_person_goes_to_the_server(
     assert len(asked) == told
 
 
+def test_a_script_is_told_when_the_server_cannot_write_how_its_turn_ended(
+    portico: Portico, shared: Shared
+) -> None:
+    log = portico.state / "portico.db"
+    running = shared.exec("say busy\nwait go\nsay done")
+    running.until("text_delta")
+    aside = log.rename(log.with_name("aside.db"))
+    shared.touch("go")
+    ran = running.end()
+    aside.rename(log)
+    assert ran.code == 2
+    assert "removed or replaced" in ran.complaint[0]
+
+
 def test_a_turn_that_is_under_way_is_told_with_the_ways_on(portico: Portico, shared: Shared) -> None:
     turn = shared.invoke("say busy\nwait go")
     ran = shared.exec("say second").end()

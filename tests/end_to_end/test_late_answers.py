@@ -93,6 +93,20 @@ class TestAPerson:
             assert await resolutions(host, session_id) == [("canceled", "nobody")]
         assert heard_by_agent(tmp_path) == [{"outcome": "cancelled"}]
 
+    async def test_an_answer_to_what_was_asked_before_a_restart_settles_no_later_question(
+        self, tmp_path: Path
+    ) -> None:
+        async with asked(tmp_path) as (_, session_id, turn):
+            turn.cancel()
+            await asyncio.wait((turn,))
+        async with asked(tmp_path, session_id) as (host, _, turn):
+            with pytest.raises(InvalidInput, match="p1"):
+                host.service.answer(session_id, "p1", YES)
+            (question,) = (await host.service.view(session_id)).permissions
+            host.service.answer(session_id, question.request_id, NO)
+            await turn
+            assert (await resolutions(host, session_id))[-1] == ("denied", "person")
+
     async def test_an_option_that_was_not_offered_leaves_the_question_open(self, tmp_path: Path) -> None:
         async with asked(tmp_path) as (host, session_id, turn):
             with pytest.raises(InvalidInput, match="it has yes, no"):
@@ -105,16 +119,20 @@ class TestAPerson:
 
 @asynccontextmanager
 async def asked(
-    folder: Path,
+    folder: Path, session_id: SessionId | None = None
 ) -> AsyncIterator[tuple[Host, SessionId, "asyncio.Task[TurnEnded]"]]:
-    """A host in the middle of a turn, with the question `p1` open."""
+    """A host in the middle of a turn of a new session, with the question `p1` open, or of one that goes on."""
     environ = {name: value for name, value in os.environ.items() if name != "PORTICO_TAP"}
     command = scripted_agent_command(transcript=folder / "transcript")
     prompt = Prompt(text=json.dumps([{"permission": {"options": OPTIONS}}]))
     async with open_host(environ) as host, asyncio.timeout(30):
-        session_id = await host.service.start(folder, AgentSpec(name="scripted", command=command))
+        spec, begun = AgentSpec(name="scripted", command=command), 0
+        if session_id is None:
+            session_id = await host.service.start(folder, spec)
+        else:
+            begun = await host.service.reopen(session_id, spec)
         turn = asyncio.create_task(host.service.prompt(session_id, prompt))
-        async for event in host.service.watch(session_id, after_seq=0):
+        async for event in host.service.watch(session_id, after_seq=begun):
             if event.kind == "permission_requested":
                 break
         yield host, session_id, turn

@@ -99,7 +99,7 @@ def test_a_conflict_is_refused_by_the_server_with_the_same_words(
     ran = portico.run("review", "apply", "--session", shared.id)
     assert (ran.code, ran.complaint[0]) == (
         5,
-        "portico: You changed the same lines of notes.txt meanwhile, so nothing was written.",
+        "portico: Nothing was written: the same lines of notes.txt changed meanwhile, or the file is gone.",
     )
     shared.review("apply", "--theirs", "notes.txt")
     assert notes.read_text() == "theirs\n"

@@ -246,7 +246,7 @@ class TestPlainHttp:
             check=False,
         )
         assert (done.returncode, done.stderr) == (0, b""), done.stderr.decode()
-        assert done.stdout.decode().splitlines()[-1] == '"Hello from the other side."'
+        assert done.stdout.decode().splitlines()[-1].startswith('"`/read <path>')
 
     def test_a_server_that_is_killed_between_the_log_and_the_line_sends_nothing_twice(
         self, portico: Portico, server: Server
@@ -276,6 +276,25 @@ class TestPlainHttp:
         events = server.ask("GetTimeline", {"sessionId": session_id, "limit": 1000})["events"]
         prompts = [one["promptSubmitted"]["text"] for one in events if "promptSubmitted" in one]
         assert prompts == [prompt, "say two\nhang"]
+
+    def test_an_answer_that_was_taken_is_in_the_log_of_a_server_that_is_killed_right_then(
+        self, portico: Portico, server: Server
+    ) -> None:
+        session_id, process = start(server), server.process
+        turn = server.stream("Invoke", {"sessionId": session_id, "text": ASKING})
+        request_id = until_kind(turn, "permissionRequested")["requestId"]
+        decision = {"requestId": request_id, "optionId": "allow_once"}
+        server.ask(
+            "SubmitClientEvent",
+            {"sessionId": session_id, "permissionDecisions": {"decisions": [decision]}},
+        )
+        process.kill()
+        turn.leave()
+        wait_until(lambda: not server.answers(), "the end of the server")
+        detach(portico)
+        events = server.ask("GetTimeline", {"sessionId": session_id, "limit": 1000})["events"]
+        (resolved,) = [one["permissionResolved"] for one in events if "permissionResolved" in one]
+        assert (resolved["requestId"], resolved["outcome"]) == (request_id, "PERMISSION_OUTCOME_ALLOWED")
 
     def test_a_session_that_was_stopped_with_its_server_goes_on_in_the_next(
         self, portico: Portico, server: Server

@@ -86,6 +86,20 @@ class TestSending:
             await door.within(door.all_of(door.sending("again")))
             assert (await door.sent(), door.heard) == (["again"], ["again"])
 
+    async def test_a_caller_is_told_when_the_end_of_its_turn_cannot_be_written(self, tmp_path: Path) -> None:
+        async def full(events: object) -> None:
+            raise StoreFailed("the disk is full")
+
+        async def fill(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            door.host.store.before_append = full
+            agent.say("words")
+
+        async with doors(fill, tmp_path) as door:
+            with pytest.raises(StoreFailed, match="full"):
+                await door.within(door.all_of(door.sending("hello")))
+            door.host.store.before_append = None
+            assert await door.sent() == ["hello"]
+
     async def test_a_prompt_while_the_agent_is_still_being_started_uses_that_one(
         self, tmp_path: Path
     ) -> None:

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.domain.errors import StoreFailed
-from portico.domain.events import Event, Notice, PromptSubmitted, TextDelta
+from portico.domain.events import Event, Notice, PromptSubmitted, SessionStarted, TextDelta
 from portico.domain.ids import SessionId
 from portico.sessions.backlog import MAX_BACKLOG, Backlog
 from portico.sessions.entries import size_of
@@ -150,6 +150,20 @@ async def test_whatever_an_agent_floods_with_counts_for_what_it_is(tmp_path: Pat
         assert last > 50
 
 
+async def test_what_has_to_be_safe_waits_for_the_disk_whichever_write_takes_it_along() -> None:
+    store = DurabilityStore()
+    journal = Journal(SessionId("s1"), store, ManualClock(), Backlog(), last_seq=0)
+    journal.record(
+        SessionStarted(workspace="/w", agent="a", continued=False, mode="direct", portico_version="1")
+    )
+    writing = asyncio.create_task(journal.run())
+    await asyncio.sleep(0)
+    await journal.commit(PromptSubmitted(text="hello"))
+    assert store.safe == {"session_started", "prompt_submitted"}
+    writing.cancel()
+    await asyncio.wait((writing,))
+
+
 async def test_many_small_pieces_count_for_the_memory_they_take() -> None:
     journal = Journal(SessionId("s1"), MemoryStore(), ManualClock(), Backlog(), last_seq=0)
     journal.record(TextDelta(text="ab"))
@@ -211,6 +225,19 @@ async def test_a_watcher_that_is_far_behind_is_given_a_page_of_bounded_size(tmp_
         await stream.aclose()
         assert seen == list(range(1, 32))
         assert max(store.pages) < 2 * PAGE_BYTES
+
+
+class DurabilityStore(MemoryStore):
+    """Takes down what was on the disk when it said that it is written."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.safe: set[str] = set()
+
+    async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+        await super().append(events, durable=durable)
+        if durable:
+            self.safe |= {event.kind for event in events}
 
 
 class PagedStore(MemoryStore):

@@ -1,13 +1,23 @@
 """What a turn writes down of its review, whichever way its changes reach the files."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated, SessionStarted, TurnEnded
+from portico.domain.events import (
+    AnyPayload,
+    CheckpointCreated,
+    ErrorReported,
+    Notice,
+    ProposalUpdated,
+    SessionStarted,
+    TurnEnded,
+)
+from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
 from portico.sessions.turn import Prompt
@@ -17,6 +27,7 @@ from tests.sessions.support import SPEC, FakeAgent, World, world
 KEPT = CheckpointCreated(checkpoint_id="c1", label="hello", moment="before_turn")
 PROPOSED = ProposalUpdated(proposal_id="p1", revision=1, status="open", origin="turn")
 FULL_DISK = InvalidInput("The disk is full.", suggestion="Make room.")
+UNFORESEEN = "Portico failed where it should not: OSError: [Errno 28] No space left on device"
 
 
 async def answer(agent: FakeAgent, request: acp.PromptRequest) -> None:
@@ -68,6 +79,44 @@ async def test_a_turn_that_must_be_reviewed_does_not_begin_without_its_place(tmp
         await host.prompt()
         assert (await host.service.show(host.session_id)).state is TurnState.FAILED
     assert host.agent.prompts == []
+
+
+@pytest.mark.parametrize("mode", ["direct", "proposal"])
+async def test_a_review_that_breaks_in_a_way_nobody_foresaw_costs_its_turn_and_not_the_session(
+    tmp_path: Path, mode: ReviewMode
+) -> None:
+    async with world(answer, tmp_path) as host:
+        host.session_id = await host.service.start(tmp_path, SPEC, mode=mode)
+        review = await host.reviews.open(host.session_id, tmp_path, mode)
+        review.refusal = OSError(28, "No space left on device")
+        made = [event.payload for event in await host.prompt()]
+        assert [one.message for one in made if isinstance(one, ErrorReported)] == [UNFORESEEN]
+        assert [one.text for one in made if isinstance(one, Notice)] == [
+            f"What this turn changed could not be gathered. {UNFORESEEN}"
+        ]
+        assert (await host.service.show(host.session_id)).state is TurnState.FAILED
+        review.refusal = None
+        await host.prompt("again")
+        assert (await host.service.show(host.session_id)).state is TurnState.COMPLETED
+
+
+async def test_no_host_is_kept_from_starting_by_what_a_dead_turn_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def salvage(session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
+        raise OSError(28, "No space left on device")
+
+    async with world(stop_when_told, tmp_path) as host:
+        await host.start()
+        turn = host.prompting()
+        await host.until_state(TurnState.STREAMING)
+        host.store.forget_leases()
+        monkeypatch.setattr(host.reviews, "salvage", salvage)
+        assert await host.service.recover() == [host.session_id]
+        (notice,) = [event.payload for event in await host.events() if isinstance(event.payload, Notice)]
+        assert notice.text == f"What the interrupted turn changed could not be gathered. {UNFORESEEN}"
+        turn.cancel()
+        await asyncio.gather(turn, return_exceptions=True)
 
 
 async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from portico.domain.events import (
 )
 from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
+from portico.sessions.journal import RETRY_SECONDS
 from portico.sessions.permissions import Decision
 from portico.sessions.turn import Prompt
 from tests.sessions.support import LIMITS, SPEC, FakeAgent, kinds, states, text, world
@@ -510,6 +511,60 @@ class TestPermissions:
         assert (resolved.outcome, resolved.by) == (outcome, "person")
         assert states(log)[2:4] == ["awaiting", "running"]
 
+    async def test_an_agent_hears_of_no_answer_before_the_log_has_it(self, tmp_path: Path) -> None:
+        release, held = asyncio.Event(), asyncio.Event()
+        outcomes: list[object] = []
+
+        async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            question = permission(("yes", "allow_once"))
+            outcomes.append((await agent.end.request_permission(question)).outcome)
+
+        async def hold(events: object) -> None:
+            held.set()
+            await release.wait()
+
+        async with world(ask, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until(lambda payload: isinstance(payload, PermissionRequested))
+            host.store.before_append = hold
+            host.service.answer(host.session_id, "p1", Decision(option_id="yes", by="person"))
+            await held.wait()
+            for _ in range(100):
+                await asyncio.sleep(0)
+            assert outcomes == []
+            release.set()
+            await turn
+        assert outcomes == [acp.SelectedPermissionOutcome(option_id="yes")]
+
+    async def test_an_answer_that_cannot_be_stored_grants_nothing(self, tmp_path: Path) -> None:
+        outcomes: list[object] = []
+
+        async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            try:
+                outcomes.append(await agent.end.request_permission(permission(("yes", "allow_once"))))
+            except RpcError:
+                outcomes.append("refused")
+            await agent.canceled.wait()
+
+        async def full(events: object) -> None:
+            raise StoreFailed("the disk is full")
+
+        async with world(ask, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until(lambda payload: isinstance(payload, PermissionRequested))
+            host.store.before_append = full
+            host.service.answer(host.session_id, "p1", Decision(option_id="yes", by="person"))
+            with pytest.raises(StoreFailed, match="full"):
+                await host.service.keep_answers(host.session_id)
+            with pytest.raises(StoreFailed, match="full"):
+                await turn
+            host.store.before_append = None
+        assert outcomes == ["refused"]
+
     async def test_a_denial_where_nothing_can_be_rejected_is_an_error_never_cancelled(
         self, tmp_path: Path
     ) -> None:
@@ -661,6 +716,73 @@ class TestTheLog:
             turn = await host.prompt("again")
             assert states(turn)[-1] == "completed"
             assert await host.store.verify() == []
+
+    async def test_what_a_full_disk_kept_back_is_told_as_soon_as_there_is_room(self, tmp_path: Path) -> None:
+        async def full(events: object) -> None:
+            raise StoreFailed("the disk is full")
+
+        async def fill(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            host.store.before_append = full
+            agent.say("words")
+            await agent.canceled.wait()
+
+        async with world(fill, tmp_path) as host:
+            await host.start()
+            with pytest.raises(StoreFailed, match="full"):
+                await host.prompt()
+            watching = asyncio.create_task(
+                host.until(lambda payload: isinstance(payload, TurnEnded)), name="watching"
+            )
+            await host.clock.advance(RETRY_SECONDS)
+            assert not watching.done()
+            host.store.before_append = None
+            await host.clock.advance(RETRY_SECONDS)
+            await watching
+            told = [event.payload for event in await host.events()]
+            assert [one.text for one in told if isinstance(one, TextDelta)] == ["words"]
+            assert await host.store.verify() == []
+
+    @pytest.mark.parametrize("refusals", [1, 2])
+    async def test_a_prompt_is_sent_and_in_the_log_or_neither_whichever_write_takes_it(
+        self, tmp_path: Path, refusals: int
+    ) -> None:
+        refused: list[object] = []
+
+        async def slow(events: object) -> None:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            if len(refused) < refusals:
+                refused.append(events)
+                raise StoreFailed("the disk is full")
+
+        async with world(echo, tmp_path) as host:
+            await host.start()
+            host.store.before_append = slow
+            if refusals == 1:
+                assert states(await host.prompt())[-1] == "completed"
+            else:
+                with pytest.raises(StoreFailed):
+                    await host.prompt()
+            await host.prompt("again")
+            sent = [
+                one.payload.text for one in await host.events() if isinstance(one.payload, PromptSubmitted)
+            ]
+            assert sent == (["hello", "again"] if refusals == 1 else ["again"])
+            assert await host.store.verify() == []
+
+    async def test_a_prompt_that_could_not_be_stored_stands_in_the_way_of_nothing_else(
+        self, tmp_path: Path
+    ) -> None:
+        async def full(events: object) -> None:
+            raise StoreFailed("the disk is full")
+
+        async with world(echo, tmp_path) as host:
+            await host.start()
+            host.store.before_append = full
+            with pytest.raises(StoreFailed):
+                await host.prompt()
+            host.store.before_append = None
+            await host.service.fork(host.session_id)
 
     async def test_a_prompt_that_cannot_be_stored_starts_nothing(self, tmp_path: Path) -> None:
         async def full(events: object) -> None:

@@ -372,6 +372,7 @@ async def test_sessions_are_found_by_words_and_paged(store: Store) -> None:
     found = [one.session_id for one in await store.summaries(search="ROOF mend")]
     assert found == ["s3", "s1"]
     assert await store.summaries(search="mend attic") == []
+    assert await store.summaries(search=" ".join(f"word{number}" for number in range(5_000))) == []
     first = [one.session_id for one in await store.summaries(limit=2)]
     second = [one.session_id for one in await store.summaries(limit=2, before=SessionId("s3"))]
     assert (first, second) == (["s4", "s3"], ["s2", "s1"])

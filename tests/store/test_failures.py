@@ -9,12 +9,13 @@ from types import SimpleNamespace
 
 import pytest
 
+from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
 from portico.domain.events import TextDelta
 from portico.store.failures import store_failure
 from portico.store.migrations import MIGRATIONS
 from portico.store.sqlite import SqliteStore
-from tests.store.support import ALPHA, bytes_left, deltas, event, lay_down, raw_file, session, started
+from tests.store.support import ALPHA, BETA, bytes_left, deltas, event, lay_down, raw_file, session, started
 
 
 def limit_pages(connection: sqlite3.Connection, more: int) -> None:
@@ -149,6 +150,46 @@ async def test_a_newer_version_that_arrives_while_the_log_is_open_stops_writes_o
     with pytest.raises(StoreFailed, match="newer Portico"):
         await store.delete(ALPHA)
     assert await store.read(ALPHA, after_seq=0, limit=9) == [started()]
+
+
+def take_away(folder: Path, how: str) -> None:
+    aside = folder.rename(folder.with_name("aside"))
+    if how != "folder removed":
+        folder.mkdir()
+    if how == "replaced":
+        (folder / "portico.db").write_bytes((aside / "portico.db").read_bytes())
+
+
+def bring_back(folder: Path) -> None:
+    if folder.exists():
+        (folder / "portico.db").unlink(missing_ok=True)
+        folder.rmdir()
+    folder.with_name("aside").rename(folder)
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "folder removed"])
+async def test_a_log_that_is_taken_away_while_it_is_open_takes_no_more_and_can_still_be_read(
+    folder: Path, how: str
+) -> None:
+    store = SqliteStore(folder)
+    await store.open()
+    await store.append(session(length=3), durable=True)
+    assert len(await store.read(ALPHA, after_seq=0, limit=9)) == 3
+    take_away(folder, how)
+    for change in (
+        store.append(deltas(ALPHA, 4, 1), durable=True),
+        store.copy(ALPHA, [event(BETA, 4, TextDelta(text="copied"))]),
+        store.keep_desk(ALPHA, Desk(draft="words", revision=1)),
+        store.delete(ALPHA),
+    ):
+        with pytest.raises(StoreFailed, match="removed or replaced") as caught:
+            await change
+        assert "start it again" in (caught.value.suggestion or "")
+    assert len(await store.read(ALPHA, after_seq=0, limit=9)) == 3
+    bring_back(folder)
+    await store.append(deltas(ALPHA, 4, 1), durable=True)
+    assert await store.verify() == []
+    await store.close()
 
 
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

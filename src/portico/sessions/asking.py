@@ -1,7 +1,7 @@
 """What a session asks people in its agent's name: permissions and questions, with the turn that waits for them.
 
-Every question and every answer is in the log, in this order. While one is open the turn awaits;
-outside of a turn nobody is there to be asked.
+Every question and every answer is in the log, in this order, and an answer before the agent has it: what was allowed
+is not forgotten by a crash. While one is open the turn awaits; outside of a turn nobody is there to be asked.
 """
 
 import asyncio
@@ -42,8 +42,11 @@ class Asker(Protocol):
 
 class Asking:
     def __init__(self, session: Asker) -> None:
-        self.permissions = PendingPermissions()
-        self.questions = PendingQuestions()
+        # Each question took a place in the log, so the log is at least as long as all of them; a new one has its
+        # beginning and nothing else. A door may still answer what it was shown before this process began.
+        asked = session.journal.committed_seq - 1
+        self.permissions = PendingPermissions(asked)
+        self.questions = PendingQuestions(asked)
         self._session = session
 
     @property
@@ -62,13 +65,15 @@ class Asking:
             nobody = Decision(option_id=None, by="nobody")
             await self._await_person(question, lambda: self.permissions.answer(question.request_id, nobody))
             resolved = await waiting
-            return answer_to_agent(resolved)
         except PorticoError:
             resolved = msgspec.structs.replace(resolved, outcome="denied")
             raise
         finally:
             self.permissions.forget(question.request_id)
             self._settle(resolved)
+        if resolved.by != "nobody":
+            await self._session.journal.commit()
+        return answer_to_agent(resolved)
 
     async def ask_question(self, request: acp.CreateElicitationRequest) -> acp.CreateElicitationResponse:
         self._session.hear()
@@ -83,10 +88,17 @@ class Asking:
                 question, lambda: self.questions.reply(question.request_id, NOBODY_THERE)
             )
             reply = await waiting
-            return elicitation.answer_to_agent(question, reply)
         finally:
             self.questions.forget(question.request_id)
             self._settle(elicitation.question_answered(question, reply))
+        if reply.by != "nobody":
+            await self._session.journal.commit()
+        return elicitation.answer_to_agent(question, reply)
+
+    async def keep(self) -> None:
+        """Have the answers that were just given on the disk. StoreFailed if they cannot be written."""
+        await asyncio.sleep(0)
+        await self._session.journal.commit()
 
     def completed(self, elicitation_id: str) -> bool:
         """The agent says that a page has done its work; whether this session had shown it."""

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import AsyncGenerator, Callable, Coroutine
+from contextlib import aclosing
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -34,11 +35,18 @@ AgentOf = Callable[[SessionSummary], AgentSpec]
 _Result = TypeVar("_Result")
 
 
+class _Begun(msgspec.Struct, frozen=True):
+    """A turn that runs, and its prompt in the log."""
+
+    opening: Event
+    turn: "asyncio.Task[TurnEnded]"
+
+
 class _InLine(msgspec.Struct, frozen=True):
-    """A prompt that waits, and its event once it is sent; None if it never will be."""
+    """A prompt that waits, and its turn once it is sent; None if it never will be."""
 
     queued: QueuedPrompt
-    opening: "asyncio.Future[Event | None]"
+    begun: "asyncio.Future[_Begun | None]"
 
 
 class Dispatcher:
@@ -52,7 +60,7 @@ class Dispatcher:
         self._look_again: set[SessionId] = set()
         self._claimed: dict[str, bool] = {}
         """Prompts that leave the line just now, and whether the log has them already."""
-        self._followed: dict[str, asyncio.Future[Event | None]] = {}
+        self._followed: dict[str, asyncio.Future[_Begun | None]] = {}
         self._leaving: set[SessionId] = set()
         self._outdated: set[SessionId] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
@@ -90,30 +98,31 @@ class Dispatcher:
         """Begin a turn and tell its events, whoever stays to hear them.
 
         With `queue` it waits for the turn that is under way, here or in the same folder, and says so
-        first. Raises what kept the turn from beginning; nothing is sent then.
+        first. Raises what kept the turn from beginning; nothing is sent then. Raises as well what keeps the log
+        from being told how the turn ended.
         """
         prompt.require_content()
-        begun = await self._to_its_end(
+        sent = await self._to_its_end(
             self._send_or_queue(session_id, prompt, queue=queue), name=f"sending to {session_id}"
         )
-        opening: Event | None
-        if isinstance(begun, _InLine):
-            yield begun.queued
-            opening = await begun.opening
+        begun: _Begun | None
+        if isinstance(sent, _InLine):
+            yield sent.queued
+            begun = await sent.begun
         else:
-            opening = begun
-        if opening is not None:
-            async for event in self._rest(session_id, opening):
+            begun = sent
+        if begun is not None:
+            async for event in self._rest(session_id, begun):
                 yield event
 
     async def send_queued(
         self, session_id: SessionId, prompt_id: str
     ) -> AsyncGenerator[Event | QueuedPrompt]:
         """Send a prompt that waits, now."""
-        opening = await self._to_its_end(
+        begun = await self._to_its_end(
             self._send_waiting(session_id, prompt_id, wait_for_tree=False), name=f"sending to {session_id}"
         )
-        async for event in self._rest(session_id, opening):
+        async for event in self._rest(session_id, begun):
             yield event
 
     async def remove(self, session_id: SessionId, prompt_id: str) -> None:
@@ -179,7 +188,7 @@ class Dispatcher:
         for queued in waiting:
             self._tell(queued.prompt_id, None)
 
-    async def _send_or_queue(self, session_id: SessionId, prompt: Prompt, *, queue: bool) -> Event | _InLine:
+    async def _send_or_queue(self, session_id: SessionId, prompt: Prompt, *, queue: bool) -> _Begun | _InLine:
         await self.open(session_id)
         if queue and (ending := self._turns.get(session_id)) and self._service.is_ending(session_id):
             # Behind a turn that is stopped a line stands still; what is said after the stop is not meant to.
@@ -196,16 +205,16 @@ class Dispatcher:
             blocks=prompt.blocks,
             after_seq=self._service.written(session_id),
         )
-        opening = self._followed[queued.prompt_id] = asyncio.get_running_loop().create_future()
+        begun = self._followed[queued.prompt_id] = asyncio.get_running_loop().create_future()
         try:
             await self._desks.enqueue(session_id, queued)
         except BaseException:
             del self._followed[queued.prompt_id]
             raise
         self._move_line(session_id)
-        return _InLine(queued, opening)
+        return _InLine(queued, begun)
 
-    async def _send_waiting(self, session_id: SessionId, prompt_id: str, *, wait_for_tree: bool) -> Event:
+    async def _send_waiting(self, session_id: SessionId, prompt_id: str, *, wait_for_tree: bool) -> _Begun:
         """Send a prompt that waits. Claimed before the line is looked at, so no two find it there."""
         if prompt_id in self._claimed:
             raise _not_waiting()
@@ -217,18 +226,18 @@ class Dispatcher:
             if queued is None:
                 raise _not_waiting()
             prompt = Prompt(text=queued.text, blocks=queued.blocks, prompt_id=prompt_id)
-            opening = await self._begin(session_id, prompt, wait_for_tree=wait_for_tree)
+            begun = await self._begin(session_id, prompt, wait_for_tree=wait_for_tree)
         except BaseException:
             del self._claimed[prompt_id]
             raise
         self._claimed[prompt_id] = True
-        self._tell(prompt_id, opening)
+        self._tell(prompt_id, begun)
         await self._desks.take_out(session_id, prompt_id)
         # Not if that failed: then the line has it still, and it must not be sent again.
         del self._claimed[prompt_id]
-        return opening
+        return begun
 
-    async def _begin(self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool) -> Event:
+    async def _begin(self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool) -> _Begun:
         """Start a turn that nobody needs to wait for; its prompt, once that is in the log."""
         after_seq = self._service.written(session_id)
         turn = self._take_turn(
@@ -239,7 +248,7 @@ class Dispatcher:
             await asyncio.wait((turn, first), return_when=asyncio.FIRST_COMPLETED)
             if not first.done() and (turn.cancelled() or turn.exception() is not None):
                 turn.result()
-            return await first
+            return _Begun(await first, turn)
         finally:
             await put_down(first)
 
@@ -273,12 +282,29 @@ class Dispatcher:
                 return event
         raise SessionNotFound("The session is gone; the prompt was not sent.")
 
-    async def _rest(self, session_id: SessionId, opening: Event) -> AsyncGenerator[Event]:
-        yield opening
-        async for event in self._service.watch(session_id, after_seq=opening.seq):
-            yield event
-            if ends_turn(event):
-                return
+    async def _rest(self, session_id: SessionId, begun: _Begun) -> AsyncGenerator[Event]:
+        event: Event | None = begun.opening
+        async with aclosing(self._service.watch(session_id, after_seq=begun.opening.seq)) as events:
+            while event is not None:
+                yield event
+                if ends_turn(event):
+                    return
+                event = await self._next(events, begun.turn, after=event)
+
+    async def _next(
+        self, events: AsyncGenerator[Event], turn: "asyncio.Task[TurnEnded]", *, after: Event
+    ) -> Event | None:
+        """The next event, or None at the end. A turn that broke off raises why, if the log has no more of it."""
+        upcoming = asyncio.create_task(_taken(events), name=f"the next event of {after.session_id}")
+        try:
+            await asyncio.wait((upcoming, turn), return_when=asyncio.FIRST_COMPLETED)
+            failure = turn.exception() if turn.done() and not turn.cancelled() else None
+            is_open = self._service.is_open(after.session_id)
+            if failure is not None and is_open and self._service.written(after.session_id) <= after.seq:
+                raise failure
+            return await upcoming
+        finally:
+            await put_down(upcoming)
 
     def _move_line(self, session_id: SessionId) -> None:
         """Send the next that waits, if nothing is under way."""
@@ -308,11 +334,11 @@ class Dispatcher:
         except PorticoError as error:
             log.warning("a queued prompt of %s was not sent: %s", session_id, error.message)
 
-    def _tell(self, prompt_id: str, opening: Event | None) -> None:
+    def _tell(self, prompt_id: str, begun: _Begun | None) -> None:
         """Tell whoever put a prompt in line what became of it."""
         told = self._followed.pop(prompt_id, None)
         if told is not None and not told.done():
-            told.set_result(opening)
+            told.set_result(begun)
 
     async def _warm(self, session_id: SessionId) -> None:
         try:
@@ -355,6 +381,10 @@ class Dispatcher:
         if not task.cancelled() and (error := task.exception()) is not None:
             # Whoever stayed is told; for those who left, this is where it stands.
             log.info("%s: %s", task.get_name(), error)
+
+
+async def _taken(events: AsyncGenerator[Event]) -> Event | None:
+    return await anext(events, None)
 
 
 def _not_waiting() -> InvalidInput:

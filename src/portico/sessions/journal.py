@@ -44,6 +44,7 @@ class Journal:
         self._writing = asyncio.Lock()
         self._recorded = asyncio.Event()
         self._news = asyncio.Event()
+        self._durable = False
         self._closed = False
         self._last_write = float("-inf")
 
@@ -71,11 +72,16 @@ class Journal:
         if self.failure is not None:
             raise self.failure
 
-    def withdraw(self, payloads: Sequence[AnyPayload]) -> None:
-        """Give up what a commit could not write, if it shall not be written later either."""
-        given_up = [entry for entry in self._pending if any(entry.payload is payload for payload in payloads)]
-        self._pending = [entry for entry in self._pending if entry not in given_up]
-        self._unwritten.change(-_size(given_up))
+    async def withdraw(self, payloads: Sequence[AnyPayload]) -> bool:
+        """Give up what a commit could not write; False if the next write was quicker, and the log has it after all."""
+        async with self._writing:
+            given_up = [one for one in self._pending if any(one.payload is payload for payload in payloads)]
+            self._pending = [one for one in self._pending if one not in given_up]
+            self._unwritten.change(-_size(given_up))
+            if not self._pending:
+                self.failure = None
+                self._unwritten.set_refused(False)
+        return len(given_up) == len(payloads)
 
     async def run(self) -> None:
         """Write what was recorded, at most once in the gathering time, until cancelled."""
@@ -86,6 +92,10 @@ class Journal:
                 await self._clock.sleep(pause)
             self._recorded.clear()
             await self._write(durable=False)
+            if self.failure is not None:
+                # Who watches waits for the end of the turn that this broke; perhaps nobody writes before.
+                await self._clock.sleep(RETRY_SECONDS)
+                self._recorded.set()
 
     async def ready(self) -> None:
         """Wait while too much is unwritten, here or in all sessions: this is what slows a flooding agent down."""
@@ -120,18 +130,19 @@ class Journal:
         """Write all that waits. Whoever is cancelled meanwhile waits too: what stands in the log must be known."""
         if not self._pending and not self._writing.locked():
             return
-        writing = asyncio.create_task(
-            self._write_batch(durable=durable), name=f"writing to {self.session_id}"
-        )
+        self._durable |= durable
+        writing = asyncio.create_task(self._write_batch(), name=f"writing to {self.session_id}")
         try:
             await asyncio.shield(writing)
         except asyncio.CancelledError:
             await asyncio.wait((writing,))
             raise
 
-    async def _write_batch(self, *, durable: bool) -> None:
+    async def _write_batch(self) -> None:
         async with self._writing:
             batch, self._pending = self._pending, []
+            # Another's write may be the one that takes along what has to be safe.
+            durable, self._durable = self._durable, False
             if not batch:
                 return
             first, before = self.committed_seq + 1, _size(batch)
@@ -141,6 +152,7 @@ class Journal:
                 await self._store.append(events, durable=durable)
             except PorticoError as error:
                 self._pending[:0] = batch
+                self._durable |= durable
                 self._unwritten.set_refused(True)
                 self.failure = error
                 self.failed.set()

@@ -27,9 +27,11 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PendingPermissions:
-    def __init__(self) -> None:
+    """Those of a session that has `asked` at most so many before: an answer to one of them settles none of these."""
+
+    def __init__(self, asked: int) -> None:
         self._waiting: dict[str, tuple[PermissionRequested, asyncio.Future[PermissionResolved]]] = {}
-        self._asked = 0
+        self._asked = asked
 
     def __len__(self) -> int:
         return len(self._waiting)

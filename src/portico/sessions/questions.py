@@ -38,10 +38,12 @@ def checked(question: QuestionAsked, reply: Reply) -> Reply:
 
 
 class PendingQuestions:
-    def __init__(self) -> None:
+    """Those of a session that has `asked` at most so many before: an answer to one of them settles none of these."""
+
+    def __init__(self, asked: int) -> None:
         self._waiting: dict[str, tuple[QuestionAsked, asyncio.Future[Reply]]] = {}
         self._pages: dict[str, QuestionAsked] = {}
-        self._asked = 0
+        self._asked = asked
 
     def __len__(self) -> int:
         return len(self._waiting)

@@ -13,6 +13,7 @@ from portico.domain.ids import SessionId, TurnId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnStatus
 from portico.sessions.ports import Clock, Ports, Reviews, Store
+from portico.sessions.unforeseen import unforeseen
 
 _REASON = "Portico ended while the turn was under way."
 
@@ -57,11 +58,15 @@ async def append(store: Store, clock: Clock, session_id: SessionId, payloads: Se
 
 async def _salvaged(reviews: Reviews, summary: SessionSummary) -> Sequence[AnyPayload]:
     """What the turn had changed and could not propose any more."""
+    failure: PorticoError
     try:
         return await reviews.salvage(summary.session_id, Path(summary.workspace))
     except PorticoError as error:
-        what = f"What the interrupted turn changed could not be gathered. {error.message}"
-        return [Notice(level="warning", text=what, details=error.suggestion)]
+        failure = error
+    except Exception as error:  # noqa: BLE001 - no host may be kept from starting by what one session has left
+        failure = unforeseen(error, f"the salvage of {summary.session_id}")
+    what = f"What the interrupted turn changed could not be gathered. {failure.message}"
+    return [Notice(level="warning", text=what, details=failure.suggestion)]
 
 
 def _interruption(summary: SessionSummary, at: int, salvaged: Sequence[AnyPayload]) -> list[Event]:

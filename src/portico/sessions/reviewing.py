@@ -13,6 +13,9 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.sessions.journal import Journal
 from portico.sessions.ports import Review, Reviews
+from portico.sessions.unforeseen import unforeseen
+
+_NOT_GATHERED = "What this turn changed could not be gathered."
 
 
 class Reviewing:
@@ -74,7 +77,9 @@ class Reviewing:
         try:
             self._record(await self._review.end_turn())
         except PorticoError as error:
-            self._record([_warning("What this turn changed could not be gathered.", error)])
+            self._record([_warning(_NOT_GATHERED, error)])
+        except Exception as error:  # noqa: BLE001 - whatever a review stumbles over, the turn ends
+            self._record([_warning(_NOT_GATHERED, unforeseen(error, f"the review of {self._session_id}"))])
 
     def _record(self, payloads: Sequence[AnyPayload]) -> None:
         for payload in payloads:

@@ -182,6 +182,11 @@ class SessionService:
         """Answer a question of the agent. InvalidInput, in words for the person, if the answer does not fit."""
         self._live(session_id).session.asking.questions.reply(request_id, reply)
 
+    async def keep_answers(self, session_id: SessionId) -> None:
+        """Return when the log has what was answered. StoreFailed if it cannot be written."""
+        if (opened := self._open.get(session_id)) is not None:
+            await opened.session.asking.keep()
+
     async def set_option(self, session_id: SessionId, name: str, value: str | bool) -> None:
         """Set one of the agent's options, by id, category or name; the agent is started if need be."""
         opened = self._live(session_id)

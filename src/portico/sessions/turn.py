@@ -19,6 +19,7 @@ from portico.sessions.attachments import fit
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.live import LiveSession
 from portico.sessions.replay import with_past
+from portico.sessions.unforeseen import unforeseen
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,11 +89,15 @@ class Turn:
                 )
                 opening = [asked, session.move(TurnEvent.PROMPT)]
             await session.journal.commit(*opening)
-        except BaseException:
-            session.status = before
-            session.journal.turn_id = None
-            session.journal.withdraw(opening)
-            raise
+        except BaseException as error:
+            if await asyncio.shield(session.journal.withdraw(opening)):
+                session.status = before
+                session.journal.turn_id = None
+                raise
+            if not isinstance(error, PorticoError):
+                await asyncio.shield(self._abandon(started))
+                raise
+            session.journal.failed.clear()
         try:
             ending = await self._race()
         except asyncio.CancelledError:
@@ -150,6 +155,8 @@ class Turn:
             return Ending(TurnEvent.PROCESS_LOST, "error", error)
         except PorticoError as error:
             return Ending(TurnEvent.ERROR, "error", error)
+        except Exception as error:  # noqa: BLE001 - the turn fails and says why; the session goes on
+            return Ending(TurnEvent.ERROR, "error", unforeseen(error, f"a turn of {session.id}"))
 
     async def _converse(self, prompt: Prompt) -> Ending:
         session = self._session

@@ -57,6 +57,7 @@ class SharedCommits:
 
     def _commit(self, connection: sqlite3.Connection, group: Sequence[_Waiting]) -> None:
         try:
+            self._thread.require_in_place()
             refusals = log.append(
                 connection,
                 [waiting.events for waiting in group],

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from portico.domain.errors import StoreFailed
-from portico.store.failures import FOREIGN, is_locked, store_failure
+from portico.store.failures import FOREIGN, is_locked, not_in_place, store_failure
 
 _Result = TypeVar("_Result")
 
@@ -95,10 +95,12 @@ class ConnectionThread:
         self._path = path
         self._connect = connect
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="portico-store")
 
     async def open(self) -> None:
         self._connection = await finished(self._executor.submit(self._translating, self._connect))
+        self._file = _identity(self._path)
 
     def require_open(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -112,6 +114,20 @@ class ConnectionThread:
     async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Have work done on the thread and wait for it. Foreign errors become StoreFailed."""
         return await finished(self.submit(work))
+
+    async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """As `run`, for work that changes the file. StoreFailed, and nothing is done, if that is not in its place."""
+
+        def in_place(connection: sqlite3.Connection) -> _Result:
+            self.require_in_place()
+            return work(connection)
+
+        return await self.run(in_place)
+
+    def require_in_place(self) -> None:
+        """StoreFailed if the file was removed or replaced: what is still written to it ends with this process."""
+        if _identity(self._path) != self._file:
+            raise not_in_place(self._path)
 
     async def close(self) -> None:
         """End the connection and the thread, after all that was asked before. May be repeated."""
@@ -127,6 +143,15 @@ class ConnectionThread:
             return work()
         except FOREIGN as error:
             raise store_failure(error, self._path) from error
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Which file a path leads to; None if it leads to none."""
+    try:
+        status = path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    return status.st_dev, status.st_ino
 
 
 async def finished(job: Future[_Result]) -> _Result:

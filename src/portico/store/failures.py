@@ -108,6 +108,13 @@ def store_failure(error: Foreign, path: Path) -> StoreFailed:
     return failure
 
 
+def not_in_place(path: Path) -> StoreFailed:
+    return StoreFailed(
+        f"{path} was removed or replaced while Portico had it open, so nothing was written.",
+        suggestion="Put it back, or stop this Portico and start it again to begin with what is there now.",
+    )
+
+
 def newer_schema(found: int, known: int) -> StoreFailed:
     return StoreFailed(
         f"The log was written by a newer Portico (schema {found}, this one knows {known}).",

@@ -28,6 +28,8 @@ from portico.store.records import (
 _COLUMNS = ", ".join(SummaryRow._fields)
 _HIGHEST_SEQ = 2**63 - 1
 _AFTER_EVERY_PREFIX = "\U0010ffff"
+_MOST_WORDS = 100
+"""Of a search. SQLite takes no condition of a thousand parts, and a text may be pasted where a word belongs."""
 
 _HELD_SESSION = f"SELECT number, {_COLUMNS} FROM sessions WHERE session_id = ?"
 _INSERT_SESSION = f"INSERT INTO sessions ({_COLUMNS}) VALUES ({', '.join('?' * len(SummaryRow._fields))})"
@@ -181,7 +183,7 @@ def summaries(
     if id_prefix:
         conditions.append("session_id BETWEEN ? AND ?")
         values += [id_prefix, id_prefix + _AFTER_EVERY_PREFIX]
-    for word in search.split():
+    for word in list(dict.fromkeys(search.split()))[:_MOST_WORDS]:
         conditions.append("instr(lower(title || ' ' || workspace || ' ' || agent), lower(?)) > 0")
         values.append(word)
     if before is not None:

@@ -58,7 +58,7 @@ class SqliteStore:
             await self._commits.append(events, durable=durable)
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
-        await self._writer.run(partial(log.copy, source=source, events=events))
+        await self._writer.write(partial(log.copy, source=source, events=events))
 
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
@@ -85,7 +85,7 @@ class SqliteStore:
         return await self._reader.run(partial(log.desk, session_id=session_id))
 
     async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
-        await self._writer.run(partial(log.keep_desk, session_id=session_id, desk=desk))
+        await self._writer.write(partial(log.keep_desk, session_id=session_id, desk=desk))
 
     async def drafted(self) -> frozenset[SessionId]:
         return await self._reader.run(log.drafted)
@@ -114,7 +114,7 @@ class SqliteStore:
         return await self._reader.run(log.active_sessions)
 
     async def delete(self, session_id: SessionId) -> bool:
-        return await self._writer.run(partial(log.delete, session_id=session_id))
+        return await self._writer.write(partial(log.delete, session_id=session_id))
 
     async def verify(self) -> list[str]:
         """As the port says, and whether the file itself is whole. Others may go on writing meanwhile."""

@@ -16,7 +16,7 @@ class OpenReview:
         self.folder = folder
         self.before: Sequence[AnyPayload] = ()
         self.after: Sequence[AnyPayload] = ()
-        self.refusal: PorticoError | None = None
+        self.refusal: Exception | None = None
         self.labels: list[str] = []
 
     async def begin_turn(self, label: str) -> Sequence[AnyPayload]:

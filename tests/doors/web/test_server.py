@@ -7,12 +7,13 @@ import socket
 
 import pytest
 
+from portico.domain.errors import StoreFailed
 from portico.doors.web.app import CHALLENGE_HEADER
 from portico.doors.web.asgi import Receive, Scope, Send
 from portico.doors.web.connections import Connection
 from portico.doors.web.credentials import make_proof
 from portico.doors.web.guard import MAX_BODY_BYTES
-from portico.doors.web.server import listen
+from portico.doors.web.server import WebServer, listen
 from tests.doors.web.support import (
     DEADLINE,
     INFO,
@@ -237,6 +238,25 @@ async def test_the_server_stops_for_those_who_know_the_token_only() -> None:
         assert (await door.ask("POST", "/stop", bearer(TOKEN))).json["status"] == "stopping"
         async with asyncio.timeout(DEADLINE):
             await door.running
+
+
+async def test_a_server_that_cannot_say_where_it_is_ends_quietly_though_somebody_calls() -> None:
+    listener, mishaps = listen(0), []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: mishaps.append(context))
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        raise AssertionError("somebody was let in")
+
+    def ready() -> None:
+        raise StoreFailed("the disk is full")
+
+    with socket.socket() as caller:
+        caller.connect(listener.getsockname())
+        with pytest.raises(StoreFailed, match="full"):
+            await WebServer(answer, listener, asyncio.Event()).run(ready)
+        for _ in range(10):
+            await asyncio.sleep(0)
+    assert mishaps == []
 
 
 async def test_the_socket_listens_on_this_machine_only_and_takes_a_port_from_nobody() -> None:

@@ -215,9 +215,10 @@ class SessionCalls(AgentService):
         await self._service.show(name)
         match said and said.field:
             case "permission_decisions":
-                self._decide(name, said.value.decisions)
+                await self._decide(name, said.value.decisions)
             case "question_reply":
                 self._service.reply(name, said.value.request_id, reply(said.value))
+                await self._service.keep_answers(name)
             case "draft":
                 await self.desks.write_draft(name, said.value.text, said.value.client_id)
             case "queue_removal":
@@ -250,7 +251,7 @@ class SessionCalls(AgentService):
         await self._service.write_todos(name, written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 
-    def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
+    async def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
         """Pass every answer on, also when another door was faster with one of them; that is told then."""
         refused: InvalidInput | None = None
         for one in decisions:
@@ -258,6 +259,7 @@ class SessionCalls(AgentService):
                 self._service.answer(name, one.request_id, decision(one))
             except InvalidInput as error:
                 refused = refused or error
+        await self._service.keep_answers(name)
         if refused is not None:
             raise refused
 

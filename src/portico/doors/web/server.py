@@ -101,7 +101,13 @@ class _Uvicorn(uvicorn.Server):
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        self.on_ready()
+        try:
+            self.on_ready()
+        except BaseException:
+            # Before the listener is closed: nobody is let in any more.
+            for server in self.servers:
+                server.close()
+            raise
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
