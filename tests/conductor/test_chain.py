@@ -151,6 +151,24 @@ async def test_what_is_malformed_stops_at_the_chain_and_is_told() -> None:
     assert [(side, fault.kind) for side, fault in ends.faults] == [("agent", "not_json")]
 
 
+@pytest.mark.parametrize("ruins", ['"result":{"cost":NaN}', '"error":"it failed"', '"x":1'])
+async def test_whoever_waits_for_an_answer_that_is_malformed_is_told_so(ruins: str) -> None:
+    near, far = memory_pair()
+    program = Wire(far)
+    async with chain(ProgramStation("between", near)) as ends:
+        ends.client.send(HELLO)
+        program.send('{"jsonrpc":"2.0","id":"%s",%s}' % ((await program.receive())["id"], ruins))
+        assert "the answer is malformed" in (await ends.client.receive())["error"]["message"]
+    async with chain(Quiet()) as ends:
+        await ends.initialize()
+        for asker, answerer in ((ends.client, ends.agent), (ends.agent, ends.client)):
+            asker.send('{"jsonrpc":"2.0","id":7,"method":"_x","params":{}}')
+            assert (await answerer.receive())["id"] == 7
+            answerer.send('{"jsonrpc":"2.0","id":7,%s}' % ruins)
+            assert "the answer is malformed" in (await asker.receive())["error"]["message"]
+    assert [side for side, _ in ends.faults] == ["agent", "client"]
+
+
 async def test_a_second_request_under_an_id_in_use_stops_at_the_chain_and_is_told() -> None:
     async with chain(Quiet()) as ends:
         await ends.initialize()
@@ -172,6 +190,21 @@ async def test_the_client_sees_the_end_when_the_agent_goes_away() -> None:
         await ends.agent.stream.close()
         with pytest.raises(EOFError):
             await ends.client.line()
+
+
+async def test_the_last_words_of_an_agent_count_without_a_newline_if_they_are_whole() -> None:
+    async with chain(Quiet()) as ends:
+        await ends.initialize()
+        ends.agent.stream.write(b'{"jsonrpc":"2.0","method":"_last","params":{}}')
+        await ends.agent.stream.close()
+        assert (await ends.client.receive())["method"] == "_last"
+    async with chain(Quiet()) as ends:
+        await ends.initialize()
+        ends.agent.stream.write(b'{"jsonrpc":"2.0","method":"_la')
+        await ends.agent.stream.close()
+        with pytest.raises(EOFError):
+            await ends.client.line()
+    assert ends.faults == []
 
 
 async def test_only_the_first_answer_to_a_request_is_passed_on() -> None:

@@ -223,3 +223,59 @@ class TestStopping:
             line = b'{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"another"}}'
             scene.ends.agent.send(line)
             assert await scene.ends.client.line() == line
+
+
+READING = ("fs/read_text_file", {"path": f"{WORKSPACE}/keys/a.txt"})
+WRITING = ("fs/write_text_file", {"path": f"{WORKSPACE}/src/../keys/a.txt", "content": "x"})
+RUNNING = ("terminal/create", {"command": "curl", "args": ["-T", "a.txt"]})
+
+
+class TestWhatTheClientIsToDo:
+    """An agent need not ask for leave to have its client read, write or run; a denial holds all the same."""
+
+    @pytest.mark.parametrize(
+        ("errand", "rule"),
+        [(READING, "read:keys/**"), (WRITING, "edit:keys"), (RUNNING, "execute:curl *"), (WRITING, "all")],
+    )
+    async def test_is_not_done_if_it_is_denied_and_the_client_hears_of_it(
+        self, tmp_path: Path, errand: tuple[str, Json], rule: str
+    ) -> None:
+        method, params = errand
+        async with broker(approvals_in(tmp_path), policy(deny=[rule]), knows_portico=True) as scene:
+            scene.to_client(id=7, method=method, params={"sessionId": SESSION, **params})
+            told = await scene.told()
+            assert (told["outcome"], told["rule"], told["optionId"]) == ("denied", rule, None)
+            refused = await scene.answer()
+            assert (refused["id"], rule in refused["error"]["message"]) == (7, True)
+            await scene.nothing_more()
+
+    @pytest.mark.parametrize("errand", [READING, WRITING, RUNNING])
+    async def test_an_editor_that_knows_no_portico_hears_nothing_of_it(
+        self, tmp_path: Path, errand: tuple[str, Json]
+    ) -> None:
+        method, params = errand
+        async with broker(approvals_in(tmp_path), policy(deny=["all"])) as scene:
+            scene.to_client(id=7, method=method, params={"sessionId": SESSION, **params})
+            assert "denied by the rule all" in (await scene.answer())["error"]["message"]
+            await scene.nothing_more()
+
+    @pytest.mark.parametrize("errand", [READING, WRITING, RUNNING])
+    @pytest.mark.parametrize("rules", [[], ["edit:other/**", "read:other/**", "execute:rm *"]])
+    async def test_passes_if_nothing_denies_it(
+        self, tmp_path: Path, errand: tuple[str, Json], rules: list[str]
+    ) -> None:
+        method, params = errand
+        async with broker(approvals_in(tmp_path), policy(deny=rules), knows_portico=True) as scene:
+            scene.to_client(id=7, method=method, params={"sessionId": SESSION, **params})
+            assert (await scene.ends.client.receive())["params"] == {"sessionId": SESSION, **params}
+            scene.to_agent(id=7, result={})
+            assert (await scene.answer())["result"] == {}
+            await scene.nothing_more()
+
+    @pytest.mark.parametrize("params", [{}, {"sessionId": "unknown", "path": "keys/a.txt"}, {"path": 7}, []])
+    async def test_is_the_clients_to_refuse_if_it_makes_no_sense(
+        self, tmp_path: Path, params: object
+    ) -> None:
+        async with broker(approvals_in(tmp_path), policy(deny=["all"]), knows_portico=True) as scene:
+            scene.to_client(id=7, method="fs/read_text_file", params=params)
+            assert (await scene.ends.client.receive())["params"] == params

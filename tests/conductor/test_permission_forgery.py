@@ -8,6 +8,7 @@ import pytest
 from portico.acp.extensions import DECIDED, FAULT, LEFT
 from portico.conductor.approvals import FileApprovals
 from tests.conductor.permission_support import (
+    NO,
     OPTIONS,
     PYTEST,
     SESSION,
@@ -15,6 +16,7 @@ from tests.conductor.permission_support import (
     Scene,
     approvals_in,
     broker,
+    execute,
     policy,
     selected,
 )
@@ -72,6 +74,47 @@ async def test_an_open_question_stays_open(approvals: FileApprovals) -> None:
         scene.to_agent(id=shown["id"], result=selected("no"))
         assert await scene.chosen() == "no"
         await scene.nothing_more()
+
+
+class TestTwoQuestionsAboutOneToolCall:
+    """A client learns of a decision by its tool call, so what was decided of one must not answer the other."""
+
+    async def test_a_rule_for_the_second_leaves_both_to_the_person(self, approvals: FileApprovals) -> None:
+        async with broker(approvals, policy(allow=["execute:pytest*"]), knows_portico=True) as scene:
+            scene.ask(execute("rm -rf /"))
+            first = await scene.shown()
+            scene.ask(execute("pytest"))
+            second = await scene.shown()
+            scene.to_agent(id=second["id"], result=selected("yes"))
+            assert await scene.chosen() == "yes"
+            scene.to_agent(id=first["id"], result=selected("no"))
+            assert await scene.chosen() == "no"
+            await scene.nothing_more()
+
+    async def test_a_denial_of_the_second_is_told_as_out_of_place(self, approvals: FileApprovals) -> None:
+        async with broker(approvals, policy(deny=["execute:curl*"]), knows_portico=True) as scene:
+            scene.ask(execute("rm -rf /"))
+            first = await scene.shown()
+            scene.ask(execute("curl it"), [{**NO, "optionId": "yes"}])
+            assert "denied by the rule execute:curl*" in (await complaint(scene))["detail"]
+            assert await scene.chosen() == "yes"
+            scene.to_agent(id=first["id"], result=selected("no"))
+            assert await scene.chosen() == "no"
+            await scene.nothing_more()
+
+    async def test_a_scope_chosen_for_one_settles_none_of_the_others(self, approvals: FileApprovals) -> None:
+        async with broker(approvals, knows_portico=True) as scene:
+            shown = []
+            for command in ("rm -rf /", "pytest -x", "pytest -q"):
+                scene.ask(execute(command))
+                shown.append(await scene.shown())
+            meta = {"portico": {"scope": "session"}}
+            scene.to_agent(id=shown[1]["id"], result=selected("yes", _meta=meta))
+            assert await scene.chosen() == "yes"
+            await scene.nothing_more()
+            for question in (shown[0], shown[2]):
+                scene.to_agent(id=question["id"], result=selected("no"))
+                assert await scene.chosen() == "no"
 
 
 async def test_one_that_waits_for_an_answer_is_told_that_there_is_no_such_method(

@@ -90,6 +90,46 @@ def test_no_command_with_shell_syntax_is_covered_by_a_pattern(before: str, mark:
 
 
 @pytest.mark.parametrize(
+    ("beside", "covered"),
+    [
+        ({"cwd": WORKSPACE}, True),
+        ({"cwd": f"{WORKSPACE}/deep"}, True),
+        ({"workdir": "deep"}, True),
+        ({"cwd": None, "env": {}}, True),
+        ({"cwd": "/work/other"}, False),
+        ({"cwd": f"{WORKSPACE}/../other"}, False),
+        ({"workingDirectory": ".."}, False),
+        ({"working_dir": "~/project"}, False),
+        ({"cwd": ["/"]}, False),
+        ({"env": {"LD_PRELOAD": "evil.so"}}, False),
+    ],
+)
+def test_what_was_said_of_a_command_is_not_said_of_it_in_another_folder_or_with_other_variables(
+    beside: dict[str, object], covered: bool
+) -> None:
+    found = deed("execute", raw_input={"command": "make test", **beside})
+    for pattern in ("make test", "make *", "*"):
+        assert parse_rule(f"execute:{pattern}").covers(found) == covered
+        assert parse_rule(f"execute:{pattern}").touches(found)
+    assert parse_rule("execute").covers(found)
+    assert not parse_rule("execute:rm *").touches(found)
+    assert (suggested_rule(found) is not None) == covered
+
+
+def test_a_folder_that_is_reached_through_a_link_is_where_it_leads(tmp_path: Path) -> None:
+    (tmp_path / "project").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "project")
+    (tmp_path / "project" / "out").symlink_to(tmp_path)
+    told = {"command": "make", "cwd": str(tmp_path / "project")}
+    inside = deed("execute", workspace=str(tmp_path / "link"), raw_input=told)
+    outside = deed(
+        "execute", workspace=str(tmp_path / "project"), raw_input={"command": "make", "cwd": "out"}
+    )
+    assert parse_rule("execute:make").covers(inside)
+    assert not parse_rule("execute:make").covers(outside)
+
+
+@pytest.mark.parametrize(
     ("raw_input", "understood"),
     [
         ({"command": ["pytest", "-x"]}, "pytest -x"),
@@ -98,7 +138,12 @@ def test_no_command_with_shell_syntax_is_covered_by_a_pattern(before: str, mark:
         ({"command": "", "cwd": "/"}, "Run it"),
         ({"cwd": "/"}, "Run it"),
         (None, "Run it"),
-        ("pytest", "Run it"),
+        ({"description": "Run them all", "timeout": 5}, "Run it"),
+        ("pytest", "pytest"),
+        (["pytest", "-x"], "pytest -x"),
+        ({"script": "rm -rf /"}, None),
+        ({"command": "", "args": ["rm"]}, None),
+        (7, None),
         ({"command": "rm -rf /", "args": "x"}, None),
         ({"command": ["rm", 7]}, None),
         ({"command": {"shell": "rm"}}, None),

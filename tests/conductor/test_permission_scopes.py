@@ -27,6 +27,14 @@ def approvals(tmp_path: Path) -> FileApprovals:
 
 
 class TestScopes:
+    async def test_the_lines_of_a_command_do_not_look_like_one_on_the_buttons(
+        self, approvals: FileApprovals
+    ) -> None:
+        async with broker(approvals) as scene:
+            scene.ask(execute("pytest\nrm -rf ~"))
+            names = [option["name"] for option in (await scene.shown())["params"]["options"]]
+        assert names[-1] == r"Always allow: execute:pytest\nrm -rf ~ (Portico)"
+
     async def test_for_this_session_holds_for_this_session_only(self, approvals: FileApprovals) -> None:
         async with broker(approvals) as scene:
             await scene.open("s2")

@@ -211,6 +211,36 @@ async def test_a_request_that_cannot_be_decoded_is_refused_so_that_its_sender_do
     assert len(peer.handler.faults) == 1
 
 
+RUINED_ANSWERS = [
+    b'{"jsonrpc":"2.0","id":1,"result":{"cost":NaN}}',
+    rb'{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"cut \ud83d"}}',
+    b'{"jsonrpc":"2.0","id":1,"result":"\xff"}',
+    b'{"jsonrpc":"2.0","id":1,"error":"it failed"}',
+    b'{"jsonrpc":"2.0","id":1,"error":null}',
+    b'{"jsonrpc":"2.0","id":1}',
+]
+
+
+@pytest.mark.parametrize("line", RUINED_ANSWERS)
+async def test_a_caller_whose_answer_cannot_be_decoded_is_told_so_and_does_not_wait(line: bytes) -> None:
+    async with wire() as peer:
+        calling = asyncio.create_task(peer.connection.request("ask", {}))
+        await peer.receive()
+        peer.send(line)
+        with pytest.raises(RpcError, match="the answer is malformed"):
+            await asyncio.wait_for(calling, 5)
+    assert len(peer.handler.faults) == 1
+
+
+async def test_an_answer_that_says_beside_its_result_that_there_was_no_error_is_one() -> None:
+    async with wire() as peer:
+        calling = asyncio.create_task(peer.connection.request("ask", {}))
+        await peer.receive()
+        peer.send('{"jsonrpc":"2.0","id":1,"result":7,"error":null}')
+        assert bytes(await asyncio.wait_for(calling, 5)) == b"7"
+    assert peer.handler.faults == []
+
+
 async def test_a_line_of_fifty_megabytes_is_passed_over_without_being_kept() -> None:
     async with wire(max_line=MAX_LINE) as peer:
         piece = b"x" * 1_000_000

@@ -1,5 +1,7 @@
 """Lines come out whole and in order, however the bytes were cut."""
 
+import itertools
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,3 +36,11 @@ def test_a_line_beyond_the_limit_is_reported_by_its_size_and_not_kept(
         whole.pop()
     expected = [Overlong(len(line)) if len(line) > limit else line for line in whole]
     assert split_all(chunks, limit) == expected
+
+
+@given(st.lists(st.integers(0, 12), max_size=3))
+def test_a_byte_order_mark_at_the_very_beginning_is_no_part_of_the_first_line(cuts: list[int]) -> None:
+    whole = b"\xef\xbb\xbfone\n\xef\xbb\xbftwo"
+    edges = [0, *sorted(cuts), len(whole)]
+    chunks = [whole[start:end] for start, end in itertools.pairwise(edges)]
+    assert split_all(chunks, 1000) == [b"one", b"\xef\xbb\xbftwo"]

@@ -287,6 +287,22 @@ async def test_a_daemon_that_got_away_holds_up_no_stop_and_no_descriptor(start: 
     assert open_descriptors() == before
 
 
+@pytest.mark.parametrize("size", [3, 500_000])
+async def test_the_output_of_a_swept_program_ends_though_a_daemon_that_got_away_holds_it(
+    start: Spawner, size: int
+) -> None:
+    group = await start.python(
+        "import os, time\n"
+        "heard, ready = os.pipe()\n"
+        "if os.fork() == 0: os.setsid(); os.write(ready, b'.'); time.sleep(1000)\n"
+        f"os.read(heard, 1); os.write(1, b'x' * {size})"
+    )
+    async with asyncio.timeout(DEADLINE):
+        await group.wait()
+        await group.sweep()
+        assert await group.stdout.read() == b"x" * size
+
+
 async def test_no_descriptor_is_left_open_here(start: Spawner) -> None:
     await (await start.shell("exit 0")).stop(0)
     before = open_descriptors()

@@ -38,7 +38,10 @@ class Approval(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     uses: int = 0
 
     def covers(self, deed: Deed) -> bool:
-        if self.agent not in (None, deed.agent) or self.workspace not in (None, deed.workspace):
+        if self.agent not in (None, deed.approved_as or deed.agent) or self.workspace not in (
+            None,
+            deed.workspace,
+        ):
             return False
         try:
             return parse_rule(self.rule).covers(deed)

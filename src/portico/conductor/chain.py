@@ -24,9 +24,12 @@ from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     INVALID_REQUEST,
     Fault,
+    Frame,
     RpcError,
+    answered_in_ruins,
     decode_frame,
     id_in_ruins,
+    malformed_answer,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -218,6 +221,10 @@ class Chain:
             for message in self._messages("agent", agent, splitter, chunk):
                 self._from_agent(message)
             await self._keep_pace(self._client)
+        rest = splitter.end()
+        # An agent that ends may owe the newline of its last words; if it died in the middle of them they are none.
+        if isinstance(rest, bytes) and isinstance(frame := decode_frame(rest), Frame):
+            self._from_agent(from_frame(frame, rest))
 
     async def _keep_pace(self, *ends: ByteStream, besides: Station | None = None) -> None:
         for station in self._stations:
@@ -242,6 +249,8 @@ class Chain:
                         self._answer(
                             side, stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail))
                         )
+                    elif not isinstance(answered := answered_in_ruins(line), UnsetType):
+                        messages.append(failure(answered, malformed_answer(frame)))
                 else:
                     messages.append(from_frame(frame, line))
         return messages

@@ -25,6 +25,10 @@ _PATH_KEYS = frozenset(
     | {"targetfile", "notebookpath", "source", "destination", "uri"}
 )
 _EXPANDED = ("~", "$", "%")
+_FOLDER_KEYS = frozenset({"cwd", "workdir", "workingdir", "workingdirectory", "dir", "directory"})
+_VARIABLE_KEYS = frozenset({"env", "environment"})
+# What may be told of a command besides what it does.
+_REMARK_KEYS = _FOLDER_KEYS | _VARIABLE_KEYS | {"description", "explanation", "timeout", "timeoutms"}
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,7 +42,11 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     kind: str
     title: str
     command: str | None = None
+    elsewhere: bool = False
+    """Whether a command is to run outside the workspace, or with variables of its own: no pattern speaks of that."""
     paths: tuple[str, ...] = ()
+    approved_as: str = ""
+    """Whose approvals count, where the name of an agent does not say which program it is."""
     in_own_folder: bool = False
     """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
 
@@ -76,6 +84,7 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
         kind=kind,
         title=title,
         command=_command_line(call.raw_input, title) if kind == "execute" else None,
+        elsewhere=kind == "execute" and _is_elsewhere(call.raw_input, folder or workspace),
         paths=paths,
         in_own_folder=in_own_folder,
     )
@@ -90,9 +99,7 @@ def _is_about_files_in(folder: str, call: acp.ToolCallUpdate, names: tuple[str, 
     if not names or any(told.get(key) for key in _COMMAND_KEYS):
         return False
     also = [
-        value
-        for key, value in told.items()
-        if str(key).replace("_", "").casefold() in _PATH_KEYS and isinstance(value, str) and value
+        value for key, value in told.items() if _plain(key) in _PATH_KEYS and isinstance(value, str) and value
     ]
     given = [*(location.path for location in call.locations or ()), *also]
     if any(path.startswith(_EXPANDED) for path in given):
@@ -117,7 +124,28 @@ def _command_line(raw_input: Any, title: str) -> str | None:
         for key in _COMMAND_KEYS:
             if raw_input.get(key):
                 return _joined(raw_input[key], raw_input.get("args"))
+        if any(value for key, value in raw_input.items() if _plain(key) not in _REMARK_KEYS):
+            return None
+    elif raw_input:
+        return _joined(raw_input, None)
     return title.strip().strip("`") or None
+
+
+def _is_elsewhere(raw_input: Any, workspace: str) -> bool:
+    told = raw_input if isinstance(raw_input, dict) else {}
+    if any(value for key, value in told.items() if _plain(key) in _VARIABLE_KEYS):
+        return True
+    folders = [value for key, value in told.items() if value and _plain(key) in _FOLDER_KEYS]
+    return any(
+        not isinstance(folder, str)
+        or folder.startswith(_EXPANDED)
+        or _is_rooted(_real(workspace, folder) or _seen_from(workspace, folder), workspace)
+        for folder in folders
+    )
+
+
+def _plain(key: Any) -> str:
+    return str(key).replace("_", "").casefold()
 
 
 def _joined(command: Any, args: Any) -> str | None:

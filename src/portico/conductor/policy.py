@@ -46,7 +46,7 @@ class Rule(msgspec.Struct, frozen=True):
         if self.pattern is None:
             return True
         if deed.kind == "execute":
-            return deed.command is not None and self._covers_command(deed.command)
+            return deed.command is not None and not deed.elsewhere and self._covers_command(deed.command)
         if deed.paths:
             return all(self._covers_path(path, deed) for path in deed.paths)
         return deed.kind in TITLED_KINDS and bool(deed.title) and _literal(self.pattern) == deed.title

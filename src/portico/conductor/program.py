@@ -35,8 +35,10 @@ from portico.rpc.messages import (
     Fault,
     RequestId,
     RpcError,
+    answered_in_ruins,
     decode_frame,
     id_in_ruins,
+    malformed_answer,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -157,6 +159,8 @@ class ProgramStation:
             log.warning("the proxy %s sent something malformed (%s)", self.name, frame.kind)
             if not isinstance(request_id := id_in_ruins(line), UnsetType):
                 self._to_program(failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
+            elif not isinstance(answered := answered_in_ruins(line), UnsetType):
+                self._take_response(failure(answered, malformed_answer(frame)))
             return
         message = from_frame(frame, line)
         if message.is_response:

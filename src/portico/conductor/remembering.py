@@ -36,7 +36,8 @@ class Remembered:
         kept = msgspec.structs.replace(rule, agent=deed.agent)
         if scope == "always":
             try:
-                self._approvals.add(kept, workspace=deed.workspace)
+                approved = msgspec.structs.replace(kept, agent=deed.approved_as or deed.agent)
+                self._approvals.add(approved, workspace=deed.workspace)
             except PorticoError as error:
                 log.warning("an approval holds for this session only: %s", error.message)
             else:

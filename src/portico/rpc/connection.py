@@ -34,6 +34,7 @@ from portico.rpc.messages import (
     Frame,
     RequestId,
     RpcError,
+    answered_in_ruins,
     decode_frame,
     encode_error,
     encode_notification,
@@ -41,6 +42,7 @@ from portico.rpc.messages import (
     encode_result,
     fault_of,
     id_in_ruins,
+    malformed_answer,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -169,6 +171,9 @@ class Connection:
             self._handler.fault(frame)
             if not isinstance(request_id := id_in_ruins(line), UnsetType):
                 self._answer(encode_error(request_id, RpcError(INVALID_REQUEST, frame.detail)))
+            elif (answered := answered_in_ruins(line)) in self._waiting:
+                error = malformed_answer(frame)
+                self._take_response(Frame(id=answered, error=ErrorObject(error.code, error.message)), line)
         elif isinstance(frame.method, UnsetType):
             self._take_response(frame, line)
         elif isinstance(frame.id, UnsetType):
@@ -186,9 +191,7 @@ class Connection:
         self._handler.notification(method, params)
 
     def _take_response(self, frame: Frame, line: bytes) -> None:
-        if isinstance(frame.id, UnsetType) or (
-            isinstance(frame.result, UnsetType) and isinstance(frame.error, UnsetType)
-        ):
+        if isinstance(frame.id, UnsetType):
             self._handler.fault(fault_of("not_a_message", "neither request, notification nor response", line))
             return
         answer = self._waiting.get(frame.id)

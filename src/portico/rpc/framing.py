@@ -6,6 +6,8 @@ A line beyond the bound is passed over without being kept, and reported by its s
 import msgspec
 
 MAX_LINE = 32 * 1024 * 1024
+# What some programs begin their output with, to say that it is UTF-8; it is not part of a message.
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Overlong(msgspec.Struct, frozen=True):
@@ -19,6 +21,7 @@ class LineSplitter:
         self._limit = limit
         self._parts: list[bytes] = []
         self._size = 0
+        self._at_start = True
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
         """The lines that `chunk` completes, without their newline."""
@@ -47,8 +50,9 @@ class LineSplitter:
             self._parts.append(part)
 
     def _take(self) -> bytes | Overlong:
-        size, parts = self._size, self._parts
-        self._size, self._parts = 0, []
+        size, parts, at_start = self._size, self._parts, self._at_start
+        self._size, self._parts, self._at_start = 0, [], False
         if size > self._limit:
             return Overlong(size)
-        return parts[0] if len(parts) == 1 else b"".join(parts)
+        line = parts[0] if len(parts) == 1 else b"".join(parts)
+        return line.removeprefix(_BYTE_ORDER_MARK) if at_start else line

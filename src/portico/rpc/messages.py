@@ -34,6 +34,14 @@ class Frame(msgspec.Struct, frozen=True):
     error: ErrorObject | UnsetType = UNSET
 
 
+class _NoError(msgspec.Struct, frozen=True):
+    """A result beside which the peer says that there was no error."""
+
+    id: RequestId
+    result: Raw
+    error: None
+
+
 class RpcError(Exception):
     """An error answer, sent by the peer or to be sent to it."""
 
@@ -63,6 +71,7 @@ class Fault(msgspec.Struct, frozen=True):
 
 
 _decoder = msgspec.json.Decoder(Frame)
+_no_error_decoder = msgspec.json.Decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 
@@ -71,31 +80,53 @@ def decode_frame(line: bytes) -> Frame | Fault:
     try:
         if not line.isascii():
             line.decode()
-        return _decoder.decode(line)
+        frame = _decoder.decode(line)
     except UnicodeDecodeError as error:
         return fault_of("not_utf8", str(error), line)
     except msgspec.ValidationError as error:
-        return fault_of("not_a_message", str(error), line)
+        return _without_error(line) or fault_of("not_a_message", str(error), line)
     except (msgspec.DecodeError, RecursionError) as error:
         return fault_of("not_json", str(error), line)
+    if frame.method is UNSET and frame.result is UNSET and frame.error is UNSET:
+        return fault_of("not_a_message", "neither request, notification nor response", line)
+    return frame
 
 
 def id_in_ruins(line: bytes) -> RequestId | UnsetType:
-    """The id of a request that cannot be decoded, if it can still be made out.
+    """The id of a request that cannot be decoded, if it can still be made out: its sender waits for an answer."""
+    found = _ruins(line)
+    return found["id"] if "method" in found else UNSET
 
-    Its sender waits for an answer. The standard library reads what msgspec refuses, such as half
-    of a surrogate pair.
-    """
+
+def answered_in_ruins(line: bytes) -> RequestId | UnsetType:
+    """The id that a response has which cannot be decoded, if it can be made out: somebody here waits for it."""
+    found = _ruins(line)
+    return found["id"] if found and "method" not in found else UNSET
+
+
+def malformed_answer(fault: Fault) -> RpcError:
+    """What is said to whoever waits for an answer that cannot be decoded."""
+    return RpcError(INTERNAL_ERROR, f"the answer is malformed: {fault.detail}")
+
+
+def _without_error(line: bytes) -> Frame | None:
+    try:
+        answer = _no_error_decoder.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return Frame(id=answer.id, result=answer.result)
+
+
+def _ruins(line: bytes) -> dict[str, Any]:
+    """A message with an id, as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
     import json
 
     try:
-        found = json.loads(line)
+        found = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
-        return UNSET
-    if isinstance(found, dict) and "method" in found and isinstance(found.get("id"), int | str):
-        request_id: int | str = found["id"]
-        return request_id
-    return UNSET
+        return {}
+    has_id = isinstance(found, dict) and type(found.get("id")) in (int, str)
+    return found if has_id else {}
 
 
 def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:

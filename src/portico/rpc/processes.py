@@ -149,9 +149,10 @@ class ProcessGroup:
         return f"exit code {self.exit_code}" if self.signal is None else f"signal {self.signal}"
 
     async def sweep(self) -> None:
-        """End what an ended program left behind. What it wrote can still be read."""
+        """End what an ended program left behind. What it wrote can still be read, and then its output ends."""
         self._lifeline.cut()
         await self._until_gone(set())
+        self._let_go_later()
 
     async def stop(self, grace: float) -> None:
         """End the program and all that it started: politely, and after `grace` seconds for good.
@@ -171,6 +172,19 @@ class ProcessGroup:
         await self._until_gone(strays)
         await _within(_LAST_BYTES_SECONDS, self._pipes.read_out)
         self._transport.close()
+
+    def _let_go_later(self) -> None:
+        asyncio.get_running_loop().call_later(_LAST_BYTES_SECONDS, self._let_go)
+
+    def _let_go(self) -> None:
+        """End outputs that a daemon holds open which got away. One that is not being read has bytes left in it."""
+        if self._pipes.read_out.is_set():
+            return
+        for number in (1, 2):
+            output = self._transport.get_pipe_transport(number)
+            if isinstance(output, asyncio.ReadTransport) and output.is_reading():
+                output.close()
+        self._let_go_later()
 
     def _strays(self) -> set[Descendant]:
         """Descendants outside the group, which a signal to the group does not reach."""

@@ -110,8 +110,8 @@ def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
 
 
 def _shown(text: str) -> str:
-    """A rule on one line of a button."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text)
+    """A rule on one line of a button, on which two lines of a command do not look like one."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text.replace("\n", "\\n"))
     return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
 
 

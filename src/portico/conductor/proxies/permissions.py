@@ -11,6 +11,7 @@ import logging
 from typing import Literal
 
 import msgspec
+from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import (
@@ -28,11 +29,12 @@ from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
 from portico.conductor.deeds import Deed, deed_of
+from portico.conductor.errands import ERRANDS, errand_of
 from portico.conductor.message import Message, request
 from portico.conductor.policy import Policy, Rule
 from portico.conductor.proxies import permission_wire as wire
 from portico.conductor.remembering import Remembered, wanted_rule
-from portico.conductor.session_proxy import SessionProxy
+from portico.conductor.session_proxy import Folders, SessionProxy
 from portico.conductor.suggesting import suggested_rule
 from portico.conductor.tool_calls import ToldCalls
 from portico.rpc.messages import (
@@ -67,6 +69,7 @@ class _Question(msgspec.Struct, frozen=True, eq=False):
     message: Message
     session_id: str
     root: str
+    call_id: str
     choices: Choices
     deed: Deed
     suggestion: Rule | None
@@ -77,10 +80,15 @@ class PermissionBroker(SessionProxy):
     client_methods = SessionProxy.client_methods | {"initialize", LEFT}
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS
 
-    def __init__(self, *, agent: str, policy: Policy, approvals: Approvals) -> None:
+    def __init__(
+        self, *, agent: str, policy: Policy, approvals: Approvals, approved_as: str | None = None
+    ) -> None:
         super().__init__()
         self._agent = agent
+        self._approved_as = approved_as or agent
         self._policy = policy
+        if policy.deny:
+            self.agent_methods = PermissionBroker.agent_methods | ERRANDS
         self._remembered = Remembered(approvals)
         self._told = ToldCalls()
         self._client_knows_portico = False
@@ -105,6 +113,8 @@ class PermissionBroker(SessionProxy):
             self._withdraw(message)
         elif message.method in _OURS:
             self._pass_over(message)
+        elif message.method in ERRANDS:
+            self._pass_on(message)
         elif message.is_request:
             self._take(message)
 
@@ -130,6 +140,35 @@ class PermissionBroker(SessionProxy):
         if self._client_knows_portico:
             self.tell_client(FAULT, fault_notification(fault_of("bad_params", detail, bytes(message.params))))
 
+    def _pass_on(self, message: Message) -> None:
+        """Let the client do what nothing denies. The agent may have asked for leave or not: a denial holds anyway."""
+        errand = errand_of(message, self.place.next_id())
+        root = None if errand is None else self._told.root_of(errand.session_id)
+        if errand is None or root not in self.folders:
+            self.place.send_left(message)
+            return
+        denial = self._policy.denying(self._deed(errand.call, self.folders[root]))
+        if denial is None:
+            self.place.send_left(message)
+            return
+        if self._client_knows_portico:
+            told = Decided(
+                session_id=errand.session_id,
+                tool_call=Raw(msgspec.json.encode(errand.call)),
+                options=Raw(b"[]"),
+                outcome="denied",
+                option_id=None,
+                rule=denial.text,
+                source="deny_rule",
+            )
+            self.tell_client(DECIDED, told)
+        self.refuse_agent(message, RpcError(INVALID_PARAMS, f"denied by the rule {denial.text}"))
+
+    def _deed(self, call: acp.ToolCallUpdate, folders: Folders) -> Deed:
+        folder = None if folders.stands_for is None else folders.cwd
+        deed = deed_of(call, agent=self._agent, workspace=folders.workspace, folder=folder)
+        return msgspec.structs.replace(deed, approved_as=self._approved_as)
+
     def _take(self, message: Message) -> None:
         try:
             asked = decode(message.params, acp.RequestPermissionRequest)
@@ -142,11 +181,9 @@ class PermissionBroker(SessionProxy):
             self._reject(message, choices)
             return
         call = self._told.complete(asked.session_id, asked.tool_call)
-        folders = self.folders[root]
-        folder = None if folders.stands_for is None else folders.cwd
-        deed = deed_of(call, agent=self._agent, workspace=folders.workspace, folder=folder)
+        deed = self._deed(call, self.folders[root])
         suggestion = None if choices.allow_once is None else suggested_rule(deed)
-        question = _Question(message, asked.session_id, root, choices, deed, suggestion)
+        question = _Question(message, asked.session_id, root, call.tool_call_id, choices, deed, suggestion)
         decision = self._decide(question)
         if decision is None and choices.allow_once is not None and _is_reviewed(deed):
             self._select(message, choices.allow_once)
@@ -160,7 +197,7 @@ class PermissionBroker(SessionProxy):
         deed, once = question.deed, question.choices.allow_once
         if (denial := self._policy.denying(deed)) is not None:
             return _Decision("denied", question.choices.reject, "deny_rule", denial.text)
-        if once is None:
+        if once is None or self._is_one_of_several(question):
             return None
         if (approved := self._remembered.covering(question.root, deed)) is not None:
             return _Decision("allowed", once, "approval", approved)
@@ -168,24 +205,41 @@ class PermissionBroker(SessionProxy):
             return _Decision("allowed", once, "allow_rule", allowance.text)
         return _Decision("allowed", once, "bypass") if self._policy.bypass else None
 
+    def _is_one_of_several(self, question: _Question) -> bool:
+        """Whether a client that hears of decisions is being asked about the same tool call already.
+
+        It knows what was decided by the tool call, and would take this for the answer to the other question.
+        """
+        return self._client_knows_portico and any(
+            other is not question and (other.root, other.call_id) == (question.root, question.call_id)
+            for other in self._asked.values()
+        )
+
     def _carry_out(self, question: _Question, decision: _Decision) -> None:
         """Tell the client what was decided without it, then the agent."""
-        if self._client_knows_portico:
-            parts = msgspec.json.decode(question.message.params, type=wire.QuestionParts)
-            told = Decided(
-                session_id=question.session_id,
-                tool_call=parts.tool_call,
-                options=parts.options,
-                outcome=decision.outcome,
-                option_id=decision.option_id,
-                rule=decision.rule,
-                source=decision.source,
-            )
-            self.tell_client(DECIDED, told)
+        if self._is_one_of_several(question):
+            detail = f"denied by the rule {decision.rule}, while another question about its tool call is open"
+            fault = fault_of("bad_params", detail, bytes(question.message.params))
+            self.tell_client(FAULT, fault_notification(fault))
+        elif self._client_knows_portico:
+            self._tell_decided(question, decision)
         if decision.outcome == "allowed" and decision.option_id is not None:
             self._select(question.message, decision.option_id)
         else:
             self._deny(question)
+
+    def _tell_decided(self, question: _Question, decision: _Decision) -> None:
+        parts = msgspec.json.decode(question.message.params, type=wire.QuestionParts)
+        told = Decided(
+            session_id=question.session_id,
+            tool_call=parts.tool_call,
+            options=parts.options,
+            outcome=decision.outcome,
+            option_id=decision.option_id,
+            rule=decision.rule,
+            source=decision.source,
+        )
+        self.tell_client(DECIDED, told)
 
     def _show(self, question: _Question) -> None:
         """Show the question under an id of our own, so that no second answer to it means anything."""
@@ -243,7 +297,9 @@ class PermissionBroker(SessionProxy):
             return
         for shown_id, other in list(self._asked.items()):
             once = other.choices.allow_once
-            if other.root == question.root and once is not None and kept.covers(other.deed):
+            if other.root != question.root or self._is_one_of_several(other):
+                continue
+            if once is not None and kept.covers(other.deed):
                 del self._asked[shown_id]
                 self._carry_out(other, _Decision("allowed", once, "approval", kept.unscoped))
                 if not self._client_knows_portico:

@@ -1,0 +1,52 @@
+"""What an agent has the client do for it, as the tool call that it is: read a file, write one, run a command.
+
+It asks nobody's leave by that; but what was denied beforehand is not done in its name either.
+"""
+
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.conductor.message import Message
+
+_READ, _WRITE, _RUN = "fs/read_text_file", "fs/write_text_file", "terminal/create"
+ERRANDS = frozenset({_READ, _WRITE, _RUN})
+
+
+class Errand(msgspec.Struct, frozen=True):
+    session_id: str
+    call: acp.ToolCallUpdate
+
+
+class _File(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
+    path: str
+
+
+class _Command(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
+    command: str
+    args: list[str] | None = None
+
+
+def errand_of(message: Message, call_id: str) -> Errand | None:
+    """The errand of a request, under an id of its own; None where nothing can be read that could be done."""
+    with suppress(msgspec.DecodeError):
+        if message.method == _RUN:
+            wanted = msgspec.json.decode(message.params, type=_Command)
+            title = " ".join((wanted.command, *(wanted.args or ())))
+            told: dict[str, Any] = {"command": wanted.command, "args": wanted.args}
+            call = acp.ToolCallUpdate(tool_call_id=call_id, kind="execute", title=title, raw_input=told)
+            return Errand(wanted.session_id, call)
+        file = msgspec.json.decode(message.params, type=_File)
+        kind: Literal["read", "edit"] = "read" if message.method == _READ else "edit"
+        call = acp.ToolCallUpdate(
+            tool_call_id=call_id,
+            kind=kind,
+            title=f"{'Read' if kind == 'read' else 'Write'} {file.path}",
+            locations=[acp.ToolCallLocation(path=file.path)],
+        )
+        return Errand(file.session_id, call)
+    return None
