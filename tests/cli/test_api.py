@@ -83,6 +83,45 @@ def test_doctor_tells_of_a_problem_and_fails(portico: Portico) -> None:
     assert "Something is missing" in told.text
 
 
+@pytest.mark.parametrize(
+    ("settings", "subject"),
+    [({"agent": "nobody"}, "agent"), ({"permissions": {"allow": ["fly"]}}, "settings")],
+)
+def test_doctor_finds_what_keeps_every_turn_from_beginning(
+    portico: Portico, settings: dict[str, object], subject: str
+) -> None:
+    portico.settings(settings)
+    ran = portico.run("doctor", "--api")
+    (problem,) = [finding for finding in ran.api["findings"] if finding["verdict"] == "problem"]
+    assert (ran.code, problem["subject"]) == (2, subject)
+    assert problem["suggestion"]
+
+
+def test_the_agent_that_the_environment_chooses_is_the_one_of_an_editor(portico: Portico) -> None:
+    hello = b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": 1}}\n'
+    ran = portico.run("acp", stdin=hello, environ={"PORTICO_AGENT": "nobody"})
+    assert "nobody" in json.loads(ran.out)["error"]["message"]
+
+
+def test_the_agent_that_the_environment_chooses_is_the_default(portico: Portico) -> None:
+    ran = portico.run("agents", "list", "--api", environ={"PORTICO_AGENT": "goose"})
+    assert [one["name"] for one in ran.api["agents"] if one.get("default")] == ["goose"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("models", "list", "--api", "anthropic"),
+        ("auth", "status", "--api", "anthropic"),
+        ("agents", "check", "--api", "porter"),
+        ("sessions", "--api", "list"),
+    ],
+)
+def test_the_flag_may_stand_between_the_words_of_a_command(portico: Portico, words: tuple[str, ...]) -> None:
+    ran = portico.run(*words)
+    assert (ran.code, ran.api["status"]) == (0, "ok")
+
+
 def test_doctor_reassures_a_person(portico: Portico) -> None:
     ran = portico.run("doctor")
     assert (ran.code, ran.err) == (0, "")

@@ -1,12 +1,13 @@
 """Whoever types something wrong gets exit code 5, one helpful line, and a way on."""
 
 import os
+import subprocess
 import sys
 
 import pytest
 
 from portico.cli.main import COMMANDS
-from tests.support.program import Portico, Ran
+from tests.support.program import PROGRAM, Portico, Ran, ran
 
 MISTAKES = {
     "an unknown command": (["exce", "hello"], "portico exec"),
@@ -21,6 +22,8 @@ MISTAKES = {
     "two agents": (["exec", "--agent", "porter", "--agent-command", "x", "hello"], "not allowed with"),
     "two sessions": (["exec", "--continue", "--session", "x", "hello"], "not allowed with"),
     "a folder that is not there": (["exec", "--cwd", "nowhere", "hello"], "nowhere"),
+    "a folder that cannot be": (["exec", "--cwd", "x" * 300, "hello"], "cannot be used: "),
+    "a folder to serve that cannot be": (["serve", "--cwd", "x" * 300], "cannot be used: "),
     "a folder that is a file": (["exec", "--cwd", "a-file", "hello"], "a-file"),
     "an unknown session": (["exec", "--session", "zzz", "hello"], "zzz"),
     "an empty session": (["exec", "--session", "", "hello"], "session"),
@@ -44,6 +47,12 @@ MISTAKES = {
     "no contract": (["schema"], "portico schema --help"),
     "a version of something": (["version", "python"], "python"),
     "a doctor for somebody": (["doctor", "me"], "me"),
+    "a list of one session": (["sessions", "list", "zzz"], "does not take zzz"),
+    "one session to verify": (["sessions", "verify", "zzz"], "does not take zzz"),
+    "a list of one agent": (["agents", "list", "claude"], "does not take claude"),
+    "a list of one approval": (["approvals", "list", "zzz"], "does not take zzz"),
+    "the home of nobody": (["exec", "--cwd", "~nobody-here/x", "hello"], "~nobody-here/x is not a folder"),
+    "a file of nobody": (["exec", "--attach", "~nobody-here/x", "hello"], "does not exist"),
 }
 
 
@@ -74,6 +83,54 @@ def test_a_mistake_is_told_to_a_program(portico: Portico, mistake: str) -> None:
     assert told["diagnostics"]["exit_code"] == 5
     assert told["diagnostics"]["error_code"] in ("INVALID_INPUT", "SESSION_NOT_FOUND")
     assert len(told["diagnostics"]["trace_id"]) == 16
+
+
+def test_no_command_at_all_is_a_mistake_of_a_program(portico: Portico) -> None:
+    ran = portico.run("--api")
+    assert (ran.code, ran.api["status"], ran.api["diagnostics"]["exit_code"]) == (5, "failed", 5)
+
+
+def test_each_way_to_ask_an_evaluation_for_json_tells_a_mistake_in_json(portico: Portico) -> None:
+    for flag in ("--api", "--json"):
+        ran = portico.run("eval", flag, "--task", "no-such-task")
+        assert (ran.code, ran.err, ran.api["status"]) == (5, "", "failed")
+
+
+def test_a_word_of_the_prompt_does_not_ask_for_json(portico: Portico) -> None:
+    complain(portico.run("exec", "--session", "zzz", "--", "--api"), "zzz")
+
+
+@pytest.mark.parametrize("action", ["review", "checkpoints"])
+def test_only_what_is_missing_is_asked_for(portico: Portico, action: str) -> None:
+    ran = portico.run(action)
+    complain(ran, "are required: action\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there a folder that somebody is in stays")
+@pytest.mark.parametrize("words", [["exec", "hello"], ["sessions", "list"], ["doctor"], ["agents", "list"]])
+def test_whoever_is_in_a_folder_that_is_gone_is_told_so(portico: Portico, words: list[str]) -> None:
+    script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"'
+    done = subprocess.run(
+        ["/bin/sh", "-c", script, "sh", PROGRAM, *words],
+        cwd=portico.workspace,
+        env=portico.environ(),
+        capture_output=True,
+        check=False,
+    )
+    complain(ran(done.returncode, done.stdout, done.stderr), "The folder that you are in is gone.")
+
+
+def test_a_home_of_nobody_is_named(portico: Portico) -> None:
+    ran = portico.run("exec", "hello", environ={"PORTICO_HOME": "~nobody-here/portico"})
+    complain(ran, "PORTICO_HOME is ~nobody-here/portico")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="XDG's folders are POSIX")
+def test_a_folder_of_xdg_that_is_not_absolute_does_not_count(portico: Portico) -> None:
+    environ = {"PORTICO_HOME": "", "XDG_STATE_HOME": "state", "XDG_CONFIG_HOME": "config"}
+    ran = portico.run("exec", "--agent-command", portico.agent, "say hello", environ=environ)
+    assert (ran.code, ran.text.strip()) == (0, "hello")
+    assert not list(portico.workspace.iterdir())
 
 
 def test_a_mistake_before_a_stream_begins_leaves_the_stream_empty(portico: Portico) -> None:
@@ -121,6 +178,28 @@ def test_settings_that_are_wrong_are_named(portico: Portico, owner: str, text: s
         portico.settings({"trustedWorkspaces": [str(portico.workspace)]})
         portico.workspace_settings(text)
     complain(portico.run("exec", "--agent-command", portico.agent, "say hi"), "")
+
+
+def test_the_line_of_a_mistake_in_the_settings_is_the_one_in_the_file(portico: Portico) -> None:
+    portico.settings('{\n  // für später: ärgerlich\n  "agent": "porter",\n  "model": porter\n}\n')
+    complain(portico.run("exec", "hello"), "(line 4)")
+
+
+def test_a_rule_of_the_settings_that_is_none_is_told_as_one_of_the_settings(portico: Portico) -> None:
+    portico.settings({"permissions": {"deny": ["fly"]}})
+    complain(portico.run("exec", "hello"), "In the settings: 'fly'")
+
+
+def test_settings_that_cannot_be_read_are_told_without_the_words_of_the_system(portico: Portico) -> None:
+    portico.settings("{}")
+    (file,) = portico.home.rglob("settings.json")
+    file.write_bytes(b'{"agent": "\xff"}')
+    complain(portico.run("agents", "list"), "it is not UTF-8")
+    file.unlink()
+    file.mkdir()
+    ran = portico.run("agents", "list")
+    complain(ran, "cannot be read: ")
+    assert "Errno" not in ran.err
 
 
 def test_a_mistake_leaves_no_session_behind(portico: Portico) -> None:

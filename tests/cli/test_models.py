@@ -279,6 +279,17 @@ def test_a_login_to_nobody_is_refused(portico: Portico, words: tuple[str, ...]) 
     assert portico.run(*words, stdin=b"key").code == 5
 
 
+@pytest.mark.parametrize("text", ["{", "5"])
+def test_names_of_keys_that_cannot_be_read_are_a_matter_for_the_log(portico: Portico, text: str) -> None:
+    portico.state.mkdir(parents=True)
+    (portico.state / "secrets.json").write_text(text)
+    for words in (("auth", "status"), ("auth", "status", "--api"), ("models", "list")):
+        ran = portico.run(*words)
+        assert (ran.code, ran.err) == (0, "")
+        assert "anthropic" in ran.text
+    assert "the names of the secrets" in (portico.state / "portico.log").read_text()
+
+
 def test_an_empty_key_is_no_key(portico: Portico, keyring: dict[str, str]) -> None:
     assert portico.run("auth", "login", "anthropic", stdin=b"\n", environ=keyring).code == 5
     assert not (portico.home / "ring.json").exists()

@@ -55,6 +55,16 @@ def test_no_command_minds_a_reader_that_leaves(portico: Portico, words: list[str
     assert (full.code, full.err) == (2, "portico: the output cannot be written: No space left on device.\n")
 
 
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+def test_a_program_reads_utf_8_whatever_the_locale_is(portico: Portico, encoding: str) -> None:
+    environ = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    for flags in (["--api"], ["--json-stream"], []):
+        words = ["exec", *flags, "--agent-command", portico.agent, "say grün ✓"]
+        done = portico.run(*words, environ=environ)
+        assert (done.code, "grün ✓" in done.text) == (0, True)
+    assert portico.run("doctor", environ=environ).text.startswith("✓ portico")
+
+
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_a_turn_goes_through_with_streams_closed(portico: Portico, closed: str, form: str) -> None:

@@ -1,7 +1,13 @@
 """Who may say yes when nobody sits at a terminal: rules, given beforehand. Everything else is a no."""
 
+import json
+import shlex
+from pathlib import Path
+
 import pytest
 
+from portico.conductor.approvals import FileApprovals
+from portico.conductor.policy import Rule
 from tests.support.program import Portico, Ran
 from tests.support.stream import Json, Stream
 
@@ -46,6 +52,13 @@ def test_a_person_reads_what_could_not_be_asked_and_how_to_allow_it(portico: Por
     assert ran.code == 1
     assert "nobody could be asked" in ran.err
     assert "--allow" in ran.err
+
+
+def test_what_could_not_be_asked_does_nothing_to_the_terminal(portico: Portico) -> None:
+    steps = json.dumps(run_command("ls \x1b[2J\x1b]0;owned\x07\nAllow? \u202ey"))
+    ran = portico.run("exec", "--agent-command", portico.agent, steps)
+    assert "nobody could be asked about: ls Allow? <U+202E>y\n" in ran.err
+    assert "\x1b" not in ran.err
 
 
 def test_a_program_reads_what_could_not_be_asked(portico: Portico) -> None:
@@ -162,3 +175,23 @@ def test_several_questions_are_each_answered(portico: Portico) -> None:
     assert stream.answer == "went onheld backheld back"
     assert [one["outcome"] for one in stream.all("permission_resolved")] == ["allowed", "denied", "denied"]
     assert [one["requestId"] for one in stream.all("permission_requested")] == ["p1", "p2", "p3"]
+
+
+def test_the_list_of_what_is_allowed_for_good_does_nothing_to_the_terminal(portico: Portico) -> None:
+    approvals = FileApprovals(portico.state / "approvals.json", lambda: 0)
+    approvals.add(Rule("execute", "ls \x1b]0;owned\x07\u202e\nrm -rf ~"), workspace=None)
+    listed = portico.run("approvals", "list")
+    assert rb"  execute:ls <U+202E>\nrm -rf ~  any agent" in listed.out
+    assert b"\x1b" not in listed.out
+
+
+def test_what_is_allowed_for_good_holds_for_the_very_command_of_an_agent_without_a_name(
+    portico: Portico,
+) -> None:
+    words = shlex.split(portico.agent)
+    approvals = FileApprovals(portico.state / "approvals.json", lambda: 0)
+    for agent in (Path(words[0]).stem, words[0], shlex.join([*words, "--other"])):
+        approvals.add(Rule("execute", "pytest", agent), workspace=str(portico.workspace))
+    assert portico.exec(run_command("pytest")).stream.answer == "held back"
+    approvals.add(Rule("execute", "pytest", shlex.join(words)), workspace=str(portico.workspace))
+    assert portico.exec(run_command("pytest")).stream.answer == "went on"

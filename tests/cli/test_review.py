@@ -112,6 +112,40 @@ def test_files_folders_and_hunks_are_chosen_by_name(portico: Portico, repository
     assert (repository / "long.txt").read_text() == TEN.replace("line 28\n", "twenty-eighth\n")
 
 
+def test_a_name_is_first_that_of_a_file_where_the_person_is(portico: Portico, repository: Path) -> None:
+    (repository / "sub" / "x").mkdir(parents=True)
+    paths = ("a.txt", "sub/a.txt", "x", "sub/x/y.txt")
+    steps: list[Any] = [{"write": {"path": path, "content": "agent's\n"}} for path in paths]
+    propose(portico, steps)
+    here = {"cwd": repository / "sub"}
+    assert review(portico, "discard", "--cwd", str(repository), "a.txt", **here).code == 0
+    assert review(portico, "apply", "--cwd", str(repository), "x", **here).code == 0
+    assert git(repository, "status", "--short", "--untracked-files=all") == "?? sub/x/y.txt\n"
+    left = told(review(portico, "show", "--api"))["proposals"][0]["files"]
+    assert [file["path"] for file in left] == ["a.txt", "x"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("apply", "--file", "a.txt"),
+        ("discard", "--mine", "a.txt"),
+        ("undo", "--hunk", "1"),
+        ("revise", "--theirs", "a.txt"),
+        ("finish", "keep", "--comment", "no"),
+    ],
+)
+def test_an_option_that_narrows_nothing_is_refused_and_not_left_unheard(
+    portico: Portico, repository: Path, words: tuple[str, ...]
+) -> None:
+    propose(portico, writes(a_txt="1\n", b_txt="2\n"))
+    ran = review(portico, *words)
+    option = next(word for word in words if word.startswith("--"))
+    assert (ran.code, ran.complaint[0]) == (5, f"portico: portico review {words[0]} does not take {option}.")
+    assert git(repository, "status", "--short") == ""
+    assert len(told(review(portico, "show", "--api"))["proposals"][0]["files"]) == 2
+
+
 def test_what_is_not_proposed_cannot_be_chosen(portico: Portico, repository: Path) -> None:
     propose(portico, writes(a_txt="1\n"))
     ran = review(portico, "apply", "b.txt")
@@ -137,7 +171,7 @@ def test_a_conflict_writes_nothing_until_a_side_is_chosen(portico: Portico, repo
     assert git(repository, "status", "--short") == " M a.txt\n"
     file = review(portico, "show", "--file", "a.txt").text
     assert file.endswith("conflict at line 2\n  yours:\n    2\n  the agent's:\n    TWO\n")
-    assert "conflict: you changed the same lines" in review(portico, "show").text
+    assert "conflict: you changed or removed it" in review(portico, "show").text
     assert review(portico, "apply", "--mine", "a.txt").code == 0
     assert (repository / "a.txt").read_text() == "one\n2\nthree\n"
     assert (repository / "notes.md").exists()
@@ -145,6 +179,18 @@ def test_a_conflict_writes_nothing_until_a_side_is_chosen(portico: Portico, repo
     assert review(portico, "apply", "notes.md", "--theirs", "a.txt").code == 0
     assert (repository / "a.txt").read_text() == "one\nTWO\nthree\n"
     assert (repository / "notes.md").exists()
+
+
+def test_a_conflict_with_a_file_that_is_gone_is_told_as_one(portico: Portico, repository: Path) -> None:
+    propose(portico, writes(a_txt="one\nTWO\nthree\n"))
+    (repository / "a.txt").unlink()
+    told = "portico: Nothing was written: the same lines of a.txt changed meanwhile, or the file is gone."
+    ran = review(portico, "apply")
+    assert (ran.code, ran.complaint[0]) == (5, told)
+    assert not (repository / "a.txt").exists()
+    assert "conflict: you changed or removed it" in review(portico, "show").text
+    assert review(portico, "apply", "--theirs", "a.txt").code == 0
+    assert (repository / "a.txt").read_text() == "one\nTWO\nthree\n"
 
 
 def test_what_the_person_changed_elsewhere_in_a_file_is_kept(portico: Portico, repository: Path) -> None:
@@ -158,13 +204,15 @@ def test_what_the_person_changed_elsewhere_in_a_file_is_kept(portico: Portico, r
 def test_an_apply_over_which_the_person_wrote_is_not_taken_back(portico: Portico, repository: Path) -> None:
     propose(portico, writes(a_txt="one\nTWO\nthree\n"))
     assert review(portico, "apply").code == 0
+    told = "portico: Nothing was taken back: the same lines of a.txt changed since, or the file is gone."
     (repository / "a.txt").write_text("one\nTWO!\nthree\n")
     ran = review(portico, "undo")
-    assert (ran.code, ran.complaint[0]) == (
-        5,
-        "portico: The same lines of a.txt have changed since, so nothing was taken back.",
-    )
+    assert (ran.code, ran.complaint[0]) == (5, told)
     assert (repository / "a.txt").read_text() == "one\nTWO!\nthree\n"
+    (repository / "a.txt").unlink()
+    ran = review(portico, "undo")
+    assert (ran.code, ran.complaint[0]) == (5, told)
+    assert not (repository / "a.txt").exists()
 
 
 def test_files_of_secrets_are_shown_and_never_applied(portico: Portico, repository: Path) -> None:
@@ -267,6 +315,29 @@ async def test_the_way_back_keeps_what_the_person_did_since(portico: Portico) ->
     assert review(portico, "apply").code == 0
     assert (folder / "mine.txt").read_text() == "mine\n"
     assert isinstance((await decisions(portico, session_id))[0], CheckpointRestored)
+
+
+def test_undo_takes_the_latest_proposal_back_and_not_an_older_one_that_is_half_applied(
+    portico: Portico,
+) -> None:
+    folder = portico.workspace
+    session_id = portico.exec(writes(a_txt="agent\n")).stream.session_id
+    listed = told(portico.run("checkpoints", "list", "--api"))["checkpoints"]
+    before = next(one["checkpointId"] for one in listed if one["moment"] == "before_turn")
+    for name in ("mine.txt", "other.txt"):
+        (folder / name).write_text("mine\n")
+    assert portico.run("checkpoints", "restore", before).code == 0
+    assert review(portico, "apply", "mine.txt").code == 0
+    assert propose(portico, writes(late_txt="late\n"), "--session", session_id) == session_id
+    (latest,) = [
+        one["proposalId"]
+        for one in told(review(portico, "show", "--api"))["proposals"]
+        if one["origin"] == "turn"
+    ]
+    assert review(portico, "apply", "--proposal", latest).code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["late.txt", "mine.txt"]
+    assert review(portico, "undo").code == 0
+    assert sorted(path.name for path in folder.iterdir()) == ["mine.txt"]
 
 
 def test_the_mode_is_the_flags_then_the_sessions_then_the_settings(

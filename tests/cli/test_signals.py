@@ -1,9 +1,14 @@
 """Ctrl-C stops a turn cleanly, twice ends an agent that does not listen, and nothing is left running."""
 
+import fcntl
+import json
 import os
 import signal
+import subprocess
 import sys
+import termios
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -140,11 +145,50 @@ def test_a_signal_while_waiting_for_the_folder_ends_the_wait(
     assert portico.run("sessions", "list", "--api").api["count"] == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can be seen who waits for input")
+@pytest.mark.parametrize("form", ["--api", "--wait"])
+def test_one_interrupt_is_enough_while_the_prompt_is_read(portico: Portico, form: str) -> None:
+    running = portico.start("exec", form, "--agent-command", portico.agent, "-", stdin=subprocess.PIPE)
+    assert running.process.stdin is not None
+    # More than a pipe holds: once it is written, somebody reads, and sleeps when there is no more.
+    running.process.stdin.write(b"say something\n" * 50_000)
+    wait_until(lambda: is_drained(running.process.stdin) and sleeps(running.pid), "it waits for more")
+    running.signal(signal.SIGINT)
+    assert running.process.wait(30) == 1
+    ran = running.end()
+    assert ran.err == ""
+    told = [json.loads(line)["diagnostics"]["exit_code"] for line in ran.text.splitlines()]
+    assert told == ([1] if form == "--api" else [])
+    assert portico.run("sessions", "list", "--api").api["count"] == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there can be seen who takes a signal")
+@pytest.mark.parametrize("form", ["--api", None])
+def test_a_stop_of_an_evaluation_is_told_in_every_form(portico: Portico, form: str | None) -> None:
+    running = portico.start("eval", *([form] if form else []))
+    wait_until(lambda: takes(running.pid, signal.SIGTERM), "the evaluation")
+    running.signal(signal.SIGTERM)
+    ran = running.end()
+    assert ran.code == 1
+    assert "The evaluation was stopped." in (ran.api["error"] if form else ran.err)
+
+
 def takes(pid: int, number: signal.Signals) -> bool:
     """Whether a process has a handler of its own for a signal."""
     status = Path(f"/proc/{pid}/status").read_text()
     caught = next(line for line in status.splitlines() if line.startswith("SigCgt:"))
     return bool(int(caught.split()[1], 16) >> (number - 1) & 1)
+
+
+def is_drained(pipe: IO[bytes] | None) -> bool:
+    """Whether all that was written into a pipe has been read."""
+    assert pipe is not None
+    left = fcntl.ioctl(pipe.fileno(), termios.FIONREAD, bytes(4))
+    return int.from_bytes(left, sys.byteorder) == 0
+
+
+def sleeps(pid: int) -> bool:
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "S"
 
 
 def exists(pid: int) -> bool:

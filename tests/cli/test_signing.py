@@ -62,6 +62,15 @@ class TestLogin:
         assert chosen.api == {"status": "ok", "agent": "mine", "method": "key"}
         assert works(portico)
 
+    def test_what_an_agent_calls_its_methods_does_nothing_to_the_terminal(self, portico: Portico) -> None:
+        web = {**WEB, "name": "the \x1b]0;owned\x07\x1b[2Jweb \u202epage"}
+        locked(portico, web, KEY)
+        for words in (("agents", "login", "mine"), ("agents", "check", "mine")):
+            ran = portico.run(*words)
+            said = ran.err + ran.out.decode()
+            assert "the web <U+202E>page" in said
+            assert "\x1b" not in said
+
     def test_a_method_that_there_is_not_is_refused(self, portico: Portico) -> None:
         locked(portico, WEB)
         ran = portico.run("agents", "login", "mine", "--method", "fingerprint")

@@ -1,6 +1,7 @@
 """`exec` and `chat` with a person at a terminal, who is asked, answers, and interrupts."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 
@@ -14,7 +15,7 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 
-CTRL_C, CTRL_D = "\x03", "\x04"
+CTRL_C, CTRL_D, CTRL_Z = "\x03", "\x04", "\x1a"
 KEYS = "y/a/n"
 GRACE_MS = 5000
 ASKING: list[Json] = [
@@ -201,6 +202,61 @@ def test_a_chat_in_which_nothing_was_said_leaves_nothing_behind(portico: Portico
     terminal.until("❯")
     terminal.press(CTRL_D)
     assert terminal.end() == 0
+    assert portico.run("sessions", "list", "--api").api["count"] == 0
+
+
+async def test_a_chat_is_left_for_the_shell_and_taken_up_with_what_was_typed(portico: Portico) -> None:
+    environ = portico.environ({"TERM": "xterm-256color", "PS1": "shell> "})
+    terminal = Terminal(("/bin/sh", "-i"), cwd=portico.workspace, environ=environ)
+    try:
+        terminal.press(f"{shlex.join([str(PROGRAM), 'chat', '--agent-command', portico.agent])}\r")
+        terminal.until("❯")
+        terminal.press(f"say {CTRL_Z}")
+        terminal.until("Stopped")
+        terminal.press("fg\r")
+        terminal.until("❯ say")
+        terminal.press("hi\r")
+        terminal.until("✓")
+        terminal.press("/exit\r")
+        terminal.until("shell> ")
+        terminal.press("exit\r")
+        terminal.end()
+        assert await prompts(portico) == ["say hi"]
+    finally:
+        terminal.close()
+
+
+async def test_a_chat_goes_on_after_the_help_of_one_of_its_commands(portico: Portico, sit: Sit) -> None:
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press("/proposal --help\r")
+    terminal.until("takes the last apply back")
+    terminal.until("❯")
+    terminal.press("say on\r")
+    terminal.until("✓")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert await prompts(portico) == ["say on"]
+
+
+def test_a_session_is_deleted_only_by_a_yes(portico: Portico) -> None:
+    kept = portico.exec("say one").stream.session_id
+
+    def answer(keys: str) -> int:
+        words = (str(PROGRAM), "sessions", "delete", kept)
+        terminal = Terminal(words, cwd=portico.workspace, environ=portico.environ({"TERM": "dumb"}))
+        try:
+            terminal.until("[y/N] ")
+            terminal.press(keys)
+            code = terminal.end()
+            assert "should not" not in terminal.text
+            return code
+        finally:
+            terminal.close()
+
+    assert [answer(keys) for keys in ("\r", "no\r", CTRL_D, CTRL_C)] == [0, 0, 0, 1]
+    assert portico.run("sessions", "list", "--api").api["count"] == 1
+    assert answer("y\r") == 0
     assert portico.run("sessions", "list", "--api").api["count"] == 0
 
 

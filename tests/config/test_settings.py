@@ -103,3 +103,47 @@ def test_a_mode_that_does_not_exist_is_refused(config: Path, workspace: Path) ->
     with pytest.raises(InvalidInput, match="review"):
         change_user_settings(config, [("review", '{"mode": "careful"}')])
     assert load_settings(config, workspace).mode == "direct"
+
+
+def test_a_trusted_folder_is_the_same_by_every_way_that_leads_to_it(config: Path, workspace: Path) -> None:
+    link = workspace.parent / "link"
+    link.symlink_to(workspace)
+    for named in (link, workspace, f"{workspace}/"):
+        change_user_settings(config, [("trustedWorkspaces", json.dumps([str(named)]))])
+        assert load_settings(config, workspace).trusted
+        assert load_settings(config, link).trusted
+
+
+@pytest.mark.parametrize("named", [".", "", "workspace", "~nobody-here/workspace"])
+def test_a_folder_that_is_named_in_part_is_not_trusted(
+    config: Path, workspace: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    change_user_settings(config, [("trustedWorkspaces", json.dumps([named]))])
+    for place in (workspace, workspace.parent):
+        monkeypatch.chdir(place)
+        assert not load_settings(config, workspace).trusted
+
+
+def test_a_file_with_a_mark_of_its_order_of_bytes_is_read_and_changed(config: Path, workspace: Path) -> None:
+    config.mkdir()
+    (config / "settings.json").write_text('\ufeff{"agent": "claude"}')
+    assert load_settings(config, workspace).agent == "claude"
+    change_user_settings(config, [("model", '"mine:one"')])
+    assert load_settings(config, workspace).model == "mine:one"
+
+
+def test_a_link_to_settings_that_are_kept_elsewhere_stays_one(config: Path, workspace: Path) -> None:
+    kept = config.parent / "dotfiles" / "portico.json"
+    kept.parent.mkdir()
+    kept.write_text('{"agent": "claude"}')
+    config.mkdir()
+    (config / "settings.json").symlink_to(kept)
+    change_user_settings(config, [("agent", '"codex"')])
+    assert (config / "settings.json").is_symlink()
+    assert json.loads(kept.read_text()) == {"agent": "codex"}
+
+
+def test_settings_that_cannot_be_written_are_named(config: Path) -> None:
+    config.write_text("this is no folder")
+    with pytest.raises(InvalidInput, match=r"settings\.json cannot be written: "):
+        change_user_settings(config, [("agent", '"codex"')])

@@ -47,7 +47,9 @@ _UNNAMED = "successor"
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("acp", _DESCRIPTION)
     agent = parser.add_mutually_exclusive_group()
-    agent.add_argument("--agent", metavar="NAME", help="the agent to run (default: porter)")
+    agent.add_argument(
+        "--agent", metavar="NAME", help="the agent to run (default: the setting agent, else porter)"
+    )
     agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
     parser.add_argument(
         "--proxy", metavar="NAME", action="append", default=[], help="add a proxy from the settings, in order"
@@ -148,13 +150,12 @@ class _Door:
     def _spec(self) -> AgentSpec:
         from portico.agents.registry import AgentRegistry
         from portico.config.paths import config_folder
-        from portico.config.settings import load_settings
+        from portico.config.settings import AGENT_VARIABLE, load_settings
 
         settings = load_settings(config_folder(self._environ), Path.cwd())
         registry = AgentRegistry(python=sys.executable, environ=self._environ, custom=settings.agents)
-        return registry.choose(
-            name=self._flags.agent, command=self._flags.agent_command, default=settings.agent
-        )
+        default = self._environ.get(AGENT_VARIABLE) or settings.agent
+        return registry.choose(name=self._flags.agent, command=self._flags.agent_command, default=default)
 
     async def _launch(self, spec: AgentSpec) -> AgentProcess:
         from portico.agents.processes import LocalAgents

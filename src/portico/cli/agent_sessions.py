@@ -10,8 +10,8 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.agents.processes import LocalAgents
+from portico.cli.arguments import folder_of
 from portico.cli.host import open_host
-from portico.domain.errors import InvalidInput
 from portico.doors.terminal import phrasing
 from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.tables import plain_columns
@@ -31,9 +31,7 @@ class ListedAgentSession(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 def print_agent_sessions(spec: AgentSpec, cwd: str | None, *, limit: int, api: bool) -> int:
     """List what the agent has, in one folder or in all."""
-    folder = None if cwd is None else str(Path(cwd).expanduser().resolve())
-    if folder is not None and not Path(folder).is_dir():
-        raise InvalidInput(f"{cwd} is not a folder.", suggestion="Give --cwd a folder that exists.")
+    folder = None if cwd is None else str(folder_of(cwd))
     found, now_ms = asyncio.run(_ask(spec, folder, limit, dict(os.environ)))
     if api:
         listed = [_listed(session) for session in found]

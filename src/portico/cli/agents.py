@@ -13,14 +13,14 @@ from portico.acp import _schema as acp
 from portico.agents.processes import LocalAgents
 from portico.agents.registry import AgentRegistry
 from portico.cli.agent_sessions import print_agent_sessions
-from portico.cli.arguments import Arguments, positive
+from portico.cli.arguments import Arguments, positive, refuse
 from portico.cli.failures import failed
 from portico.cli.host import open_host, python_program
 from portico.cli.signing import log_in, log_out
 from portico.config.paths import config_folder
-from portico.config.settings import Settings, load_settings
+from portico.config.settings import AGENT_VARIABLE, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.terminal.sanitize import clean_line
+from portico.doors.terminal.sanitize import clean, clean_line
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.link import AgentLink, Place
 from portico.sessions.ports import AgentSpec
@@ -66,12 +66,13 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--limit", type=positive, default=200, help="at most so many sessions (default: 200)")
     parser.add_argument("--method", metavar="ID", help="how to sign in, where the agent has several ways")
     parser.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
-    flags = parser.parse_args(arguments)
+    flags = parser.parse_intermixed_args(arguments)
     environ = dict(os.environ)
     settings = load_settings(config_folder(environ), Path.cwd())
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     if flags.action == "list":
-        return _list(registry, settings, flags)
+        refuse("portico agents list", flags.name)
+        return _list(registry, environ.get(AGENT_VARIABLE) or settings.agent, flags)
     if not flags.name and not flags.agent_command:
         raise InvalidInput(
             f"portico agents {flags.action} needs a name.", suggestion="See them with: portico agents list"
@@ -85,7 +86,7 @@ def run(arguments: Sequence[str]) -> int:
     if flags.api:
         print(msgspec.json.encode({**_status(problem), "agent": checkup}).decode())
     else:
-        print("\n".join(_in_words(checkup, problem)))
+        print("\n".join(map(clean, _in_words(checkup, problem))))
     return 0 if problem is None else int(problem.exit_code)
 
 
@@ -102,8 +103,8 @@ def _sign(spec: AgentSpec, environ: Mapping[str, str], flags: argparse.Namespace
     return 0
 
 
-def _list(registry: AgentRegistry, settings: Settings, flags: argparse.Namespace) -> int:
-    found = [listed_agent(registry, name, settings.agent) for name in registry.names()]
+def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> int:
+    found = [listed_agent(registry, name, default) for name in registry.names()]
     if flags.api:
         print(msgspec.json.encode({"status": "ok", "agents": found}).decode())
         return 0

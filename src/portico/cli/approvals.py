@@ -6,11 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments
+from portico.cli.arguments import Arguments, refuse
 from portico.conductor.approvals import Approval, FileApprovals
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
+from portico.doors.terminal.sanitize import clean_line
 
 _DESCRIPTION = """What was allowed for good, and taking it back.
 
@@ -23,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = Arguments("approvals", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "revoke"])
     parser.add_argument("id", nargs="?", help="the approval to take back; a unique beginning will do")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse_intermixed_args(arguments)
     path = state_folder(os.environ) / "approvals.json"
     approvals = FileApprovals(path, lambda: time.time_ns() // 1_000_000)
     if flags.action == "revoke":
@@ -34,6 +35,7 @@ def run(arguments: Sequence[str]) -> int:
         revoked = approvals.revoke(flags.id)
         _print([revoked], "Taken back: ", api=flags.api)
         return 0
+    refuse("portico approvals list", flags.id)
     found = list(approvals.list())
     if not found and not flags.api:
         print("Nothing is allowed for good.")
@@ -50,4 +52,5 @@ def _print(approvals: list[Approval], opening: str, *, api: bool) -> None:
         used = f"used {one.uses} times" if one.uses != 1 else "used once"
         last = f", last {format_time(one.last_used)[:10]}" if one.last_used else ""
         where = f" in {one.workspace}" if one.workspace else ""
-        print(f"{opening}{one.id}  {one.rule}  {one.agent or 'any agent'}{where}  ({used}{last})")
+        rule = clean_line(one.rule.replace("\n", "\\n"))
+        print(f"{opening}{one.id}  {rule}  {one.agent or 'any agent'}{where}  ({used}{last})")

@@ -1,8 +1,11 @@
 """Command-line arguments: argparse whose mistakes are ours, one helpful line and exit code 5."""
 
 import argparse
+import os
+from pathlib import Path
 from typing import NoReturn
 
+from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput
 
 
@@ -20,6 +23,14 @@ class Arguments(argparse.ArgumentParser):
         raise InvalidInput(f"{self.prog}: {message}", suggestion=f"See {self.prog} --help")
 
 
+def refuse(command: str, word: str | None) -> None:
+    """InvalidInput for a word after a command that would do nothing with it."""
+    if word is not None:
+        raise InvalidInput(
+            f"{command} does not take {word}.", suggestion=f"See {command.rsplit(' ', 1)[0]} --help"
+        )
+
+
 def add_trace_flag(parser: Arguments) -> None:
     parser.add_argument(
         "--trace", metavar="FILE", help="write every frame there, for portico trace show and replay"
@@ -33,6 +44,20 @@ def proper_text(text: str, what: str) -> str:
     except UnicodeEncodeError as error:
         raise InvalidInput(f"{what} is not UTF-8 (character {error.start + 1}).") from error
     return text
+
+
+def folder_of(text: str) -> Path:
+    """The folder that --cwd names, in full. InvalidInput for one that is none, or not to be entered."""
+    folder, hint = expanded(text), "Give --cwd a folder that you may enter."
+    try:
+        is_folder = folder.is_dir()
+    except OSError as error:
+        raise InvalidInput(f"{text} cannot be used: {error.strerror}.", suggestion=hint) from error
+    if not is_folder:
+        raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise InvalidInput(f"{text} cannot be used: you may not look into it.", suggestion=hint)
+    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
 
 
 def seconds(text: str) -> float:

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from portico.cli.arguments import Arguments
+from portico.cli.failures import configure_log
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, system_keyring
 from portico.config.settings import load_settings
@@ -41,7 +42,8 @@ def run(arguments: Sequence[str]) -> int:
     parser = Arguments("auth", _DESCRIPTION)
     parser.add_argument("action", choices=["login", "logout", "status"])
     parser.add_argument("provider", nargs="?", help="whose key it is, as in anthropic")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse_intermixed_args(arguments)
+    configure_log()
     environ = dict(os.environ)
     settings = load_settings(config_folder(environ), Path.cwd())
     if flags.action == "status":

@@ -6,10 +6,11 @@ permissions, the tools of attached editors, the user's own proxies in the order 
 bridge for MCP tools.
 """
 
+import shlex
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -89,7 +90,12 @@ class ChainPlan:
         approvals = FileApprovals(
             state_folder(self._environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
-        broker = PermissionBroker(agent=spec.name, policy=self._policy(spec, settings), approvals=approvals)
+        broker = PermissionBroker(
+            agent=spec.name,
+            policy=self._policy(spec, settings),
+            approvals=approvals,
+            approved_as=_approved_as(spec),
+        )
         stations.append(ProxyStation(broker))
         if self._editor_tools is not None:
             stations.append(ProxyStation(self._editor_tools()))
@@ -150,3 +156,15 @@ class ChainPlan:
         station = ProgramStation(name, stream, partial(obituary, process))
         self.programs.append((station, process))
         return station
+
+
+def _approved_as(spec: AgentSpec) -> str:
+    """Whose approvals count for an agent: one that is named after its program is known by its whole command.
+
+    Otherwise all that `python`, `node` or `npx` may start would be one agent.
+    """
+    named_after_program = bool(spec.command) and spec.name in (
+        PurePath(spec.command[0]).stem,
+        spec.command[0],
+    )
+    return shlex.join(spec.command) if named_after_program else spec.name

@@ -36,7 +36,9 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("checkpoints", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "diff", "restore"])
-    parser.add_argument("words", nargs="*", metavar="ID", help="a checkpoint; a unique beginning will do")
+    parser.add_argument(
+        "words", nargs="*", default=[], metavar="ID", help="a checkpoint; a unique beginning will do"
+    )
     parser.add_argument("--stat", action="store_true", help="show the list of files instead of the patch")
     parser.add_argument("--all", action="store_true", help=f"list all of them, not the newest {_LISTED}")
     add_which_flags(parser)

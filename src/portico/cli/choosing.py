@@ -9,14 +9,14 @@ from typing import get_args
 import msgspec
 
 from portico.agents.registry import AgentRegistry, login_command
-from portico.cli.arguments import Arguments, proper_text
+from portico.cli.arguments import Arguments, folder_of, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.conversing import Conversation, OwnConversation
 from portico.cli.host import Host, python_program
 from portico.conductor.policy import parse_rule
 from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
-from portico.config.settings import Settings, load_settings
+from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
@@ -24,7 +24,6 @@ from portico.domain.summaries import SessionSummary
 from portico.sessions.finding import find, latest
 from portico.sessions.ports import AgentSpec
 
-AGENT_VARIABLE = "PORTICO_AGENT"
 _BUDGET_VARIABLE = "PORTICO_BUDGET_TURN"
 
 
@@ -50,7 +49,9 @@ def add_session_flags(parser: Arguments) -> None:
         "--agent-session", metavar="ID", help="go on with a session that the agent has of its own"
     )
     agent = parser.add_mutually_exclusive_group()
-    agent.add_argument("--agent", metavar="NAME", help="the agent to talk to (default: porter)")
+    agent.add_argument(
+        "--agent", metavar="NAME", help="the agent to talk to (default: the setting agent, else porter)"
+    )
     agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
     parser.add_argument("--model", metavar="NAME", help="the model, where the agent offers a choice")
     parser.add_argument(
@@ -121,6 +122,15 @@ def options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
     return options
 
 
+def check_rules(settings: Settings) -> None:
+    """InvalidInput for a rule of the settings that is none."""
+    for rule in (*settings.permissions.allow, *settings.permissions.deny):
+        try:
+            parse_rule(rule)
+        except InvalidInput as error:
+            raise InvalidInput(f"In the settings: {error.message}", suggestion=error.suggestion) from error
+
+
 async def choose_session(
     host: Host, flags: argparse.Namespace, environ: Mapping[str, str], *, only_own_turns: bool
 ) -> Chosen:
@@ -129,13 +139,12 @@ async def choose_session(
     With `only_own_turns`, what others do in a session that is joined is not shown.
     """
     service = host.service
-    workspace = _folder(flags.cwd)
+    workspace = folder_of(flags.cwd)
     earlier = await _earlier(host, flags, workspace)
     if earlier is not None:
         workspace = Path(earlier.workspace)
     settings = load_settings(config_folder(environ), workspace)
-    for rule in (*settings.permissions.allow, *settings.permissions.deny):
-        parse_rule(rule)
+    check_rules(settings)
     spec = _agent(flags, settings, earlier, environ)
     mode = _mode(flags, settings, earlier)
     adopted = flags.agent_session is not None
@@ -237,13 +246,6 @@ def _tokens(text: str) -> int:
     if tokens is None:
         raise InvalidInput(f"{text!r} is no number of tokens.", suggestion="As in: 200000, or 200k")
     return tokens
-
-
-def _folder(text: str) -> Path:
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
-    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
 
 
 def _agent(

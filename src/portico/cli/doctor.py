@@ -16,10 +16,11 @@ from portico import __version__
 from portico.agents.registry import AgentRegistry
 from portico.cli.agents import listed_agent
 from portico.cli.arguments import Arguments
+from portico.cli.choosing import check_rules
 from portico.cli.host import python_program
 from portico.config.paths import config_folder, state_folder
-from portico.config.settings import load_settings
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.config.settings import AGENT_VARIABLE, load_settings
+from portico.domain.errors import AgentNotFound, InvalidInput, PorticoError
 from portico.store.sqlite import SqliteStore
 
 _OLDEST_SQLITE = (3, 31)
@@ -104,14 +105,20 @@ def _git() -> Finding:
 def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
     try:
         settings = load_settings(config_folder(environ), Path.cwd())
+        check_rules(settings)
     except InvalidInput as error:
         yield Finding("settings", "problem", error.message, error.suggestion)
         return
     where = "workspace trusted" if settings.trusted else "workspace not trusted"
     yield Finding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
+    default = environ.get(AGENT_VARIABLE) or settings.agent
+    try:
+        registry.resolve(default)
+    except AgentNotFound as error:
+        yield Finding("agent", "problem", error.message, error.suggestion)
     for name in registry.names():
-        agent = listed_agent(registry, name, settings.agent)
+        agent = listed_agent(registry, name, default)
         if agent.installed:
             yield Finding(f"agent {name}", "ok", " ".join(agent.command))
         else:

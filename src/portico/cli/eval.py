@@ -13,7 +13,7 @@ from portico.cli.arguments import Arguments
 from portico.cli.evaluating import Result, SetupFor, evaluate
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.domain.errors import ExitCode
+from portico.domain.errors import ExitCode, PermissionDenied
 from portico.doors.terminal.sanitize import clean_line
 from portico.porter.evaluation.catalog import TASKS, find_task
 from portico.porter.evaluation.scripted import ScriptedModel
@@ -68,9 +68,8 @@ def _evaluate(
     with TemporaryDirectory(prefix="portico-eval-") as folder:
         try:
             results = asyncio.run(evaluate(tasks, Path(folder).resolve(), environ, setup_for, tell))
-        except asyncio.CancelledError:
-            print("portico: the evaluation was stopped.", file=sys.stderr)
-            return int(ExitCode.POLICY)
+        except asyncio.CancelledError as error:
+            raise PermissionDenied("The evaluation was stopped.") from error
     failed = [result for result in results if not result.passed]
     if api:
         told = {"status": "failed" if failed else "ok", "model": model or "scripted", "results": results}

@@ -22,6 +22,7 @@ from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
 from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
 from portico.doors.outcome import Outcome
+from portico.doors.terminal.sanitize import clean_line
 from portico.sessions.turn import Prompt
 
 if TYPE_CHECKING:
@@ -69,11 +70,12 @@ def run(arguments: Sequence[str]) -> int:
     flags = parser.parse_args(arguments)
     if flags.api and flags.json_stream:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
-    return asyncio.run(_exec(flags, with_budget(flags, os.environ)))
-
-
-async def _exec(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
+    # Before there is an event loop: it would keep the first Ctrl-C from somebody who types the prompt.
     text = _read_prompt(flags.prompt)
+    return asyncio.run(_exec(flags, with_budget(flags, os.environ), text))
+
+
+async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str) -> int:
     if not text.strip():
         raise InvalidInput(
             "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
@@ -191,7 +193,8 @@ def _what_happened(outcome: Outcome) -> str:
 
 
 def _explain_unanswered(outcome: Outcome, chosen: Chosen) -> None:
-    print(f"portico: nobody could be asked about: {'; '.join(outcome.nobody_asked)}", file=sys.stderr)
+    unasked = "; ".join(map(clean_line, outcome.nobody_asked))
+    print(f"portico: nobody could be asked about: {unasked}", file=sys.stderr)
     print(f"  {_hint(outcome, chosen)}", file=sys.stderr)
 
 

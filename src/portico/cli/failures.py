@@ -13,7 +13,7 @@ from logging.handlers import RotatingFileHandler
 import msgspec
 
 from portico.config.paths import state_folder
-from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, PorticoError
+from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, InvalidInput, PorticoError
 
 log = logging.getLogger("portico")
 
@@ -39,6 +39,10 @@ def report(error: Exception, *, api: bool) -> int:
     trace_id = os.urandom(8).hex()
     if isinstance(error, OSError) and error.filename is None and error.errno in _OUTPUT_ERRORS:
         return _unheard(error)
+    if isinstance(error, FileNotFoundError) and not _stands_somewhere():
+        error = InvalidInput(
+            "The folder that you are in is gone.", suggestion="Change to one that exists, and try again."
+        )
     if not isinstance(error, PorticoError):
         write_log(error, trace_id)
         error = DeveloperMustAct(
@@ -52,15 +56,27 @@ def report(error: Exception, *, api: bool) -> int:
     return int(error.exit_code)
 
 
+def _stands_somewhere() -> bool:
+    """Whether the folder that this process was started in is still there."""
+    try:
+        os.getcwd()  # noqa: PTH109 - pathlib has no other way to ask either
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
     if api:
         print(failed_object(error, trace_id), flush=True)
         return
-    print(f"portico: {error.message}", file=sys.stderr)
+    # Late: most commands do not fail. What an agent said may stand in any of these.
+    from portico.doors.terminal.sanitize import clean
+
+    print(f"portico: {clean(error.message)}", file=sys.stderr)
     if error.suggestion:
-        print(f"  {error.suggestion}", file=sys.stderr)
+        print(f"  {clean(error.suggestion)}", file=sys.stderr)
     if error.details.stderr:
-        print(f"  Its last words:\n{_indented(error.details.stderr)}", file=sys.stderr)
+        print(f"  Its last words:\n{clean(_indented(error.details.stderr))}", file=sys.stderr)
 
 
 def _unheard(failure: OSError) -> int:

@@ -96,9 +96,11 @@ class SentTurn:
             if not self._began.done():
                 raise server_lost()
         except PorticoError as error:
-            # What happens to a turn that has begun is in the log.
             if not self._began.done():
                 await self._look_for_prompt(before.last_seq, error, heard)
+            elif not isinstance(error, ServerLost):
+                # All else that happens to a turn that has begun is in the log: this is that the log fails.
+                raise
         finally:
             if alarm is not None:
                 alarm.cancel()

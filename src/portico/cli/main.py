@@ -3,6 +3,7 @@
 Commands are imported when they are called, so that the quick ones stay quick.
 """
 
+import io
 import os
 import sys
 from importlib import import_module
@@ -40,17 +41,19 @@ def main(arguments: list[str] | None = None) -> int:
         code = _run(words)
         sys.stdout.flush()
     except KeyboardInterrupt:
-        return 1
+        return _stopped(api=_for_a_program(words))
     except Exception as error:  # noqa: BLE001 - the one place where a failure becomes words and an exit code
         from portico.cli.failures import report
 
-        return report(error, api="--api" in words)
+        return report(error, api=_for_a_program(words))
     return code
 
 
 def _run(words: list[str]) -> int:
     leading = [word for word in words[:1] if word == "--api"]
     rest = words[len(leading) :]
+    if leading and not rest:
+        raise _nothing_to_do()
     if not rest or rest[0] in _HELP:
         print(overview())
         return 0
@@ -69,6 +72,26 @@ def _have_standard_streams() -> None:
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115, PTH123
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Programs read UTF-8 whatever the locale is; a terminal gets a question mark for what it cannot show.
+        encoding = sys.stdout.encoding if sys.stdout.isatty() else "utf-8"
+        sys.stdout.reconfigure(encoding=encoding, errors="replace")
+
+
+def _for_a_program(words: list[str]) -> bool:
+    """Whether the words of a command, of which some may be wrong, ask for JSON."""
+    said = words[: words.index("--")] if "--" in words else words
+    return "--api" in said or ("eval" in said[:1] and "--json" in said)
+
+
+def _stopped(*, api: bool) -> int:
+    """A person pressed Ctrl-C, and knows; a program is told."""
+    if not api:
+        return 1
+    from portico.cli.failures import report
+    from portico.domain.errors import PermissionDenied
+
+    return report(PermissionDenied("It was stopped."), api=True)
 
 
 def overview() -> str:
@@ -86,6 +109,12 @@ def overview() -> str:
             "portico COMMAND --help tells more. Start with: portico chat",
         ]
     )
+
+
+def _nothing_to_do() -> Exception:
+    from portico.domain.errors import InvalidInput
+
+    return InvalidInput("There is no command.", suggestion="See them all with: portico --help")
 
 
 def _unknown(name: str) -> Exception:

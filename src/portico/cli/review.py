@@ -10,6 +10,7 @@ from typing import Any, get_args
 import msgspec
 
 from portico.cli.arguments import Arguments
+from portico.cli.confirming import is_sure
 from portico.cli.review_choosing import choice_of, file_of
 from portico.cli.review_sessions import (
     Reviewed,
@@ -38,6 +39,16 @@ _DESCRIPTION = """What agents propose to change, and what becomes of it.
 Without --session it is the latest session of this folder in which something is proposed.
 """
 _ACTIONS = ("show", "apply", "discard", "undo", "revise", "finish")
+_ONLY_FOR = {
+    "diff": ("show",),
+    "stat": ("show",),
+    "file": ("show",),
+    "hunk": ("apply", "discard", "revise"),
+    "mine": ("apply",),
+    "theirs": ("apply",),
+    "comment": ("revise",),
+    "message": ("finish",),
+}
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -59,7 +70,9 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command's words, for the shell and for the chat."""
     parser = Arguments("review", _DESCRIPTION)
     parser.add_argument("action", choices=_ACTIONS)
-    parser.add_argument("words", nargs="*", metavar="PATH", help="files or folders; all of them if none")
+    parser.add_argument(
+        "words", nargs="*", default=[], metavar="PATH", help="files or folders; all of them if none"
+    )
     add_which_flags(parser)
     parser.add_argument("--proposal", metavar="ID", help="which one, if several are open")
     shown = parser.add_mutually_exclusive_group()
@@ -86,9 +99,13 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     if flags.action == "show" and flags.words:
         flags.session = flags.session or flags.words.pop(0)
     takes_none = flags.action in ("show", "undo") or (flags.action == "finish" and len(flags.words) != 1)
-    if flags.words and takes_none:
+    strange = [
+        f"--{name}" for name, fit in _ONLY_FOR.items() if getattr(flags, name) and flags.action not in fit
+    ]
+    # What is left unheard could be what was meant to narrow a decision, which would then be about everything.
+    if strange or (flags.words and takes_none):
         raise InvalidInput(
-            f"portico review {flags.action} does not take {' '.join(flags.words)}.",
+            f"portico review {flags.action} does not take {' '.join(strange or flags.words)}.",
             suggestion="See portico review --help",
         )
     return flags
@@ -200,6 +217,7 @@ async def _discard(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewVi
 async def _undo(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
     session_id = reviewed.session.session_id
     known = [*await reviewed.desk.proposals(session_id, decided=True), *await reviewed.open_proposals()]
+    known.sort(key=lambda one: one.proposal_id)  # By their age, whatever has become of them.
     applied = [one for one in known if one.can_undo and one.proposal_id.startswith(flags.proposal or "")]
     if not applied:
         raise InvalidInput(
@@ -245,14 +263,13 @@ async def revision_prompt(flags: argparse.Namespace, reviewed: Reviewed) -> str:
 
 async def _sure(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
     what = f"{len(chosen)} of its files" if chosen else review_words.proposal_size(proposal)
-    answer = await asyncio.to_thread(input, f"Discard {what} for good? [y/N] ")
-    return answer.strip().lower() in ("y", "yes")
+    return await is_sure(f"Discard {what} for good?")
 
 
 def _conflict(applied: Applied, session_id: str) -> InvalidInput:
     paths = applied.conflicted
     return InvalidInput(
-        f"You changed the same lines of {', '.join(paths)} meanwhile, so nothing was written.",
+        f"Nothing was written: the same lines of {', '.join(paths)} changed meanwhile, or the file is gone.",
         suggestion=f"Look with: portico review show {session_id} --file {paths[0]}. "
         f"Then apply with --mine {paths[0]} or --theirs {paths[0]}.",
     )
@@ -261,7 +278,7 @@ def _conflict(applied: Applied, session_id: str) -> InvalidInput:
 def _changed_since(done: Undone) -> InvalidInput:
     where = f" of {', '.join(done.conflicted)}" if done.conflicted else ""
     return InvalidInput(
-        f"The same lines{where} have changed since, so nothing was taken back.",
+        f"Nothing was taken back: the same lines{where} changed since, or the file is gone.",
         suggestion="Go back to the checkpoint before the apply instead: portico checkpoints list",
     )
 

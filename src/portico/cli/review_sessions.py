@@ -11,6 +11,7 @@ from portico.cli.arguments import Arguments
 from portico.cli.editor_desks import EditorReviews, editor_sessions_in, named_editor_session
 from portico.cli.host import Host, open_host
 from portico.cli.reviewing import LocalReviews
+from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
@@ -98,7 +99,7 @@ async def desk_of(host: Host, session: SessionSummary, environ: Mapping[str, str
 
 
 def _folder(word: str) -> Path:
-    return Path(word).expanduser().resolve()
+    return expanded(word).resolve()
 
 
 async def proposes(desk: ReviewDesk, session_id: SessionId) -> bool:

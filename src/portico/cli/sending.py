@@ -7,6 +7,7 @@ from pathlib import Path
 from msgspec import Raw
 
 from portico.cli.arguments import Arguments, proper_text
+from portico.config.paths import expanded
 from portico.sessions.attachments import AttachedFile, attach
 from portico.sessions.mentions import links_in
 
@@ -18,7 +19,7 @@ def add_attach_flag(parser: Arguments, help_text: str) -> None:
 async def attached(flags: argparse.Namespace) -> tuple[Raw, ...]:
     """The files that the flags name, read now. InvalidInput for one that cannot be sent."""
     names = [proper_text(name, "The name of an attached file") for name in flags.attach]
-    return await attach([AttachedFile(Path(name)) for name in names])
+    return await attach([AttachedFile(expanded(name).absolute()) for name in names])
 
 
 async def mentioned(text: str, workspace: Path) -> tuple[Raw, ...]:

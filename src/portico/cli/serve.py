@@ -11,12 +11,11 @@ from pathlib import Path
 import msgspec
 
 from portico import __version__
-from portico.cli.arguments import Arguments, proper_text
+from portico.cli.arguments import Arguments, folder_of
 from portico.cli.browsing import open_browser
 from portico.cli.detaching import ensure_detached, server_command
 from portico.cli.server_files import ServerFiles, ServerRecord
 from portico.config.paths import state_folder
-from portico.domain.errors import InvalidInput
 from portico.doors.web.credentials import make_pass
 
 _DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
@@ -52,7 +51,7 @@ def run(arguments: Sequence[str]) -> int:
     flags = parser.parse_args(arguments)
     environ = dict(os.environ)
     files = ServerFiles(state_folder(environ))
-    workspace = _folder(flags.cwd)
+    workspace = folder_of(flags.cwd)
     if flags.detach:
         return _detach(flags, workspace, files, environ)
     return asyncio.run(_serve(flags, workspace, files, environ))
@@ -124,13 +123,6 @@ def _tell(
         opening = open_browser(f"{record.url}#token={make_pass(token, now=time.time())}", environ)
         if flags.detach and opening is not None:
             opening.join(_BROWSER_SECONDS)
-
-
-def _folder(text: str) -> Path:
-    folder = Path(text).expanduser()
-    if not folder.is_dir():
-        raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
-    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
 
 
 def _port(text: str) -> int:

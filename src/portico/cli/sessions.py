@@ -5,12 +5,13 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import msgspec
 
-from portico.cli.arguments import Arguments, positive
+from portico.cli.arguments import Arguments, positive, refuse
+from portico.cli.confirming import is_sure
 from portico.cli.host import Host, open_host
+from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.summaries import SessionSummary
@@ -46,9 +47,16 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("action", choices=["list", "show", "export", "fork", "delete", "verify"])
     parser.add_argument("session", nargs="?", help="the session's id, or a unique beginning of it")
     parser.add_argument("--all", action="store_true", help="list the sessions of every folder")
-    parser.add_argument("--cwd", metavar="DIR", default=".", help="list the sessions of this folder")
+    parser.add_argument(
+        "--cwd",
+        metavar="DIR",
+        default=".",
+        help="list the sessions of this folder (default: the one you are in)",
+    )
     parser.add_argument("--limit", type=positive, default=50, help="list at most so many (default: 50)")
-    parser.add_argument("--format", choices=["json", "markdown"], default="markdown", help="export as")
+    parser.add_argument(
+        "--format", choices=["json", "markdown"], default="markdown", help="export as (default: markdown)"
+    )
     parser.add_argument("--yes", action="store_true", help="delete without asking")
     flags = parser.parse_intermixed_args(arguments)
     if flags.action in ("show", "export", "fork", "delete") and not flags.session:
@@ -56,6 +64,8 @@ def run(arguments: Sequence[str]) -> int:
             f"portico sessions {flags.action} needs a session.",
             suggestion="See them with: portico sessions list --all",
         )
+    if flags.action in ("list", "verify"):
+        refuse(f"portico sessions {flags.action}", flags.session)
     return asyncio.run(_act(flags, dict(os.environ)))
 
 
@@ -137,8 +147,7 @@ async def _delete(host: Host, flags: argparse.Namespace) -> int:
             await host.service.check_delete(summary.session_id)
         except InvalidInput as at_stake:
             print(f"{at_stake.message} {at_stake.suggestion}")
-        question = f"Delete “{summary.title or summary.session_id}” for good? [y/N] "
-        if (await asyncio.to_thread(input, question)).strip().lower() not in ("y", "yes"):
+        if not await is_sure(f"Delete “{summary.title or summary.session_id}” for good?"):
             print("Kept.")
             return 0
     await host.service.delete(summary.session_id, discard_proposals=flags.yes or asking)
@@ -172,7 +181,7 @@ def _listed(summary: SessionSummary) -> ListedSession:
 
 
 def _resolved(folder: str) -> str:
-    return str(Path(folder).expanduser().resolve())
+    return str(expanded(folder).resolve())
 
 
 def _print_json(value: object) -> None:

@@ -18,7 +18,11 @@ _LOOK_AGAIN = 0.05
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("stop", "End the server. Turns under way are stopped, and nothing is lost.")
     parser.add_argument(
-        "--timeout", metavar="SECONDS", type=seconds, default=STOP_SECONDS, help="how long to wait for it"
+        "--timeout",
+        metavar="SECONDS",
+        type=seconds,
+        default=STOP_SECONDS,
+        help=f"how long to wait for it (default: {STOP_SECONDS:g})",
     )
     flags = parser.parse_args(arguments)
     stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)

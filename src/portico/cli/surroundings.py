@@ -12,13 +12,18 @@ from portico import __version__
 from portico.agents.registry import AgentRegistry
 from portico.cli.agents import listed_agent
 from portico.cli.bare_models import answer, ready_models
-from portico.cli.choosing import AGENT_VARIABLE
 from portico.cli.host import python_program
 from portico.cli.porter_setup import read_setup
 from portico.conductor.approvals import FileApprovals
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Keeper, Secrets, system_keyring
-from portico.config.settings import Settings, change_user_settings, describe_settings, load_settings
+from portico.config.settings import (
+    AGENT_VARIABLE,
+    Settings,
+    change_user_settings,
+    describe_settings,
+    load_settings,
+)
 from portico.domain.privacy import is_private
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary

@@ -8,6 +8,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from portico.domain.errors import InvalidInput
+
 
 def state_folder(environ: Mapping[str, str]) -> Path:
     """The event log, leases, transcripts: what must not be lost."""
@@ -26,10 +28,30 @@ def cache_folder(environ: Mapping[str, str]) -> Path:
 
 def _folder(environ: Mapping[str, str], part: str, xdg: str, fallback: str, windows: str) -> Path:
     if home := environ.get("PORTICO_HOME"):
-        return Path(home).expanduser().absolute() / part
+        return _home(home) / part
     user = Path(environ.get("HOME") or environ.get("USERPROFILE") or Path.home())
     if sys.platform == "win32":
         return Path(environ.get(windows) or user / "AppData" / "Local") / "portico" / part
     if sys.platform == "darwin":
         return user / "Library" / ("Caches" if part == "cache" else "Application Support") / "portico" / part
-    return Path(environ.get(xdg) or user / fallback) / "portico"
+    named = Path(environ.get(xdg, ""))
+    # One that is not absolute does not count, as its specification says.
+    return (named if named.is_absolute() else user / fallback) / "portico"
+
+
+def expanded(text: str) -> Path:
+    """A path as people write it: `~` is their home. A user whom nobody knows is a name like any other."""
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        return Path(text)
+
+
+def _home(text: str) -> Path:
+    try:
+        return Path(text).expanduser().absolute()
+    except RuntimeError as error:
+        raise InvalidInput(
+            f"PORTICO_HOME is {text}, and there is no such user.",
+            suggestion="Set it to a folder, or unset it.",
+        ) from error

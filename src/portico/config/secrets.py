@@ -95,6 +95,9 @@ class Secrets:
         except (OSError, ValueError) as error:
             log.warning("the names of the secrets cannot be read: %s", error)
             return set()
+        if not isinstance(names, list):
+            log.warning("the names of the secrets are no list")
+            return set()
         return {name for name in names if isinstance(name, str) and _NAME.fullmatch(name)}
 
     def _keep_names(self, names: set[str]) -> None:

@@ -21,6 +21,7 @@ Flags and environment come before all of these, and are the business of the comm
 """
 
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -31,12 +32,20 @@ from portico.config.jsonc import to_json
 from portico.config.locking import locked
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
+from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 
 DEFAULT_AGENT = "porter"
+AGENT_VARIABLE = "PORTICO_AGENT"
+"""Names the agent for one run, before the settings."""
 DEFAULT_MODE: ReviewMode = "direct"
 WORKSPACE_FILE = Path(".portico") / "settings.json"
+_ENCODING = "utf-8-sig"
+"""UTF-8, and the mark that some editors of Windows put in front of it."""
+_MEND = "Mend the file, or move it away to start afresh."
+_LINE_FEED = b"\n"
+_BYTE = re.compile(r"\(byte (\d+)\)$")
 
 
 class ProgramSetting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -109,7 +118,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
     """Read both files and settle who wins. InvalidInput names the file and the place."""
     user = _read(config_folder / "settings.json")
     project = _read(workspace / WORKSPACE_FILE)
-    trusted = any(Path(folder).expanduser() == workspace for folder in user.trusted_workspaces)
+    trusted = any(_is_same(expanded(folder), workspace) for folder in user.trusted_workspaces)
     from_project = project if trusted else SettingsFile()
     return Settings(
         agent=project.agent or user.agent or DEFAULT_AGENT,
@@ -131,6 +140,11 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
         ),
         trusted=trusted,
     )
+
+
+def _is_same(folder: Path, workspace: Path) -> bool:
+    """Whether a folder of the settings is the workspace, perhaps by a link. One named in part is nobody's."""
+    return folder.is_absolute() and os.path.realpath(folder) == os.path.realpath(workspace)
 
 
 def linked_folders(config_folder: Path) -> tuple[str, ...]:
@@ -193,23 +207,39 @@ def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSet
 def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]) -> None:
     """Set the user's own settings by name and JSON; an empty value takes one away. All of them, or none."""
     path = config_folder / "settings.json"
-    config_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with locked(path.with_suffix(".lock")):
-        text = path.read_text(encoding="utf-8") if path.exists() else ""
-        for name, value in changes:
-            if name not in _DESCRIPTIONS:
-                known = ", ".join(_DESCRIPTIONS)
-                raise InvalidInput(f"There is no setting {name!r}.", suggestion=f"Settings: {known}.")
-            _check_value(name, value)
-            text = with_member(text, name, value or None)
-        _decode(text, path)
-        fresh = path.with_suffix(".new")
-        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        fresh.replace(path)
+    try:
+        config_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with locked(path.with_suffix(".lock")):
+            text = path.read_text(encoding=_ENCODING) if path.exists() else ""
+            _write(path, _changed(text, changes, path))
+    except OSError as error:
+        raise InvalidInput(
+            f"{path} cannot be written: {error.strerror}.",
+            suggestion="See that its folder exists and is yours, or set PORTICO_HOME to another folder.",
+        ) from error
+
+
+def _changed(text: str, changes: Sequence[tuple[str, str]], path: Path) -> str:
+    for name, value in changes:
+        if name not in _DESCRIPTIONS:
+            known = ", ".join(_DESCRIPTIONS)
+            raise InvalidInput(f"There is no setting {name!r}.", suggestion=f"Settings: {known}.")
+        _check_value(name, value)
+        text = with_member(text, name, value or None)
+    _decode(text, path)
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    """Put the text in the place of the file, at once. A link to a file that is kept elsewhere stays one."""
+    place = Path(os.path.realpath(path))
+    fresh = place.with_suffix(".new")
+    descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    fresh.replace(place)
 
 
 def _check_value(name: str, value: str) -> None:
@@ -222,18 +252,32 @@ def _check_value(name: str, value: str) -> None:
 
 def _read(path: Path) -> SettingsFile:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding=_ENCODING)
     except FileNotFoundError:
         return SettingsFile()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{path} cannot be read: it is not UTF-8 (byte {error.start + 1}).", suggestion=_MEND
+        ) from error
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}.", suggestion=_MEND) from error
     return _decode(text, path)
 
 
 def _decode(text: str, path: Path) -> SettingsFile:
+    plain = to_json(text).encode()
     try:
-        return msgspec.json.decode(to_json(text), type=SettingsFile)
+        return msgspec.json.decode(plain, type=SettingsFile)
     except msgspec.DecodeError as error:
         raise InvalidInput(
-            f"{path} is not right: {error}", suggestion="Mend the file, or move it away to start afresh."
+            f"{path} is not right: {_with_line(str(error), plain)}", suggestion=_MEND
         ) from error
+
+
+def _with_line(problem: str, plain: bytes) -> str:
+    """The problem with the line that a person finds in their editor, for a byte of the plain JSON."""
+
+    def line(found: re.Match[str]) -> str:
+        return f"(line {1 + plain[: int(found[1])].count(_LINE_FEED)})"
+
+    return _BYTE.sub(line, problem)

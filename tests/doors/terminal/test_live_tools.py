@@ -1,6 +1,8 @@
 """How tools, diffs, commands, plans and permissions look on a terminal, live and when they are over."""
 
+import msgspec
 import pytest
+from msgspec import Raw
 
 from portico.domain.events import Notice, PermissionResolved, PlanUpdated, ToolCompleted
 from portico.domain.values import DiffPart, PlanEntry, TextPart
@@ -210,6 +212,25 @@ def test_a_permission_card_for_an_edit_shows_the_diff_and_the_edit_does_not_repe
         assert "▌ 1 − one\n▌ 1 + two" in stage.screen.text
     shown = stage.show(done(part))
     assert shown.splitlines()[-1] == "✓ ✎ Edit a.py +1 −1  0.2s"
+
+
+@pytest.mark.parametrize(
+    ("title", "told", "shown"),
+    [
+        ("pytest\nrm -rf ~", b'{"command":"pytest\\nrm -rf ~"}', "▌ pytest\n▌ rm -rf ~\n"),
+        ("pytest\nrm -rf ~", b"{}", "▌ pytest\n▌ rm -rf ~\n"),
+        ("echo `rm -rf ~`", b"{}", "▌ echo `rm -rf ~`\n"),
+        ("`pytest`", b"{}", "▌ pytest  execute\n▌\n"),
+    ],
+)
+def test_a_permission_card_shows_a_command_as_a_shell_would_read_it(
+    title: str, told: bytes, shown: str
+) -> None:
+    stage = Stage()
+    request = msgspec.structs.replace(permission(title), input=Raw(told))
+    stage.show(request)
+    with stage.renderer.question(request):
+        assert shown in stage.screen.text
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ def test_a_proposal_is_a_list_of_files_and_the_commands_that_decide_on_it() -> N
         ▌ Proposed: 8 files +6 −1
         ▌ ✎ src/app.py +3 −1
         ▌ + notes.md +2  new
-        ▌ ↪ a.py → b.py  renamed · conflict: you changed the same lines
+        ▌ ↪ a.py → b.py  renamed · conflict: you changed or removed it
         ▌ ✎ .env +1  cannot be applied
         ▌   It may hold secrets.
         ▌ − x.png  deleted · binary
@@ -95,7 +95,7 @@ def test_a_pipe_gets_the_same_as_lines_beside_the_answer() -> None:
         proposed: 8 files +6 -1
           src/app.py  +3 -1
           notes.md  +2  new
-          a.py → b.py  renamed, conflict: you changed the same lines
+          a.py → b.py  renamed, conflict: you changed or removed it
           .env  +1  cannot be applied
             It may hold secrets.
           x.png  deleted, binary

@@ -230,12 +230,22 @@ def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> It
             yield diff_title(diff, signs, workspace=workspace)
         yield from diff_rows(diff, signs, _CARD_ROWS)
     texts = [part.text for part in request.content if isinstance(part, TextPart)]
-    values = [] if diffs else [line for line in phrasing.input_facts(request.input) if line not in title]
+    facts = [] if diffs else phrasing.input_facts(request.input) or _titled_command(request)
+    # On the one line of a title, the lines of a command would look like the words of the first.
+    values = [line for line in facts if len(facts) > 1 or line not in title]
     known = "\n".join((title, *values, *(part.path for part in diffs)))
     places = [clean_line(place.path) for place in request.locations]
     yield from _some(clean("\n".join(texts)).strip("\n").splitlines(), "", signs)
     yield from _some(values, ACCENT, signs)
     yield from _some([place for place in places if place not in known], DIM, signs)
+
+
+def _titled_command(request: PermissionRequested) -> list[str]:
+    """A command that is told by its title alone, without the backticks that agents wrap it in."""
+    command = clean(request.title).strip()
+    if command.startswith("`") and command.endswith("`"):
+        command = command.strip("`")
+    return command.splitlines() if request.tool_kind == "execute" else []
 
 
 def _diffs(request: PermissionRequested) -> list[DiffPart]:

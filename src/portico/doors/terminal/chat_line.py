@@ -2,6 +2,7 @@
 
 Enter sends; Alt-Enter, a backslash at the end of a line, or pasted text make a prompt of several
 lines. Ctrl-C clears the line, and leaves when it is empty and pressed twice; Ctrl-D leaves too.
+Ctrl-Z goes back to the shell for a while, where there is one.
 """
 
 import asyncio
@@ -71,6 +72,7 @@ class ChatLine:
             input=terminal_input,
             output=terminal_output,
             reserve_space_for_menu=6,
+            enable_suspend=True,
         )
         self._signs: Signs = signs_for(self._session.output.encoding())
 

@@ -51,7 +51,7 @@ def file_marks(file: ProposedFile) -> list[str]:
     """What a person should know of a file before its lines are read."""
     marks = [_OPERATIONS[file.operation], "binary" if file.binary else ""]
     marks += ["generated" if file.generated else "", "cannot be applied" if file.denied else ""]
-    marks += ["conflict: you changed the same lines" if file.conflict else ""]
+    marks += ["conflict: you changed or removed it" if file.conflict else ""]
     return [mark for mark in marks if mark]
 
 
