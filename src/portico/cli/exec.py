@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -62,16 +62,26 @@ class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("exec", _DESCRIPTION)
     parser.add_argument("prompt", help="what you want; - reads it from standard input")
+    add_turn_flags(parser)
+    flags = parser.parse_args(arguments)
+    return run_turn(flags, lambda: _read_prompt(flags.prompt))
+
+
+def add_turn_flags(parser: Arguments) -> None:
+    """All that can be said about a turn, apart from its prompt."""
     parser.add_argument("--json-stream", action="store_true", help="one JSON object a line, for programs")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="stop the turn after this long")
     add_session_flags(parser)
     add_attach_flag(parser, "send this file along; may be repeated")
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+
+
+def run_turn(flags: argparse.Namespace, read: Callable[[], str]) -> int:
+    """Send the prompt that is read, and show what happens as the flags want it."""
     if flags.api and flags.json_stream:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
     # Before there is an event loop: it would keep the first Ctrl-C from somebody who types the prompt.
-    text = _read_prompt(flags.prompt)
+    text = read()
     return asyncio.run(_exec(flags, with_budget(flags, os.environ), text))
 
 

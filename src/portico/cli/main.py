@@ -15,6 +15,7 @@ COMMANDS = {
     "status": "whether the server runs, and how it does",
     "stop": "end the server",
     "sessions": "list, show, export, fork and delete conversations",
+    "prompts": "keep prompts as files: list, show, fill in and run them",
     "review": "look at what agents propose, and apply or discard it",
     "checkpoints": "list, compare and restore the files as they were before each turn",
     "acp": "any agent behind Portico's proxies, for any ACP editor",

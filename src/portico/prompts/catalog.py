@@ -1,0 +1,167 @@
+"""Finds the prompts that hold in a workspace: its own, then the user's, which a namesake of its own hides.
+
+A file that cannot be used stands in the catalog with what is wrong with it, and still hides its namesake:
+otherwise a mistake in one text would quietly send another.
+"""
+
+import os
+from collections.abc import Iterator
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.prompts.faults import NotAPrompt
+from portico.prompts.prompt import LARGEST, Prompt, read_prompt
+from portico.prompts.template import NAME
+
+WORKSPACE_FOLDER = Path(".portico") / "prompts"
+_SUFFIX = ".md"
+
+Origin = Literal["workspace", "user"]
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """A file or folder among the prompts, before it is read. `fault` is what is wrong with the place itself."""
+
+    name: str
+    origin: Origin
+    path: Path
+    fault: str = ""
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True):
+    """A place that was looked at. `hides` and `hidden_by` are the paths of namesakes."""
+
+    name: str
+    origin: Origin
+    path: str
+    prompt: Prompt | None
+    problem: str = ""
+    hides: str = ""
+    hidden_by: str = ""
+
+
+class Catalog:
+    """The prompts of a workspace and of its user. Blocks: it reads files, anew for each question."""
+
+    def __init__(self, workspace: Path, user_folder: Path) -> None:
+        self.workspace_folder = workspace / WORKSPACE_FOLDER
+        self.user_folder = user_folder
+        self._workspace = workspace
+
+    def entries(self) -> list[Entry]:
+        """All there are, by name, the one that holds before the one that it hides."""
+        return [_entry(place, places) for _, places in sorted(self._by_name().items()) for place in places]
+
+    def find(self, name: str) -> tuple[Entry, Prompt]:
+        """The prompt that holds under a name. InvalidInput when there is none, or when it cannot be used."""
+        by_name = self._by_name()
+        if name not in by_name:
+            raise self._unknown(name, sorted(by_name))
+        entry = _entry(by_name[name][0], by_name[name])
+        if entry.prompt is None:
+            raise InvalidInput(
+                f"The prompt {name} cannot be used: {entry.problem}.",
+                suggestion=f"Put it right in {entry.path}",
+            )
+        return entry, entry.prompt
+
+    def _by_name(self) -> dict[str, list[Place]]:
+        found: dict[str, list[Place]] = {}
+        for place in (
+            *_places("workspace", self.workspace_folder, self._workspace),
+            *_places("user", self.user_folder, self.user_folder),
+        ):
+            found.setdefault(place.name, []).append(place)
+        return found
+
+    def _unknown(self, name: str, names: list[str]) -> InvalidInput:
+        near = get_close_matches(name, names, n=3)
+        if near:
+            hint = f"Did you mean {' or '.join(near)}?"
+        elif names:
+            hint = "See them with: portico prompts list"
+        else:
+            hint = f"There are none yet. Write the first: {_proper(str(self.workspace_folder / 'NAME.md'))}"
+        return InvalidInput(f"There is no prompt {name!r}.", suggestion=hint)
+
+
+def _places(origin: Origin, folder: Path, ground: Path) -> Iterator[Place]:
+    """What is under a folder. Neither it nor a link below it may lead elsewhere; `ground` is what it must be in."""
+    if not os.path.lexists(folder):
+        return
+    root = Path(os.path.realpath(folder))
+    if not root.is_relative_to(os.path.realpath(ground)):
+        yield _folder(origin, folder, folder, "the folder is a link that leads out of the workspace")
+        return
+    waiting = [folder]
+    while waiting:
+        here = waiting.pop()
+        try:
+            with os.scandir(here) as found:
+                inside = sorted(found, key=lambda one: one.name)
+        except OSError as error:
+            yield _folder(origin, folder, here, f"the folder cannot be read: {error.strerror}")
+            continue
+        for one in inside:
+            path = Path(one.path)
+            if one.name.startswith("."):
+                continue
+            if one.is_dir(follow_symlinks=False):
+                waiting.append(path)
+            elif one.is_symlink() and os.path.isdir(path):  # noqa: PTH112 - pathlib's fails where it may not look
+                yield _folder(origin, folder, path, "it is a link to a folder, and those are not followed")
+            elif path.suffix == _SUFFIX:
+                relative = path.relative_to(folder).with_suffix("")
+                name = _proper(relative.as_posix())
+                yield Place(name=name, origin=origin, path=path, fault=_fault(path, relative, root))
+
+
+def _folder(origin: Origin, top: Path, path: Path, fault: str) -> Place:
+    """A folder that is not looked into. Its name is none that a prompt could have."""
+    name = "" if path == top else path.relative_to(top).as_posix()
+    return Place(name=_proper(f"{name}/"), origin=origin, path=path, fault=fault)
+
+
+def _fault(path: Path, relative: Path, root: Path) -> str:
+    """What is wrong with a file before anybody reads it."""
+    if not all(NAME.fullmatch(part) for part in relative.parts):
+        return "its name may have the letters a to z and A to Z, digits, - and _ only"
+    real = Path(os.path.realpath(path))
+    if not real.is_relative_to(root):
+        return "it is a link that leads out of its folder"
+    return "" if os.path.isfile(real) else "it is no file"  # noqa: PTH113 - the same
+
+
+def _entry(place: Place, namesakes: list[Place]) -> Entry:
+    first = namesakes[0]
+    prompt, problem = _read(place)
+    return Entry(
+        name=place.name,
+        origin=place.origin,
+        path=_proper(str(place.path)),
+        prompt=prompt,
+        problem=problem,
+        hides=_proper(str(namesakes[1].path)) if place is first and len(namesakes) > 1 else "",
+        hidden_by="" if place is first else _proper(str(first.path)),
+    )
+
+
+def _read(place: Place) -> tuple[Prompt | None, str]:
+    if place.fault:
+        return None, place.fault
+    try:
+        with place.path.open("rb") as file:
+            return read_prompt(file.read(LARGEST + 1)), ""
+    except OSError as error:
+        return None, f"it cannot be read: {error.strerror}"
+    except NotAPrompt as error:
+        return None, error.why
+
+
+def _proper(text: str) -> str:
+    """A name as text that can be written anywhere: on a disk it is bytes, and not all of them are text."""
+    return os.fsencode(text).decode("utf-8", "replace")

@@ -1,0 +1,98 @@
+"""One prompt: read from the bytes of its file, and filled in with values."""
+
+import hashlib
+from collections.abc import Mapping
+from difflib import get_close_matches
+
+import msgspec
+
+from portico.domain.errors import InvalidInput
+from portico.prompts.faults import NotAPrompt
+from portico.prompts.front_matter import Variable, split_front_matter
+from portico.prompts.template import Template, parse_template
+
+LARGEST = 256 * 1024
+
+
+class Filled(msgspec.Struct, frozen=True):
+    """What came out, what was put in for it, and which defaults stood in for the rest."""
+
+    text: str
+    given: dict[str, str]
+    defaults: dict[str, str]
+
+
+class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+    """`text` is as it was written, without the front matter; `digest` is the SHA-256 of the whole file."""
+
+    digest: str
+    description: str
+    variables: tuple[Variable, ...]
+    text: str
+    template: Template
+    warnings: tuple[str, ...]
+
+    def fill(self, name: str, values: Mapping[str, str]) -> Filled:
+        """The text with its values. InvalidInput for a value too few, or for one that has no place."""
+        known = [variable.name for variable in self.variables]
+        if unknown := next((key for key in values if key not in known), None):
+            raise _no_such_variable(name, unknown, known)
+        missing = [one for one in self.variables if one.default is None and one.name not in values]
+        if missing:
+            raise _missing(name, missing)
+        defaults = {
+            one.name: one.default
+            for one in self.variables
+            if one.default is not None and one.name not in values
+        }
+        return Filled(self.template.fill({**defaults, **values}), dict(values), defaults)
+
+
+def read_prompt(data: bytes) -> Prompt:
+    """A file's content as a prompt. NotAPrompt says why it is none."""
+    if len(data) > LARGEST:
+        raise NotAPrompt(f"the file is larger than {LARGEST // 1024} KB")
+    try:
+        written = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise NotAPrompt("the file is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from error
+    matter, rest, line = split_front_matter(written)
+    text = rest.lstrip("\n")
+    template = parse_template(text.rstrip("\n"), line + len(rest) - len(text))
+    declared = {variable.name for variable in matter.variables}
+    for place in template.placeholders:
+        if place.name not in declared:
+            raise NotAPrompt(
+                f"{{{{ {place.name} }}}} is not declared under variables in the front matter", place.line
+            )
+    used = {place.name for place in template.placeholders}
+    unused = [variable.name for variable in matter.variables if variable.name not in used]
+    return Prompt(
+        digest=hashlib.sha256(data).hexdigest(),
+        description=matter.description,
+        variables=matter.variables,
+        text=text.rstrip("\n"),
+        template=template,
+        warnings=(
+            *(f"The variable {name} is declared and never used." for name in unused),
+            *(f"Nothing is done with {name} in the front matter." for name in matter.unknown),
+        ),
+    )
+
+
+def _no_such_variable(name: str, unknown: str, known: list[str]) -> InvalidInput:
+    near = get_close_matches(unknown, known, n=1)
+    if near:
+        hint = f"Did you mean {near[0]}?"
+    elif known:
+        hint = f"It has: {', '.join(known)}"
+    else:
+        hint = f"It has none. Where {{{{ {unknown} }}}} should stand, declare it under variables in its front matter."
+    return InvalidInput(f"The prompt {name} has no variable {unknown}.", suggestion=hint)
+
+
+def _missing(name: str, missing: list[Variable]) -> InvalidInput:
+    needed = "; ".join(one.name + (f" ({one.description})" if one.description else "") for one in missing)
+    ways = " ".join(f"--set {one.name}=…" for one in missing)
+    piped = ", or --input - for what is piped in" if any(one.name == "input" for one in missing) else ""
+    return InvalidInput(f"The prompt {name} needs a value for {needed}.", suggestion=f"Add: {ways}{piped}")

@@ -1,0 +1,68 @@
+r"""The text of a prompt: where values go in, and nothing else that a template could do.
+
+`{{ name }}` is where the value of a variable stands. A backslash takes the meaning from the braces behind
+it: `\{{` is two braces, `\\{{ name }}` is a backslash and a value. Elsewhere a backslash is a backslash.
+What is put in is never looked at again.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+
+from portico.prompts.faults import NotAPrompt
+
+NAME = re.compile(r"[A-Za-z0-9_-]+")
+# A run of backslashes is looked at once, from its beginning: there may be a file full of them.
+_OPENING = re.compile(r"(?<!\\)(?P<slashes>\\*+)(?P<braces>\{{2,})")
+_REST = re.compile(rf"[ \t]*(?P<name>{NAME.pattern})[ \t]*\}}\}}")
+_SHOWN = 40
+
+
+class Placeholder(msgspec.Struct, frozen=True):
+    """Where a value goes; `line` is that of the file."""
+
+    name: str
+    line: int
+
+
+class Template(msgspec.Struct, frozen=True):
+    """Pieces of text, and the places between them."""
+
+    pieces: tuple[str | Placeholder, ...]
+
+    @property
+    def placeholders(self) -> tuple[Placeholder, ...]:
+        return tuple(piece for piece in self.pieces if isinstance(piece, Placeholder))
+
+    def fill(self, values: Mapping[str, str]) -> str:
+        """The text with every value in its place, as it is. There must be one for each placeholder."""
+        return "".join(piece if isinstance(piece, str) else values[piece.name] for piece in self.pieces)
+
+
+def parse_template(text: str, first_line: int = 1) -> Template:
+    """The text in pieces. NotAPrompt for braces that open no placeholder and are not meant as they stand."""
+    pieces: list[str | Placeholder] = []
+    done = 0
+    line, counted = first_line, 0
+    while opening := _OPENING.search(text, done):
+        slashes, braces = len(opening["slashes"]), opening["braces"]
+        kept = text[done : opening.start()] + "\\" * (slashes // 2)
+        if slashes % 2:
+            pieces.append(kept + braces)
+            done = opening.end()
+            continue
+        line, counted = line + text.count("\n", counted, opening.start()), opening.start()
+        rest = _REST.match(text, opening.end())
+        if rest is None:
+            raise NotAPrompt(_no_placeholder(text, opening.end()), line)
+        pieces += [kept + braces[2:], Placeholder(rest["name"], line)]
+        done = rest.end()
+    return Template(tuple(piece for piece in (*pieces, text[done:]) if piece))
+
+
+def _no_placeholder(text: str, start: int) -> str:
+    content = text[start:].partition("\n")[0]
+    inside, closing, _ = content.partition("}}")
+    shown = "{{" + (inside + closing)[:_SHOWN]
+    return f"{shown} is no placeholder like {{{{ name }}}}; braces that are meant are written \\{{{{"
