@@ -1,6 +1,7 @@
 """What holds for every test: a home of its own, a clean environment, and every sent frame checked."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from tests.support.program import Portico
 # makes a change sees what it broke; with this variable they are new ones, for whoever goes looking for faults.
 settings.register_profile("portico", deadline=None, derandomize="PORTICO_EXPLORE" not in os.environ)
 settings.load_profile("portico")
+
+# A shell that starts the tests in the background has Ctrl-C ignored, by them and by all that they start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -173,4 +173,5 @@ async def test_two_pages_on_one_session_see_the_same(chat: Chat, open_page: Open
     await chat.card(re.compile("^Permission")).get_by_role("button").last.click()
     for one in (chat, other):
         await expect(one.seen(re.compile("^Denied"))).to_be_visible()
+        await one.rested()
     assert await chat.log.inner_text() == await other.log.inner_text()

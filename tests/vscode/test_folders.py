@@ -40,7 +40,7 @@ async def open_both(open_window: Open, house: House, other: Path) -> Workbench:
 async def begin_in(window: Workbench, chat: Chat, folder: str, *, offered: list[str]) -> str:
     """A new session in a folder that is picked; which ones are offered, in which order. The session's name."""
     before = await chat.session_id()
-    rows = window.picker.locator(".monaco-list-row .label-name")
+    rows = window.picker.locator(".monaco-list-row .label-name:visible")
 
     async def attempt() -> None:
         await window.command("Portico: New Session")

@@ -83,7 +83,7 @@ async def restart(window: Workbench) -> None:
 
 async def forget_by_command(window: Workbench, variable: str) -> None:
     """Which is the only one that is kept."""
-    labels = window.picker.locator(".monaco-list-row .label-name")
+    labels = window.picker.locator(".monaco-list-row .label-name:visible")
 
     async def attempt() -> None:
         await window.command("Portico: Disconnect a Model")

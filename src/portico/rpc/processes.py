@@ -180,9 +180,10 @@ class ProcessGroup:
         """End outputs that a daemon holds open which got away. One that is not being read has bytes left in it."""
         if self._pipes.read_out.is_set():
             return
-        for number in (1, 2):
+        for number, reader in ((1, self._pipes.stdout), (2, self._pipes.stderr)):
             output = self._transport.get_pipe_transport(number)
-            if isinstance(output, asyncio.ReadTransport) and output.is_reading():
+            # Not every Python 3.11 can say of a pipe whether it is being read; what reads it knows.
+            if output is not None and not getattr(reader, "_paused", False):
                 output.close()
         self._let_go_later()
 
