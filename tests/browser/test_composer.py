@@ -118,6 +118,22 @@ async def test_commands_that_come_after_the_slash_are_offered_too(chat: Chat, ho
     await expect(chat.prompt).to_have_value("/careen ")
 
 
+async def test_commands_that_come_after_a_prompt_was_sent_are_not_offered_for_it(
+    chat: Chat, house: House
+) -> None:
+    go = house.workspace / "go-on-without-a-list"
+    await chat.tell({"commands": []})
+    await chat.ask({"wait_file": str(go)}, {"commands": ["careen"]}, say("Ready."))
+    await expect(chat.stop_button).to_be_visible()
+    await chat.prompt.press_sequentially("/careen")
+    await chat.prompt.press("Enter")
+    await expect(chat.prompt).to_have_value("")
+    go.touch()
+    await expect(chat.prompts).to_have_count(3)
+    await chat.rested()
+    await expect(chat.page.get_by_role("listbox", name="Commands")).to_have_count(0)
+
+
 async def test_an_at_sign_finds_files_by_a_few_letters_and_makes_a_chip(chat: Chat, house: House) -> None:
     await chat.prompt.press_sequentially("look at @ckpy")
     files = chat.page.get_by_role("listbox", name="Files").get_by_role("option")

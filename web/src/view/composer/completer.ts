@@ -41,8 +41,6 @@ export class Completer {
   #search = 0;
   /** The person has closed the menu of what begins here. */
   #dismissed: number | undefined;
-  /** What a command was wanted for before the agent had told any. */
-  #early: Trigger | undefined;
   /** What is chosen is taken as soon as it is found. */
   #eager = false;
 
@@ -63,11 +61,6 @@ export class Completer {
     this.#eager = false;
     if (trigger.kind === "command") this.#offerCommands(trigger);
     else this.#offerFiles(trigger);
-  }
-
-  /** The agent has told its commands, which a person who has just begun a session may be waiting for. */
-  commandsCame(): void {
-    if (this.#early !== undefined) this.#offerCommands(this.#early);
   }
 
   /** Closes the menu, and keeps it closed for the word it was about. */
@@ -133,9 +126,7 @@ export class Completer {
 
   #offerCommands(trigger: Trigger): void {
     this.#stopSearch();
-    const commands = this.#ports.commands();
-    this.#early = commands.length === 0 ? trigger : undefined;
-    const offers = fittingCommands(commands, trigger.query).map((command) => ({
+    const offers = fittingCommands(this.#ports.commands(), trigger.query).map((command) => ({
       name: command.name,
       matched: lettersOf(command.name, trigger.query),
       description: command.description,
@@ -146,7 +137,6 @@ export class Completer {
 
   #offerFiles(trigger: Trigger): void {
     this.#stopSearch();
-    this.#early = undefined;
     const open = this.menu.peek();
     if (open?.trigger.kind === "file") this.menu.value = { ...open, trigger, searching: true };
     else this.menu.value = { trigger, offers: [], chosen: 0, searching: true };
@@ -171,7 +161,6 @@ export class Completer {
   #hide(): void {
     this.#stopSearch();
     this.#eager = false;
-    this.#early = undefined;
     this.menu.value = undefined;
   }
 

@@ -1,7 +1,7 @@
 // The field for the words. The browser owns what stands in it; the draft follows, and only words from
 // elsewhere are ever written back.
 
-import { useSignalEffect, type ReadonlySignal } from "@preact/signals";
+import { untracked, useComputed, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import { isAboutFiles } from "./attachments";
@@ -35,15 +35,17 @@ export function TextField(props: TextFieldProps) {
     if (document.activeElement === document.body) box.focus();
     return detach;
   }, [box]);
-  useSignalEffect(() => {
-    if ((session.detail.value?.commands.length ?? 0) > 0) completer.commandsCame();
-  });
   // Drawn along with the menu itself, so that neither ever speaks of the other when it is not there.
   const menu = completer.menu.value;
   const offered = menu !== undefined && menu.offers.length > 0 ? menu : undefined;
   const look = (): void => {
     if (!box.composing) completer.look(box.text, box.caret);
   };
+  const hasCommands = useComputed(() => (session.detail.value?.commands.length ?? 0) > 0);
+  // Whoever has just begun a session may be waiting for them behind a slash.
+  useSignalEffect(() => {
+    if (hasCommands.value && document.activeElement === field.current) untracked(look);
+  });
   const name = agent.value.title;
   return (
     <textarea
