@@ -93,6 +93,13 @@ describe("opening", () => {
     expect(session.detail.value).toMatchObject({ permissions: [], summary: { waiting: 0 } });
   });
 
+  test("a turn is under way as soon as its prompt is in sight", async () => {
+    const { world, server, session } = await open();
+    server.write((log) => log.add("promptSubmitted", { text: "go" }));
+    await until(world, "the prompt is there", () => session.items.value.at(-1)?.type === "prompt");
+    expect(session.state.value).toBe(TurnState.STARTING);
+  });
+
   test("a detail that is newer than the timeline is not taken back by the events in between", async () => {
     const world = new TestWorld();
     const server = new MemoryServer();

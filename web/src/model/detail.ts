@@ -3,6 +3,7 @@
 import { ReviewMode, type SessionDetail } from "../generated/portico/v1/agent_pb";
 import {
   ProposalStatus,
+  TurnState,
   type Event,
   type ProposalUpdated,
   type UsageUpdated,
@@ -24,7 +25,7 @@ export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
     case "titleUpdated":
       return summarized(detail, { title: payload.value.title });
     case "promptSubmitted":
-      return summarized(detail, { isNew: false });
+      return summarized(detail, { isNew: false, state: TurnState.STARTING });
     case "commandsUpdated":
       return { ...detail, commands: payload.value.commands };
     case "configUpdated":
