@@ -152,9 +152,14 @@ def test_a_file_written_in_the_last_moment_is_merged_or_kept(tmp_path: Path, fol
         saved = False
 
         def write_new(
-            self, path: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None
+            self,
+            path: Path,
+            data: bytes,
+            mode: int | None,
+            owner: tuple[int, int] | None = None,
+            like: Path | None = None,
         ) -> None:
-            super().write_new(path, data, mode, owner)
+            super().write_new(path, data, mode, owner, like)
             if path.suffix == ".new" and not self.saved:
                 self.saved = True
                 (folder / "a").write_bytes(BASE + b"saved\n")

@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 # A disk of its own for one process and its children: it is gone when they are.
 MOUNTED = 'mount -t tmpfs -o size=4m disk "$1" && shift && exec "$@"'
 # Whoever may make a namespace may mount there, without being root outside of it.
@@ -25,3 +27,23 @@ def test_an_apply_a_restore_and_a_checkpoint_on_a_full_disk_leave_everything_and
     assert "everything is as it was" in found["apply"]
     assert "as it was" in found["restore"]
     assert "full" in found["checkpoint"] or "No space left" in found["checkpoint"]
+
+
+@pytest.mark.parametrize(
+    ("how", "reason"), [("full", "No space left on device"), ("read-only", "Read-only file system")]
+)
+def test_whatever_a_review_cannot_keep_it_says_why_and_what_to_do(
+    tmp_path: Path, how: str, reason: str
+) -> None:
+    disk, elsewhere = tmp_path / "disk", tmp_path / "elsewhere"
+    disk.mkdir()
+    elsewhere.mkdir()
+    program = (sys.executable, "-m", "tests.review.refused_disks", disk, elsewhere, how)
+    done = subprocess.run((*ALONE, disk, *program), capture_output=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+    found: dict[str, str] = json.loads(done.stdout)
+    refused = {name: text for name, text in found.items() if text != "done"}
+    assert {"begin a turn", "go back", "open, direct", "open, proposal", "open, worktree"} <= refused.keys()
+    for name, text in refused.items():
+        assert reason in text, name
+        assert "Make room" in text or "Free some space" in text, name

@@ -109,3 +109,36 @@ async def test_what_portico_keeps_for_itself_is_in_no_copy_for_an_agent(tmp_path
     write(tmp_path, {"notes.txt": "mine\n", ".state/sessions.db": "old"})
     review = await make(tmp_path).open("s1", tmp_path, "proposal")
     assert content(review.folder) == {"notes.txt": ("file", b"mine\n")}
+
+
+async def test_what_took_too_long_once_holds_up_no_turn_again_until_there_is_less_to_look_through(
+    tmp_path: Path,
+) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    with pytest.raises(InvalidInput, match="too many files to look through"):
+        await checkpoints(tmp_path, NO_TIME).create(work, "a turn", hurried=True)
+    store = checkpoints(tmp_path)
+    with pytest.raises(InvalidInput, match="too many files to look through"):
+        await store.create(work, "the next turn, which could wait for it", hurried=True)
+    write(work, {".gitignore": "f*\n"})
+    os.utime(work / ".gitignore", (9_000_000_000, 9_000_000_000))
+    await store.create(work, "with less to look through", hurried=True)
+    (work / ".gitignore").unlink()
+    await store.create(work, "and from then on", hurried=True)
+    assert len(await store.list(work)) == 2
+
+
+async def test_what_took_too_long_is_tried_again_after_a_while(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w", a__txt="1")
+    with pytest.raises(InvalidInput, match="too many files to look through"):
+        await checkpoints(tmp_path, NO_TIME).create(work, "a turn", hurried=True)
+    await checkpoints(tmp_path, Bounds(giving_up_seconds=0)).create(work, "much later", hurried=True)
+
+
+async def test_a_person_who_asks_for_it_gets_a_checkpoint_whatever_took_too_long_before(
+    tmp_path: Path,
+) -> None:
+    work = repository(tmp_path / "w", a__txt="1")
+    with pytest.raises(InvalidInput, match="too many files to look through"):
+        await checkpoints(tmp_path, NO_TIME).create(work, "a turn", hurried=True)
+    await checkpoints(tmp_path).create(work, "asked for")

@@ -255,3 +255,41 @@ async def test_a_link_goes_to_the_disk_whatever_window_is_open(tmp_path: Path, w
     await reviews.apply("s1", told.proposal_id, 1)
     assert (work / "link").readlink() == (folder / "link").readlink() == Path("b.txt")
     assert (window.labels, window.text("a.txt")) == ([], "typed\n")
+
+
+async def test_a_link_in_the_place_of_a_folder_is_taken_back_whatever_is_found_behind_it(
+    work: Path, reviews: Reviews
+) -> None:
+    write(work, {"e/x": "another x\n"})
+    before = content(work)
+
+    def lead_elsewhere(folder: Path) -> None:
+        shutil.rmtree(folder / "d")
+        (folder / "d").symlink_to("e")
+
+    _, told = await turn(reviews, work, lead_elsewhere)
+    await reviews.apply("s1", told.proposal_id, told.revision)
+    assert (work / "d" / "x").read_text() == "another x\n"
+    outcome = await reviews.undo("s1", told.proposal_id)
+    assert outcome.decided.conflicted == ()
+    assert content(work) == before
+
+
+@pytest.mark.parametrize("mode", ["direct", "branch"])
+async def test_a_way_back_leads_past_a_link_in_the_place_of_a_folder(
+    work: Path, reviews: Reviews, mode: ReviewMode
+) -> None:
+    write(work, {"e/x": "another x\n"})
+    git(work, "add", "--all")
+    git(work, "commit", "--quiet", "--message=second")
+    before = content(work)
+    for _ in range(2):
+        review = await reviews.open("s1", work, mode)
+        await review.begin_turn("Do it")
+        if not (work / "d").is_symlink():
+            shutil.rmtree(work / "d")
+            (work / "d").symlink_to("e")
+        await review.end_turn()
+    oldest = (await reviews.checkpoints("s1"))[-1]
+    await reviews.restore("s1", oldest.id)
+    assert content(work) == before

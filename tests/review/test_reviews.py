@@ -560,6 +560,19 @@ async def test_a_worktree_of_a_folder_inside_a_repository_comes_home_to_that_fol
     assert git(work, "status", "--porcelain") == ""
 
 
+@pytest.mark.parametrize("mode", ["proposal", "worktree"])
+async def test_work_on_a_file_that_is_committed_although_a_rule_ignores_it_is_proposed(
+    work: Path, reviews: Reviews, mode: ReviewMode
+) -> None:
+    write(work, {".gitignore": "*.gen\n", "x.gen": "1\n", "not-work.gen": "1\n"})
+    git(work, "add", "--force", ".gitignore", "x.gen")
+    git(work, "commit", "--quiet", "--message=second")
+    told = proposed(await turn(reviews, work, mode, {"x.gen": "agent\n", "not-work.gen": "agent\n"}))
+    assert [one.path for one in told.files] == ["x.gen"]
+    await reviews.apply("s1", told.proposal_id, told.revision)
+    assert (work / "x.gen").read_text() == "agent\n"
+
+
 async def test_lines_that_are_committed_meanwhile_are_kept_when_a_worktree_comes_home(
     work: Path, reviews: Reviews
 ) -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import LINK_MODE, ChangeSet
+from portico.review.text.changes import LINK_MODE, ChangeSet, opened_no_further
 from portico.review.workplaces.refreshing import Refreshed
 from portico.review.workplaces.workplaces import Workplace, Workplaces
 from tests.review.folders import SIDES, Files, fill
@@ -104,7 +104,17 @@ def test_a_refresh_loses_no_change_of_the_agent_and_takes_none_of_the_person(
         }
         fill(trial.folder / "base", counted)
         assert isinstance(Applier(trial.folder / "applies").apply(trial.folder / "base", changes), Applied)
-        assert files(trial.folder / "base") == now
+        assert files(trial.folder / "base") == as_proposed(now, counted, changes)
+
+
+def as_proposed(agents: Files, base: Files, changes: ChangeSet) -> Files:
+    """The agent's files, none open to more people than it was at the base: to open one is not proposed."""
+    came_from = {one.path: one.old_path for one in changes.changes if one.old_path is not None}
+    found: Files = {}
+    for path, (data, mode) in agents.items():
+        was = base.get(came_from.get(path, path))
+        found[path] = (data, mode if was is None else opened_no_further(was[1], mode))
+    return found
 
 
 @settings(max_examples=40, deadline=None)
@@ -127,7 +137,8 @@ def test_once_every_change_is_applied_or_given_up_both_trees_are_one(
             outcome = Applier(trial.folder / "applies").apply(trial.workspace, applied)
             assert isinstance(outcome, Applied)
             assert await trial.workplaces().settle(place, applied, ChangeSet(tuple(rest))) == ()
-            assert files(place.folder) == files(trial.workspace)
+            persons = files(trial.workspace)
+            assert as_proposed(files(place.folder), persons, ChangeSet()) == persons
             assert (await trial.workplaces().changes(place)).changes == ()
             if not chosen:
                 return

@@ -15,7 +15,7 @@ import msgspec
 
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
-from portico.review.disk.alone import alone
+from portico.review.disk.alone import alone, not_kept
 from portico.review.disk.calls import Disk
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
@@ -28,6 +28,18 @@ class Restoring(msgspec.Struct, frozen=True):
     kept: str
 
 
+class Homecoming(msgspec.Struct, frozen=True):
+    """A worktree that is being brought home: which revision of its proposal is about to be in the person's files.
+
+    The `commit` that shall follow was made when their HEAD was at `home`.
+    """
+
+    proposal: str
+    revision: int
+    home: str
+    commit: str
+
+
 class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
     """`slug` names the branch of a session that has begun one. `folder` is where its agent works."""
 
@@ -37,6 +49,7 @@ class Arrangement(msgspec.Struct, frozen=True, kw_only=True):
     folder: str
     slug: str | None = None
     restoring: Restoring | None = None
+    homecoming: Homecoming | None = None
 
 
 class Arrangements:
@@ -50,7 +63,6 @@ class Arrangements:
     @asynccontextmanager
     async def held(self, session: str) -> AsyncIterator[None]:
         """One thing at a time in a session, whichever process does it."""
-        self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         beside = self._folder / f"{file_name(session)}.lock"
         async with self._busy.setdefault(session, asyncio.Lock()), alone(beside):
             yield
@@ -77,12 +89,15 @@ class Arrangements:
             self._disk.rename(beside, path)
             self._disk.sync_folder(self._folder)
         except OSError as error:
-            raise StoreFailed(f"{path} cannot be written ({error.strerror or error}).") from error
+            raise not_kept(self._folder, error) from error
 
     def forget(self, session: str) -> None:
         """Whoever forgets a session holds it."""
-        self._path(session).unlink(missing_ok=True)
-        self._path(session).with_suffix(".lock").unlink(missing_ok=True)
+        try:
+            self._path(session).unlink(missing_ok=True)
+            self._path(session).with_suffix(".lock").unlink(missing_ok=True)
+        except OSError as error:
+            raise not_kept(self._folder, error) from error
         self._busy.pop(session, None)
 
     def _path(self, session: str) -> Path:

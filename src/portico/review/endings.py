@@ -8,7 +8,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload
-from portico.review.arrangements import Arrangement
+from portico.review.arrangements import Arrangement, Homecoming
 from portico.review.branches.branches import PREFIX, Ended, Ending
 from portico.review.branches.finishing import Finishing
 from portico.review.git.repositories import need_repository
@@ -19,6 +19,8 @@ from portico.review.session_review import Parts
 from portico.review.text.changes import ChangeSet, paths_of
 from portico.review.workplaces.workplaces import Workplace
 from portico.review.writing import Deed, Writing
+
+_HOME = (Ending.MERGE, Ending.SQUASH)
 
 
 class FinishOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,18 +66,28 @@ class Endings:
                 suggestion="Send it a prompt, which makes one, or delete the session.",
             )
         payloads = await self._parts.gathering.gather(workplace)
+        repository = await need_repository(workplace.workspace, self._environ)
+        finishing = Finishing(repository, workplace.workspace, self._scratch)
+        said = message or f"Work of the session {workplace.session}\n\nBy a session of Portico.\n"
+        homecoming = await self._cut_short(arrangement)
+        if homecoming is not None:
+            if ending not in _HOME:
+                raise _uncommitted(arrangement.session)
+            await finishing.carry_on(homecoming, ending, said)
         proposal = await self._waiting(arrangement.session)
         changes = ChangeSet()
         if proposal is not None and (chosen := _allowed(proposal)):
             changes = await asyncio.to_thread(self._proposals.chosen, proposal.id, proposal.revision, chosen)
-        repository = await need_repository(workplace.workspace, self._environ)
-        finishing = Finishing(repository, workplace.workspace, self._scratch)
-        said = message or f"Work of the session {workplace.session}\n\nBy a session of Portico.\n"
         prepared = await finishing.prepare(changes, ending, said)
-        if ending in (Ending.MERGE, Ending.SQUASH):
+        if ending in _HOME:
             if proposal is not None and changes.changes:
+                await finishing.hold(workplace.session, prepared)
+                going = Homecoming(proposal.id, proposal.revision, prepared.home, prepared.commit)
+                self._parts.arrangements.keep(msgspec.structs.replace(arrangement, homecoming=going))
                 payloads += await self._apply(workplace, proposal)
             ended = await finishing.stage(prepared, ending)
+            await finishing.let_go(workplace.session)
+            self._parts.arrangements.keep(msgspec.structs.replace(arrangement, homecoming=None))
         else:
             name = f"session-{workplace.session[-8:]}"
             discarded = f"refs/portico/discarded/{name}/{prepared.commit[:12]}"
@@ -86,6 +98,15 @@ class Endings:
                 payloads.append(await asyncio.to_thread(self._proposals.payload, proposal.id))
         await self._parts.workplaces.close(workplace)
         return FinishOutcome(ended=ended, payloads=tuple(payloads))
+
+    async def _cut_short(self, arrangement: Arrangement) -> Homecoming | None:
+        """An earlier end that got as far as the person's files, if they have not taken it back since."""
+        going = arrangement.homecoming
+        listed = await asyncio.to_thread(self._proposals.list, arrangement.session) if going else ()
+        for one in listed:
+            if going is not None and (one.id, one.revision) == (going.proposal, going.revision + 1):
+                return going if one.status == "applied" else None
+        return None
 
     async def _waiting(self, session: str) -> Proposal | None:
         listed = await asyncio.to_thread(self._proposals.list, session)
@@ -115,3 +136,11 @@ class Endings:
 
 def _allowed(proposal: Proposal) -> tuple[FileChoice, ...]:
     return tuple(FileChoice(one.path) for one in proposal.changes.changes if one.path not in proposal.denied)
+
+
+def _uncommitted(session: str) -> InvalidInput:
+    return InvalidInput(
+        "An earlier end was cut short: the session's changes are in your files, uncommitted.",
+        suggestion="Finish with merge or squash, which commits them; or take them out of your files first: "
+        f"portico review undo --session {session}",
+    )

@@ -88,7 +88,8 @@ class GoingBack:
         proposal, payloads = await self._gathering.put(
             arrangement.session, workspace, changes, "restored", source=restored.kept.id
         )
-        self._arrangements.keep(msgspec.structs.replace(arrangement, restoring=None))
+        # The files are no longer what an end that was cut short had made of them.
+        self._arrangements.keep(msgspec.structs.replace(arrangement, restoring=None, homecoming=None))
         told = CheckpointRestored(
             checkpoint_id=restored.checkpoint.id,
             kept_checkpoint_id=restored.kept.id,

@@ -127,6 +127,7 @@ class Reviews:
                 mode=mode,
                 folder=str(workspace if workplace is None else workplace.folder),
                 slug=branch or (None if known is None else known.slug),
+                homecoming=None if known is None else known.homecoming,
             )
             if arrangement != known:
                 self._parts.arrangements.keep(arrangement)

@@ -2,8 +2,9 @@
 
 from portico.domain.errors import SessionBusy
 from portico.domain.events import Notice
+from portico.domain.ids import SessionId
 from portico.sessions.live import LiveSession
-from portico.sessions.ports import Lease
+from portico.sessions.ports import Lease, Store
 from portico.sessions.turn import Turn
 
 POLL_SECONDS = 0.25
@@ -15,16 +16,24 @@ async def take_tree(session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
     name = f"tree {session.workspace}"
     told = False
     while (lease := store.lease(name, session.id)) is None:
-        holder = store.lease_holder(name) or "another session"
+        holder = store.lease_holder(name)
         if not wait or turn.stopping:
             raise SessionBusy(
-                f"Session {holder} is working in {session.workspace}.",
+                f"{f'Session {holder}' if holder else 'Another session'} is working in {session.workspace}.",
                 suggestion="Stop it, wait for it with --wait, work beside it with --mode worktree or proposal, "
                 "or only read (--read-only).",
             )
         if not told:
-            text = f"Waiting for session {holder}, which is working in this folder."
+            text = f"Waiting for {await _named(store, holder)}, which is working in this folder."
             session.journal.record(Notice(level="info", text=text))
             told = True
         await clock.sleep(POLL_SECONDS)
     return lease
+
+
+async def _named(store: Store, holder: str | None) -> str:
+    """A session as its person knows it: by its title or first words, and only without any by its id."""
+    if holder is None:
+        return "another session"
+    summary = await store.summary(SessionId(holder))
+    return f"“{summary.title}”" if summary is not None and summary.title else f"session {holder}"

@@ -27,7 +27,7 @@ from portico.review.git.keeping import (
     stage_tree,
     tree_of,
 )
-from portico.review.git.repositories import Repository, need_repository
+from portico.review.git.repositories import Repository, need_repository, submodule_of
 
 PREFIX = "portico/"
 _SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
@@ -140,6 +140,8 @@ class Branches:
     async def _put_aside(
         self, repository: Repository, session: BranchSession, ending: Ending, message: str
     ) -> Ended:
+        if ending is Ending.KEEP:
+            await self._check_submodules(repository, session)
         tip = await repository.branch_commit(session.branch) or session.home_commit
         work = await keep_work(repository, self._folder)
         if work.files != session.files:
@@ -165,6 +167,21 @@ class Branches:
         if ending is Ending.DISCARD:
             await repository.git.run("update-ref", "-d", f"refs/heads/{session.branch}")
         return Ended(ending, tip, reference)
+
+    async def _check_submodules(self, repository: Repository, session: BranchSession) -> None:
+        """InvalidInput if the session has work in a submodule that is in no commit and about to be put aside."""
+        submodules = await repository.submodules()
+        changed = await self._checkpoints.diff(repository.root, session.checkpoint) if submodules else ()
+        paths = {each.path for each in changed}
+        for folder in sorted({one for path in paths if (one := submodule_of(path, submodules))}):
+            inner = repository.git.at(repository.root / folder)
+            told = (await inner.run("status", "--porcelain", "--no-renames", "-uall", "-z")).names
+            if any(f"{folder}/{line[3:]}" in paths for line in told):
+                raise InvalidInput(
+                    f"The session has changed files in the submodule {folder}, which {session.branch} cannot hold.",
+                    suggestion=f"Commit them there (git -C {folder} commit), or finish with merge or squash, which "
+                    "leave them in your files.",
+                )
 
     async def _bring_home(
         self, repository: Repository, session: BranchSession, ending: Ending, message: str

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import SessionBusy
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.review.arrangements import Homecoming, file_name
 from portico.review.branches.branches import Ended, Ending
 from portico.review.git.keeping import (
     check_index_free,
@@ -23,8 +24,8 @@ from portico.review.git.keeping import (
     staged_tree,
     tree_of,
 )
-from portico.review.git.repositories import Head, Repository
-from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange
+from portico.review.git.repositories import Head, Repository, submodule_of
+from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange, paths_of
 
 _NO_COMMIT = ""
 
@@ -52,6 +53,8 @@ class Finishing:
         InvalidInput names files in which that cannot be done, and SessionBusy another git that is in the way.
         """
         head, home = await self._repository.settled_head()
+        if ending is not Ending.DISCARD:
+            await self._check_submodules(changes)
         tree = await tree_of(self._repository, home)
         base = await self._tree(tree, changes, new=False)
         theirs = await self._tree(tree, changes, new=True)
@@ -65,6 +68,16 @@ class Finishing:
         if ending is Ending.MERGE and made != home:
             made = await commit(self._repository, merged, [home, made], message)
         return Prepared(head, home, merged, made)
+
+    async def _check_submodules(self, changes: ChangeSet) -> None:
+        """InvalidInput if a commit would have files in the place of a submodule."""
+        submodules = await self._repository.submodules()
+        for path in self._named(set(paths_of(changes))) if submodules else ():
+            if (inner := submodule_of(path, submodules)) is not None:
+                raise InvalidInput(
+                    f"{path} is in the submodule {inner}, whose files no commit of this repository can hold.",
+                    suggestion="Apply or discard the changes in it first, then finish; to commit them is up to you.",
+                )
 
     async def _commit(self, tree: str, parent: str, parent_tree: str, message: str) -> str:
         return parent if tree == parent_tree else await commit(self._repository, tree, [parent], message)
@@ -81,9 +94,33 @@ class Finishing:
         await git.run("update-ref", "-m", f"portico: {ending}", name, prepared.commit, _NO_COMMIT)
         return Ended(ending, prepared.commit, name)
 
-    async def stage(self, prepared: Prepared, ending: Ending) -> Ended:
-        """Move the person's branch on to the commit, and their index along, with what they had staged."""
-        staged = await self._staged(prepared.home, prepared.tree)
+    async def hold(self, session: str, prepared: Prepared) -> None:
+        """Let nobody tidy a commit away that the person's branch shall be led to."""
+        await self._repository.git.run("update-ref", _held(session), prepared.commit)
+
+    async def let_go(self, session: str) -> None:
+        await self._repository.git.run("update-ref", "-d", _held(session))
+
+    async def carry_on(self, homecoming: Homecoming, ending: Ending, message: str) -> None:
+        """Stage what an end that was cut short had brought into the files, unless that has happened by now."""
+        head, now = await self._repository.settled_head()
+        check_index_free(self._repository)
+        home, made = homecoming.home, homecoming.commit
+        tree = await tree_of(self._repository, made)
+        if now in (home, made):
+            await self.stage(Prepared(head, now, tree, made), ending, since=home)
+        elif not await self._repository.leads_to(now, made):
+            ours = await tree_of(self._repository, now)
+            merged = await merge_trees(self._repository, await tree_of(self._repository, home), ours, tree)
+            commit_id = await self._commit(merged, now, ours, message)
+            await self.stage(Prepared(head, now, merged, commit_id), ending)
+
+    async def stage(self, prepared: Prepared, ending: Ending, since: str | None = None) -> Ended:
+        """Move the person's branch on to the commit, and their index along, with what they had staged.
+
+        The index may be one of `since`, if that is not where HEAD is.
+        """
+        staged = await self._staged(since or prepared.home, prepared.tree)
         reference = f"refs/heads/{prepared.head.branch}" if prepared.head.branch else "HEAD"
         async with index_of(self._repository, staged, self._scratch) as index:
             # Both or neither: an index from before would take the session's work back with the next commit.
@@ -95,7 +132,7 @@ class Finishing:
                 if moved.code != 0:
                     raise SessionBusy(
                         "Your branch has moved on just now; the session's changes are in your files, uncommitted.",
-                        suggestion="Commit them yourself.",
+                        suggestion="Finish once more, which commits them.",
                     )
                 lock.put(index)
         return Ended(ending, prepared.commit, reference)
@@ -150,3 +187,7 @@ class Finishing:
 
     def _named(self, paths: set[str]) -> list[str]:
         return sorted((self._prefix / path).as_posix() for path in paths)
+
+
+def _held(session: str) -> str:
+    return f"refs/portico/finishing/worktree-{file_name(session)}"

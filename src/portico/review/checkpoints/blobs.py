@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from portico.domain.errors import StoreFailed
+from portico.review.checkpoints.permissions import Permissions
 from portico.review.checkpoints.shadows import Difference
 from portico.review.disk.swapping import set_mode
 from portico.review.git.program import Git, translated
@@ -50,7 +51,9 @@ async def read_blobs(git: Git, tree: str, paths: Collection[str]) -> dict[str, t
     return found
 
 
-async def write_blobs(git: Git, scratch: Path, wanted: Sequence[tuple[Path, Difference]]) -> None:
+async def write_blobs(
+    git: Git, scratch: Path, wanted: Sequence[tuple[Path, Difference]], permissions: Permissions | None
+) -> None:
     """Write what a difference has on its new side to the file beside it, ready to be moved into place."""
     gathered = scratch / f"blobs.{secrets.token_hex(4)}"
     given = "".join(f"{each.new.blob}\n" for _, each in wanted).encode()
@@ -58,7 +61,7 @@ async def write_blobs(git: Git, scratch: Path, wanted: Sequence[tuple[Path, Diff
         answer = await git.ask("cat-file", "--batch", given=given, into=gathered)
         if answer.code != 0:
             raise translated("cat-file", answer.complaint)
-        await asyncio.to_thread(_part, gathered, git.folder, wanted)
+        await asyncio.to_thread(_part, gathered, git.folder, wanted, permissions)
     except OSError as error:
         raise StoreFailed(
             f"The files to be restored could not be written ({error.strerror}); everything is as it was.",
@@ -68,7 +71,12 @@ async def write_blobs(git: Git, scratch: Path, wanted: Sequence[tuple[Path, Diff
         gathered.unlink(missing_ok=True)
 
 
-def _part(gathered: Path, workspace: Path, wanted: Sequence[tuple[Path, Difference]]) -> None:
+def _part(
+    gathered: Path,
+    workspace: Path,
+    wanted: Sequence[tuple[Path, Difference]],
+    permissions: Permissions | None,
+) -> None:
     with gathered.open("rb") as source:
         for place, each in wanted:
             header = source.readline().decode().split()
@@ -83,7 +91,8 @@ def _part(gathered: Path, workspace: Path, wanted: Sequence[tuple[Path, Differen
             else:
                 executable = each.new.mode == "100755"
                 _write(source, size, place, 0o777 if executable else 0o666)
-                set_mode(place, workspace / each.path, executable=executable)
+                had = None if permissions is None else permissions.of(each.path, program=executable)
+                set_mode(place, workspace / each.path, had, executable=executable)
             source.read(1)
 
 

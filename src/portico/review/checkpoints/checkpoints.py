@@ -19,8 +19,9 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
+from portico.review.checkpoints.permissions import Permissions, forget_all_but
 from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow, Snapshot
-from portico.review.disk.alone import alone
+from portico.review.disk.alone import alone, not_kept
 from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
@@ -51,6 +52,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     label: str
     moment: Moment
     tree: str
+    permissions: str | None = None
     left_out: tuple[LeftOut, ...] = ()
     left_out_count: int = 0
 
@@ -114,7 +116,7 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
             listed = await self._list(shadow)
-            if listed and listed[0].tree == snapshot.tree:
+            if listed and (listed[0].tree, listed[0].permissions) == (snapshot.tree, snapshot.permissions):
                 return None
             return await self._keep(shadow, snapshot, label, moment, listed)
 
@@ -148,6 +150,12 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             checkpoint = await self._find(shadow, checkpoint_id)
             return await read_blobs(shadow.git, checkpoint.tree, paths)
+
+    async def permissions(self, workspace: Path, checkpoint_id: str) -> Permissions | None:
+        """What the files might be done with at a checkpoint; None if it is from before that was kept."""
+        async with self._opened(workspace) as shadow:
+            checkpoint = await self._find(shadow, checkpoint_id)
+            return await asyncio.to_thread(shadow.permissions, checkpoint.permissions)
 
     async def restore(
         self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
@@ -204,7 +212,9 @@ class Checkpoints:
         staging = await asyncio.to_thread(swap.stage)
         try:
             blobs = [(number, each) for number, each in enumerate(differences) if each.new.exists]
-            await write_blobs(shadow.git, shadow.folder, [(staging.new / str(n), each) for n, each in blobs])
+            permissions = await asyncio.to_thread(shadow.permissions, target.permissions)
+            wanted_files = [(staging.new / str(number), each) for number, each in blobs]
+            await write_blobs(shadow.git, shadow.folder, wanted_files, permissions)
             seen = await asyncio.to_thread(swap.look, [each.path for each in differences if each.old.exists])
             settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
             if settled:
@@ -269,6 +279,7 @@ class Checkpoints:
             label=_plain(label),
             moment=moment,
             tree=snapshot.tree,
+            permissions=snapshot.permissions,
             left_out=named,
             left_out_count=len(snapshot.left_out),
         )
@@ -306,6 +317,8 @@ class Checkpoints:
         if gone:
             commands = "".join(f"delete {_REFS}/{each.id}\n" for each in gone)
             await shadow.git.run("update-ref", "--stdin", given=commands.encode())
+            left = {each.permissions for each in listed if each not in gone}
+            await asyncio.to_thread(forget_all_but, shadow.folder, left)
             await shadow.tidy()
 
     def _shadow(self, workspace: Path) -> Shadow:
@@ -323,15 +336,19 @@ class Checkpoints:
     async def _opened(self, workspace: Path) -> AsyncIterator[Shadow]:
         """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
         shadow = self._shadow(workspace)
-        shadow.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
-            await shadow.prepare()
-            swap = self._swap(shadow)
-            if swap.unfinished:
-                await self._kept(shadow, "Before undoing a restore that was cut short", Moment.BEFORE_RESTORE)
-                await asyncio.to_thread(swap.undo)
-            await asyncio.to_thread(swap.sweep)
-            yield shadow
+            try:
+                await shadow.prepare()
+                swap = self._swap(shadow)
+                if swap.unfinished:
+                    label = "Before undoing a restore that was cut short"
+                    await self._kept(shadow, label, Moment.BEFORE_RESTORE)
+                    await asyncio.to_thread(swap.undo)
+                await asyncio.to_thread(swap.sweep)
+                yield shadow
+            except OSError as error:
+                inside = str(error.filename).startswith(f"{shadow.workspace}/")
+                raise not_kept(shadow.workspace if inside else shadow.folder, error) from error
 
 
 def _wanted(number: int, difference: Difference) -> Wanted:

@@ -4,10 +4,14 @@ Reads checkpoints and the disk, and writes neither.
 """
 
 import asyncio
+import os
 from collections.abc import Collection
 from pathlib import Path
 
+import msgspec
+
 from portico.review.checkpoints.checkpoints import Checkpoints, Restored
+from portico.review.checkpoints.permissions import Permissions
 from portico.review.disk.calls import Disk
 from portico.review.git.tree_changes import TreeChange, TreeOperation
 from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
@@ -41,13 +45,22 @@ async def changes_put_aside(checkpoints: Checkpoints, workspace: Path, restored:
                 redone[path] = _redone(old.get(path), new.get(path), redone[path])
             except _Mixed:
                 mixed.add(path)
+    permissions = await checkpoints.permissions(workspace, restored.kept.id)
     changes = (
         _change(path, now.get(path), kept.get(path), _MIXED)
         if path in mixed
         else _change(path, now.get(path), redone[path])
         for path in sorted(paths)
     )
-    return ChangeSet(tuple(change for change in changes if change is not None))
+    return ChangeSet(tuple(_permitted(change, permissions) for change in changes if change is not None))
+
+
+def _permitted(change: FileChange, permissions: Permissions | None) -> FileChange:
+    """The change; to a file that comes back, with the bits that it had if they were not the usual ones."""
+    bits = None if permissions is None else permissions.others.get(os.fsencode(change.path))
+    if bits is None or change.operation is not Operation.CREATE or change.links:
+        return change
+    return msgspec.structs.replace(change, new_mode=bits)
 
 
 async def changes_since(

@@ -20,11 +20,14 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
+from portico.review.checkpoints import permissions
+from portico.review.checkpoints.permissions import Permissions
 from portico.review.git.listing import inside
 from portico.review.git.program import Git
 from portico.review.git.repositories import find_repository
 
 STAGING_PREFIX = ".portico-restore-"
+_GAVE_UP = "gave-up"
 _MANY_FILES = 500
 _FILE_MODES = {"120000", "100644", "100755"}
 _SETTINGS = (
@@ -49,12 +52,14 @@ class Bounds(msgspec.Struct, frozen=True):
     """How much a snapshot takes up at most. A file that was held before is held on, whatever its size.
 
     Seconds count for a hurried one alone. Files are taken in `at_once` so many, the first ones in any case.
+    Once they could not be looked through in time, nobody waits for that again for `giving_up_seconds`.
     """
 
     file_bytes: int = 50 * 1024 * 1024
     new_bytes: int = 2 * 1024 * 1024 * 1024
     at_once: int = 4000
     listing_seconds: float = 5.0
+    giving_up_seconds: float = 600.0
     taking_seconds: float = 3.0
 
 
@@ -66,7 +71,10 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class Snapshot(msgspec.Struct, frozen=True):
+    """A tree in the store, and the name of what its files may be done with."""
+
     tree: str
+    permissions: str
     left_out: tuple[LeftOut, ...] = ()
 
 
@@ -88,10 +96,11 @@ class Difference(msgspec.Struct, frozen=True):
 
 
 class _Found(NamedTuple):
-    """A new file: its mode and size."""
+    """A file that was looked at: its mode and size, and when it last changed in any way."""
 
     mode: int
     size: int
+    at: float
 
 
 class _Unfinished(Exception):
@@ -143,7 +152,7 @@ class Shadow:
             shutil.copy2(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
-            left_out = await self._gather(git, bounds, hurried=hurried)
+            left_out, kept = await self._gather(git, bounds, hurried=hurried)
             tree = (await git.run("write-tree")).text
             if index.exists():
                 index.replace(self._index)
@@ -155,9 +164,12 @@ class Shadow:
             ) from error
         finally:
             index.unlink(missing_ok=True)
-        return Snapshot(tree, left_out)
+        return Snapshot(tree, kept, left_out)
 
-    async def _gather(self, git: Git, bounds: Bounds, *, hurried: bool) -> tuple[LeftOut, ...]:
+    async def _gather(self, git: Git, bounds: Bounds, *, hurried: bool) -> tuple[tuple[LeftOut, ...], str]:
+        second = int(time.time())
+        if hurried and self._gave_up_lately(bounds):
+            raise self._too_many(bounds)
         try:
             async with asyncio.timeout(bounds.listing_seconds if hurried else None):
                 touched, held, listed = await asyncio.gather(
@@ -169,21 +181,56 @@ class Shadow:
                     _choose, self.workspace, found, bounds, without=self._ours
                 )
         except TimeoutError as error:
-            raise InvalidInput(
-                f"{self.workspace} has too many files to look through within {bounds.listing_seconds:g} s.",
-                suggestion="Open a smaller folder, or have git ignore what is generated.",
-            ) from error
+            (self.folder / _GAVE_UP).write_bytes(b"")
+            raise self._too_many(bounds) from error
+        (self.folder / _GAVE_UP).unlink(missing_ok=True)
+        looked_at = changed | {path: found[path] for path in new}
+        # Before the index says that these files are known, lest nobody look at them again after a kill.
+        kept = await asyncio.to_thread(self._keep_permissions, held, gone, looked_at, second)
         if gone:
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
-        await self._take(git, changed + new, bounds, hurried=hurried)
-        return left_out
+        await self._take(git, [*changed, *new], bounds, hurried=hurried)
+        return left_out, kept
 
-    async def _touched(self, git: Git) -> tuple[list[str], list[str]]:
-        """Held files that have changed, and those that are gone."""
+    def _gave_up_lately(self, bounds: Bounds) -> bool:
+        """Whether a look through the files has just taken too long, and they are the same for all one knows."""
+        try:
+            since = (self.folder / _GAVE_UP).stat().st_mtime
+        except OSError:
+            return False
+        ignoring = self.workspace / ".gitignore"
+        changed = ignoring.stat().st_mtime > since if ignoring.exists() else False
+        return 0 <= time.time() - since < bounds.giving_up_seconds and not changed
+
+    def _too_many(self, bounds: Bounds) -> InvalidInput:
+        return InvalidInput(
+            f"{self.workspace} has too many files to look through within {bounds.listing_seconds:g} s.",
+            suggestion="Open a smaller folder, or have git ignore what is generated.",
+        )
+
+    def permissions(self, name: str | None) -> Permissions | None:
+        """What the files of a snapshot may be done with, if that was kept."""
+        return permissions.load(self.folder, name)
+
+    def _keep_permissions(
+        self, held: set[str], gone: list[str], looked_at: dict[str, _Found], second: int
+    ) -> str:
+        known = permissions.current(self.folder)
+        again = held if known is None else known.unsettled
+        looked_at = {path: found for path in again if (found := _look(self.workspace, path))} | looked_at
+        before = permissions.first(self.folder) if known is None else known.permissions
+        after = before.followed(gone, {path: found.mode for path, found in looked_at.items()})
+        # Git compares whole seconds, and would not see that one of these is changed within the same.
+        unsettled = tuple(path for path, found in looked_at.items() if found.at >= second)
+        return permissions.keep(self.folder, after, unsettled, known)
+
+    async def _touched(self, git: Git) -> tuple[dict[str, _Found], list[str]]:
+        """Held files that have changed, as they are now, and those that are gone."""
         touched = (await git.run("diff-files", "-z", "--name-status", "--no-renames")).names
         states = dict(zip(touched[1::2], touched[::2], strict=True))
-        changed = [path for path, state in states.items() if state != "D" and _is_file(self.workspace, path)]
-        return changed, list(states.keys() - set(changed))
+        there = (path for path, state in states.items() if state != "D")
+        changed = {path: found for path in there if (found := _look(self.workspace, path)) is not None}
+        return changed, list(states.keys() - changed.keys())
 
     async def _take(self, git: Git, paths: list[str], bounds: Bounds, *, hurried: bool) -> None:
         deadline = time.monotonic() + bounds.taking_seconds
@@ -239,27 +286,40 @@ def _parted(workspace: Path, paths: list[str], held: set[str]) -> tuple[dict[str
     root = str(workspace)
     files: dict[str, _Found] = {}
     inner: set[str] = set()
+    astray = {"": False}
     for path in paths:
         if path in held:
             continue
         name = path.rstrip("/")
+        if _leads_astray(root, name.rpartition("/")[0], astray):
+            continue  # A link is where its folder was, and what is found behind that is another file.
         try:
             facts = os.lstat(f"{root}/{name}")
         except OSError:
             continue  # Gone since it was listed, or listed and never there.
         if not stat.S_ISDIR(facts.st_mode):
-            files[name] = _Found(facts.st_mode, facts.st_size)
+            files[name] = _Found(facts.st_mode, facts.st_size, facts.st_ctime)
         elif (workspace / name / ".git").exists():
             inner.add(name)
     return files, inner
 
 
-def _is_file(workspace: Path, path: str) -> bool:
+def _leads_astray(root: str, folder: str, known: dict[str, bool]) -> bool:
+    """Whether a folder, or one above it, is a link; what is found out goes to what is `known`."""
+    if folder not in known:
+        above = _leads_astray(root, folder.rpartition("/")[0], known)
+        known[folder] = above or os.path.islink(f"{root}/{folder}")  # noqa: PTH114 - of many
+    return known[folder]
+
+
+def _look(workspace: Path, path: str) -> _Found | None:
+    """A file or link as it is now; None for anything else, nothing included."""
     try:
-        mode = os.lstat(f"{workspace}/{path}").st_mode
+        facts = os.lstat(f"{workspace}/{path}")
     except OSError:
-        return False
-    return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
+        return None
+    held = stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)
+    return _Found(facts.st_mode, facts.st_size, facts.st_ctime) if held else None
 
 
 def _choose(

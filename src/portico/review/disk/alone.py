@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from portico.config.locking import lock, unlock
-from portico.domain.errors import SessionBusy
+from portico.domain.errors import SessionBusy, StoreFailed
 
 _LOCK_SECONDS = 60.0
 
@@ -17,7 +17,11 @@ async def alone(path: Path) -> AsyncIterator[None]:
     """Hold a lock between processes without holding up this one."""
     loop = asyncio.get_running_loop()
     deadline = loop.time() + _LOCK_SECONDS
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise not_kept(path.parent, error) from error
     try:
         while not lock(descriptor, wait=False):
             if loop.time() > deadline:
@@ -32,3 +36,11 @@ async def alone(path: Path) -> AsyncIterator[None]:
             unlock(descriptor)
     finally:
         os.close(descriptor)
+
+
+def not_kept(folder: Path, error: OSError) -> StoreFailed:
+    """Why Portico cannot keep or put back what it has to in a folder, for the person."""
+    return StoreFailed(
+        f"Portico cannot write what it has to in {folder} ({error.strerror or error}).",
+        suggestion="Make room on the disk if it is full, or see to it that you may write there; then try again.",
+    )

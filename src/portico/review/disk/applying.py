@@ -195,7 +195,7 @@ class _Exchange:
     def _stage(self, write: Write) -> None:
         if write.step.staged is not None and write.data is not None:
             owner = None if write.found is None else write.found.owner
-            self._disk.write_new(Path(write.step.staged), write.data, write.mode, owner)
+            self._disk.write_new(Path(write.step.staged), write.data, write.mode, owner, write.like)
 
     def _put(self, write: Write) -> None:
         self._check_unchanged(write)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from portico.review.disk.attributes import carry_attributes
 from portico.review.text.changes import LINK_MODE, digest_of
 
 # Absent on Windows, where files of these kinds are absent too.
@@ -45,18 +46,29 @@ class Disk:
         return Found(target, LINK_MODE, stamp_of(facts), (facts.st_uid, facts.st_gid))
 
     def write_new(
-        self, path: Path, data: bytes, mode: int | None, owner: tuple[int, int] | None = None
+        self,
+        path: Path,
+        data: bytes,
+        mode: int | None,
+        owner: tuple[int, int] | None = None,
+        like: Path | None = None,
     ) -> None:
-        """Write a file that is not there yet, through to the disk; or make a symbolic link."""
+        """Write a file that is not there yet, through to the disk; or make a symbolic link.
+
+        What is noted on the file that it is `like` is noted on it too.
+        """
         if mode == LINK_MODE:
             os.symlink(os.fsdecode(data), path)  # noqa: PTH211 - as it is written, not as a Path would have it
             return
-        descriptor = os.open(path, _NEW, 0o666)
+        # Nobody else can open it before it has its rights, and wait there for what it will hold.
+        descriptor = os.open(path, _NEW, 0o666 if mode is None else 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             if sys.platform != "win32":
                 if owner is not None and owner != (os.geteuid(), os.getegid()):
                     with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
                         os.fchown(descriptor, *owner)
+                if like is not None:
+                    carry_attributes(like, descriptor)
                 if mode is not None:
                     os.fchmod(descriptor, mode)
             file.write(data)
@@ -70,7 +82,7 @@ class Disk:
         except (OSError, NotImplementedError):
             kept.unlink(missing_ok=True)
             found = self.read_entry(path)
-            self.write_new(kept, found.data, found.mode, found.owner)
+            self.write_new(kept, found.data, found.mode, found.owner, path)
 
     def rename(self, source: Path, target: Path) -> None:
         source.replace(target)

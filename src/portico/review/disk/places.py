@@ -33,6 +33,10 @@ class Places:
         """These symbolic links go away, so nothing that arrives is led on by them."""
         self._going = frozenset(one for one in links if one.is_symlink())
 
+    def is_behind_going(self, place: Path) -> bool:
+        """Whether what is found at a place now is found through a link that goes away."""
+        return not self._going.isdisjoint(place.parents)
+
     def folder(self, path: str) -> Path:
         """Where a folder is, or will be."""
         return self._above(path, (*_parts(path), "any"))
@@ -68,7 +72,7 @@ class Places:
         except OSError as error:
             if error.errno != errno.ELOOP:
                 raise
-            if self._going.intersection(place.parents):
+            if self.is_behind_going(place):
                 return place
             raise InvalidInput(
                 f"{path} leads through links that go in a circle; nothing was changed.",

@@ -41,12 +41,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Write(msgspec.Struct, frozen=True, kw_only=True):
-    """One file to be written or removed, and the file that was found there."""
+    """One file to be written or removed, and the file that was found there; `like` is the one it comes from."""
 
     step: Step
     found: Found | None
     data: bytes | None
     mode: int | None
+    like: Path | None
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -165,7 +166,8 @@ class Planner:
             self._add(source, found, None, None)
         if target is not None:
             self._check_room(change.path, target)
-            self._add(target, None if source is not None else found, data, mode)
+            like = None if found is None or change.links else source or target
+            self._add(target, None if source is not None else found, data, mode, like)
         self._effective.append(
             msgspec.structs.replace(
                 change,
@@ -185,7 +187,7 @@ class Planner:
 
     def _look(self, path: str, place: Path | None) -> Found | None:
         """The file that is there, unless it is about to make room."""
-        if place is None or not os.path.lexists(place):
+        if place is None or self._places.is_behind_going(place) or not os.path.lexists(place):
             return None
         facts = place.lstat()
         if stat.S_ISDIR(facts.st_mode):
@@ -219,7 +221,14 @@ class Planner:
                 )
             return
 
-    def _add(self, target: Path, found: Found | None, data: bytes | None, mode: int | None) -> None:
+    def _add(
+        self,
+        target: Path,
+        found: Found | None,
+        data: bytes | None,
+        mode: int | None,
+        like: Path | None = None,
+    ) -> None:
         beside = next(one for one in target.parents if one.is_dir() and one not in self._leaving)
         name = f".portico-{self._token}-{len(self._writes)}"
         step = Step(
@@ -228,7 +237,7 @@ class Planner:
             kept=None if found is None else str(beside / f"{name}.old"),
             new_digest=None if data is None else digest_as(data, mode),
         )
-        self._writes.append(Write(step=step, found=found, data=data, mode=mode))
+        self._writes.append(Write(step=step, found=found, data=data, mode=mode, like=like))
 
     def _made(self, asked: tuple[MadeFolder, ...]) -> tuple[Folder, ...]:
         """All folders that are to be made, outer ones first."""

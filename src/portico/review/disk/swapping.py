@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
+from portico.review.disk.attributes import carry_attributes
 
 Step = Callable[[str], None]
 Seen = Mapping[str, tuple[int, int] | None]
@@ -43,7 +44,9 @@ class Staging:
         self.old = self.folder / "old"
 
     def make(self) -> None:
-        self.new.mkdir(parents=True)
+        """For nobody else: files get their rights only after they are written."""
+        self.folder.mkdir(mode=0o700)
+        self.new.mkdir()
         self.old.mkdir()
 
     def remove(self) -> None:
@@ -238,16 +241,23 @@ def _exists(path: Path) -> bool:
     return os.path.lexists(path)
 
 
-def set_mode(staged: Path, place: Path, *, executable: bool) -> None:
-    """Give a staged file the rights of what it replaces, as far as the store does not know better."""
+def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) -> None:
+    """Give a staged file the rights it `had`, and what is noted on the file that it replaces.
+
+    Where that one has less rights by now, it is less: nobody gets to see what they cannot see.
+    """
     try:
         facts = place.lstat()
     except OSError:
+        facts = None
+    if facts is None or not stat.S_ISREG(facts.st_mode):
+        if had is not None:
+            staged.chmod(had)
         return
-    if not stat.S_ISREG(facts.st_mode):
-        return
+    carry_attributes(place, staged)
     mode = stat.S_IMODE(facts.st_mode) & ~0o111
-    staged.chmod(mode | (mode & 0o444) >> 2 if executable else mode)
+    mode |= (mode & 0o444) >> 2 if executable else 0
+    staged.chmod(mode if had is None else mode & had)
     if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
         with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
             os.chown(staged, facts.st_uid, facts.st_gid)

@@ -1,9 +1,9 @@
 """Facts about a person's repository: where it is, what HEAD names, what is going on in it. Changes nothing."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import StrEnum
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -80,6 +80,15 @@ class Repository:
         answer = await self.git.ask("rev-parse", "--verify", "--quiet", f"{reference}^{{commit}}")
         return answer.text if answer.code == 0 else None
 
+    async def submodules(self) -> frozenset[str]:
+        """The folders that are repositories of their own, of which this one holds only where they stand."""
+        staged = (line.partition("\t") for line in (await self.git.run("ls-files", "--stage", "-z")).names)
+        return frozenset(path for facts, _, path in staged if facts.startswith("160000 "))
+
+    async def leads_to(self, later: str, earlier: str) -> bool:
+        """Whether a commit is, or comes after, another one."""
+        return (await self.git.ask("merge-base", "--is-ancestor", earlier, later)).code == 0
+
     async def need_room_for_branches(self) -> None:
         """InvalidInput where git allows no branch of Portico's."""
         if await self.branch_commit("portico") is not None:
@@ -139,3 +148,8 @@ async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
             suggestion="Run git init there, or use the proposal mode, which needs no repository.",
         )
     return repository
+
+
+def submodule_of(path: str, submodules: Collection[str]) -> str | None:
+    """The submodule that a file is in."""
+    return next((str(one) for one in PurePosixPath(path).parents if str(one) in submodules), None)

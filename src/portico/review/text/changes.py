@@ -118,6 +118,18 @@ def paths_of(changes: ChangeSet) -> frozenset[str]:
     return frozenset(path for one in changes.changes for path in (one.path, one.old_path) if path is not None)
 
 
+def opened_no_further(old: int, new: int) -> int:
+    """The new mode of a file, as far as it lets nobody read or write it who could not before.
+
+    Whoever writes a file anew leaves it as open as any new one, and does not mean that.
+    """
+    gained = 0 if LINK_MODE in (old, new) else new & ~old & 0o666
+    if not gained:
+        return new
+    bits = new & ~gained & 0o666
+    return bits | (new & 0o111 & (bits & 0o444) >> 2)
+
+
 def digest_of(data: bytes) -> str:
     return hashlib.blake2b(data, digest_size=20).hexdigest()
 

@@ -7,7 +7,14 @@ from pathlib import Path
 import msgspec
 
 from portico.review.checkpoints.shadows import LeftOut
-from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
+from portico.review.text.changes import (
+    LINK_MODE,
+    ChangeSet,
+    Content,
+    FileChange,
+    Operation,
+    opened_no_further,
+)
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import NOT_HELD, Entry, Record
 from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, led_astray
@@ -67,6 +74,9 @@ class Surveyor:
             return None
         if found is not None and not listed and self._astray(path):
             found = None
+        if found is not None and entry is not None and not (found.entry.link or entry.link):
+            mode = opened_no_further(entry.mode, found.entry.mode)
+            found = found._replace(entry=msgspec.structs.replace(found.entry, mode=mode))
         if found is not None and found.entry.same(entry):
             if found.stamp is not None:
                 self._record.own[path] = found.stamp
@@ -186,9 +196,16 @@ def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
                 old_path=source.path,
                 old=source.old,
                 old_mode=source.old_mode,
+                new_mode=_carried_mode(source, one),
             )
         )
     return tuple(one for one in told if not (one.operation is Operation.DELETE and one.path in sources))
+
+
+def _carried_mode(source: FileChange, came: FileChange) -> int | None:
+    if source.old_mode is None or came.new_mode is None:
+        return came.new_mode
+    return opened_no_further(source.old_mode, came.new_mode)
 
 
 def _name(change: FileChange) -> str:

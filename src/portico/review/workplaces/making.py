@@ -63,12 +63,21 @@ class Maker:
         worktree = await worktrees.open(workspace, session)
         root, top = resolved(worktree.repository), resolved(worktree.path)
         record = Record.new(place, session, "worktree", workspace, root=root, top=top)
-        await lay_out(rules_of(record), top, await find_repository(root, self._environ))
+        repository = await find_repository(root, self._environ)
+        await lay_out(rules_of(record), top, repository)
         trees = self.trees(record)
         ignored, listed = await asyncio.gather(trees.ignored(root, self._state), trees.of_workplace(top))
+        started = Git(top, self._environ).run(
+            "ls-tree", "-r", "-z", "--name-only", "--full-tree", worktree.start
+        )
+        # A rule may ignore what is committed nevertheless; that is work all the same.
+        against_rules = frozenset((await started).names) - listed
+        listed |= {path for path in against_rules if (top / path).is_symlink() or (top / path).is_file()}
+        apart = [] if repository is None else await _apart(repository)
 
         def fill(stop: threading.Event) -> None:
             left_out = Filler(record, tree_of(record), self._bounds, stop).adopt(listed)
+            left_out += [one for one in apart if (root / one.path / ".git").exists()]
             self._carry(record, ignored, left_out, stop)
             record.save()
 
@@ -123,6 +132,17 @@ class Maker:
         except CannotRun:
             return False
         return True
+
+
+async def _apart(repository: Repository) -> list[LeftOut]:
+    """The repositories within a repository, whose files are in no worktree of the outer one."""
+    listed = (await repository.git.run("ls-files", "-z", "--others", "--exclude-standard")).names
+    unknown = [name.rstrip("/") for name in listed if name.endswith("/")]
+    submodules = await repository.submodules()
+    return [
+        *(LeftOut(path, "is a submodule, which is empty in a worktree") for path in submodules),
+        *(LeftOut(path, "is a repository of its own, which is in no worktree") for path in unknown),
+    ]
 
 
 def check_place(folder: Path) -> None:

@@ -6,7 +6,7 @@ agent's work that was neither applied nor given up stays, and so do lines that t
 
 from typing import NamedTuple
 
-from portico.review.text.changes import LINK_MODE, ChangeSet, Content, Operation
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, Operation, opened_no_further
 from portico.review.text.merging import merge
 
 
@@ -59,7 +59,7 @@ def without(own: Version | None, given_up: Part) -> Version | None:
     if given_up.new is None:
         return own
     mode = own.mode
-    if given_up.old_mode is not None and given_up.new_mode == own.mode:
+    if given_up.old_mode is not None and _was_proposed_with(given_up.new_mode, own):
         mode = given_up.old_mode
     if own.data == given_up.new:
         return None if given_up.old is None else Version(given_up.old, mode)
@@ -84,7 +84,7 @@ def after_apply(own: Version | None, applied: Part, person: Version | None, base
             return Settled(None, None)
         return Settled(own, Version(applied.new, applied.new_mode or own.mode))
     meant = base_mode if applied.new_mode is None else applied.new_mode
-    mode = person.mode if own.mode == meant else own.mode
+    mode = person.mode if _was_proposed_with(meant, own) else own.mode
     if own.data == applied.new:
         return Settled(Version(person.data, mode), person)
     if LINK_MODE in (own.mode, person.mode, applied.new_mode):
@@ -93,6 +93,11 @@ def after_apply(own: Version | None, applied: Part, person: Version | None, base
     if merged is None:
         return Settled(own, Version(applied.new, person.mode))
     return Settled(Version(merged, mode), person)
+
+
+def _was_proposed_with(mode: int | None, own: Version) -> bool:
+    """Whether the agent's file has a mode, but for rights that no proposal gives."""
+    return mode is not None and mode in (own.mode, opened_no_further(mode, own.mode))
 
 
 def _bytes(content: Content) -> bytes:

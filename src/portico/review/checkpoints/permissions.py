@@ -1,0 +1,117 @@
+"""Which permission bits the files of a workspace had, of which git itself keeps only whether one is a program.
+
+Most files have what the system gives to new ones, so only the others are named. A state is kept in a file by its
+digest; many checkpoints share one. Which files may have changed is for `shadows` to say.
+"""
+
+import contextlib
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+
+_CURRENT = "permissions"
+_BITS = 0o777
+
+
+class Permissions(msgspec.Struct, frozen=True):
+    """`usual` is what a new program has. `others` are the files, by their names as bytes, that have other bits."""
+
+    usual: int
+    others: dict[bytes, int]
+
+    def of(self, path: str, *, program: bool) -> int:
+        return self.others.get(os.fsencode(path), self.usual if program else self.usual & ~0o111)
+
+    def followed(self, gone: Iterable[str], looked_at: Mapping[str, int]) -> "Permissions":
+        """The same once files have gone, and others have been looked at: modes as the system gives them."""
+        if not self.others and not looked_at:
+            return self
+        others = dict(self.others)
+        for path in gone:
+            others.pop(os.fsencode(path), None)
+        for path, mode in looked_at.items():
+            usual = self.usual if mode & stat.S_IXUSR else self.usual & ~0o111
+            if stat.S_ISREG(mode) and mode & _BITS != usual:
+                others[os.fsencode(path)] = mode & _BITS
+            elif others:
+                others.pop(os.fsencode(path), None)
+        return self if others == self.others else Permissions(self.usual, others)
+
+
+def first(folder: Path) -> Permissions:
+    """What holds where nothing is known yet: all files are as the system makes them."""
+    probe = folder / f"{_CURRENT}.probe"
+    with contextlib.suppress(FileNotFoundError):
+        probe.unlink()
+    os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _BITS))
+    usual = stat.S_IMODE(probe.stat().st_mode)
+    probe.unlink()
+    return Permissions(usual, {})
+
+
+class Current(msgspec.Struct, frozen=True):
+    """What the last snapshot left, and its name. Files that are `unsettled` are to be looked at again."""
+
+    name: str
+    permissions: Permissions
+    unsettled: tuple[str, ...]
+
+
+class _Stored(msgspec.Struct, frozen=True):
+    name: str
+    unsettled: tuple[bytes, ...]
+
+
+def current(folder: Path) -> Current | None:
+    """What the next snapshot goes on from; None if there was none before, or none that kept this."""
+    try:
+        stored = msgspec.msgpack.decode((folder / _CURRENT).read_bytes(), type=_Stored)
+    except (OSError, msgspec.DecodeError):
+        return None
+    found = load(folder, stored.name)
+    return None if found is None else Current(stored.name, found, tuple(map(os.fsdecode, stored.unsettled)))
+
+
+def load(folder: Path, name: str | None) -> Permissions | None:
+    """The state of that name; None if it was never kept, or cannot be read."""
+    if name is None:
+        return None
+    try:
+        return msgspec.msgpack.decode((folder / name).read_bytes(), type=Permissions)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def keep(folder: Path, permissions: Permissions, unsettled: tuple[str, ...], before: Current | None) -> str:
+    """Make it what the next snapshot goes on from, unless that is what was there `before`; its name."""
+    if before is not None and before.permissions is permissions and before.unsettled == unsettled:
+        return before.name
+    in_order = Permissions(permissions.usual, dict(sorted(permissions.others.items())))
+    data = msgspec.msgpack.encode(in_order)
+    name = f"{_CURRENT}-{hashlib.sha256(data).hexdigest()[:24]}"
+    if not (folder / name).exists():
+        _write(folder / name, data)
+    stored = _Stored(name, tuple(map(os.fsencode, unsettled)))
+    _write(folder / _CURRENT, msgspec.msgpack.encode(stored))
+    return name
+
+
+def forget_all_but(folder: Path, names: Collection[str | None]) -> None:
+    """Remove the states that no checkpoint has, nor the next snapshot needs."""
+    now = current(folder)
+    for place in folder.glob(f"{_CURRENT}-*"):
+        if place.name not in names and (now is None or place.name != now.name):
+            place.unlink(missing_ok=True)
+
+
+def _write(place: Path, data: bytes) -> None:
+    beside = place.with_suffix(".new")
+    with beside.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(place)

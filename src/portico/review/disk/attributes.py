@@ -1,0 +1,36 @@
+"""What stands on a file beside its content, and goes over to the file that takes its place.
+
+These are a person's or a program's own notes on it, and the list of who else may read it. Without that list the
+bits for the group would mean another thing. What the system itself keeps there stays with the system.
+"""
+
+import errno
+import os
+import sys
+from pathlib import Path
+
+_NOTES = "user."
+_ACCESS = "system.posix_acl_access"
+_IMPOSSIBLE = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA}
+
+if sys.platform == "linux":
+
+    def carry_attributes(source: Path, target: int | Path) -> None:
+        """Give a new file what its forerunner has. Where one of both can have none, there is none to give."""
+        try:
+            names = os.listxattr(source, follow_symlinks=False)
+        except OSError:
+            return  # It has gone, or the file system knows no such thing.
+        for name in names:
+            if name != _ACCESS and not name.startswith(_NOTES):
+                continue
+            try:
+                os.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False))
+            except OSError as error:
+                if error.errno not in _IMPOSSIBLE:
+                    raise
+
+else:
+
+    def carry_attributes(source: Path, target: int | Path) -> None:
+        """Give a new file what its forerunner has. Here Python knows no way to."""
