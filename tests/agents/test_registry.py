@@ -55,6 +55,26 @@ def test_the_users_own_agents_come_before_known_ones() -> None:
     assert (spec.command, spec.env) == (("my-gemini", "--acp", "-v"), {"KEY": "1"})
 
 
+def test_a_session_goes_on_with_the_program_that_it_was_given_by_its_command(tmp_path: Path) -> None:
+    installed, mine = tmp_path / "installed", tmp_path / "mine"
+    for folder in (installed, mine):
+        folder.mkdir()
+        script(folder, "gemini", "#!/bin/sh\n")
+    given = (str(mine / "gemini"), "--acp", "--model", "flash")
+    assert registry(installed).resume("gemini", given).command == given
+    (mine / "gemini").unlink()
+    assert registry(installed).resume("gemini", given).command == (str(installed / "gemini"), "--acp")
+    assert registry().resume("my-agent", ("my-agent", "-v")).command == ("my-agent", "-v")
+
+
+def test_a_session_goes_on_with_an_agent_as_it_is_started_by_now(tmp_path: Path) -> None:
+    npx, claude = script(tmp_path, "npx", "#!/bin/sh\n"), script(tmp_path, "claude-agent-acp", "#!/bin/sh\n")
+    assert registry(tmp_path).resume("claude", (str(npx), "--yes", "x")).command == (str(claude),)
+    custom = {"sh": AgentSetting(command="my-shell")}
+    assert registry(tmp_path, custom=custom).resume("sh", ("/bin/sh", "-x")).command == ("my-shell",)
+    assert registry().resume("porter", ("/old/python", "-m", "portico", "agent")).command[0] == PYTHON
+
+
 def test_every_name_is_listed_once_with_the_built_in_agent_first() -> None:
     names = registry(custom={"mine": AgentSetting(command="x"), "goose": AgentSetting(command="y")}).names()
     assert names[:3] == ["porter", "mine", "goose"]

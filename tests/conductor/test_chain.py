@@ -10,6 +10,7 @@ from portico.conductor.chain import StartLimit
 from portico.conductor.message import Message, outcome
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy
+from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import memory_pair
 from tests.conductor.support import HELLO, Wire, chain
@@ -151,7 +152,20 @@ async def test_what_is_malformed_stops_at_the_chain_and_is_told() -> None:
     assert [(side, fault.kind) for side, fault in ends.faults] == [("agent", "not_json")]
 
 
-@pytest.mark.parametrize("ruins", ['"result":{"cost":NaN}', '"error":"it failed"', '"x":1'])
+LONGEST = 4096
+TOO_LONG = '"result":"%s"' % ("x" * LONGEST)
+
+
+@pytest.fixture
+def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines may not be as long as they usually may."""
+    monkeypatch.setattr(LineSplitter.__init__, "__defaults__", (LONGEST,))
+
+
+@pytest.mark.parametrize(
+    "ruins", ['"result":{"cost":NaN}', '"error":"it failed"', '"x":1', pytest.param(TOO_LONG, id="too long")]
+)
+@pytest.mark.usefixtures("short_lines")
 async def test_whoever_waits_for_an_answer_that_is_malformed_is_told_so(ruins: str) -> None:
     near, far = memory_pair()
     program = Wire(far)
@@ -167,6 +181,26 @@ async def test_whoever_waits_for_an_answer_that_is_malformed_is_told_so(ruins: s
             answerer.send('{"jsonrpc":"2.0","id":7,%s}' % ruins)
             assert "the answer is malformed" in (await asker.receive())["error"]["message"]
     assert [side for side, _ in ends.faults] == ["agent", "client"]
+
+
+@pytest.mark.usefixtures("short_lines")
+async def test_a_request_that_is_too_long_is_refused_and_the_chain_goes_on() -> None:
+    near, far = memory_pair()
+    program = Wire(far)
+    request = '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"content":"%s"}}'
+    too_long = request % ("x" * LONGEST)
+    async with chain(ProgramStation("between", near)) as ends:
+        ends.client.send(HELLO)
+        await program.receive()
+        for asker in (program, ends.agent, ends.client):
+            asker.send(too_long)
+            refused = await asker.receive()
+            assert refused["id"] == 7
+            assert "bytes is too long" in refused["error"]["message"]
+    assert [(side, fault.kind) for side, fault in ends.faults] == [
+        ("agent", "too_long"),
+        ("client", "too_long"),
+    ]
 
 
 async def test_a_second_request_under_an_id_in_use_stops_at_the_chain_and_is_told() -> None:
@@ -363,6 +397,31 @@ class TestPrograms:
             assert "fragile" in (await ends.client.receive())["error"]["message"]
             ends.client.send('{"jsonrpc":"2.0","id":1,"method":"session/new","params":{}}')
             assert "fragile" in (await ends.client.receive())["error"]["message"]
+
+    async def test_one_that_dies_leaves_neither_a_question_open_nor_a_turn_running(self) -> None:
+        near, far = memory_pair()
+        program = Wire(far)
+        async with chain(ProgramStation("fragile", near)) as ends:
+            ends.client.send(HELLO)
+            await program.receive()
+            program.send(
+                '{"jsonrpc":"2.0","id":1,"method":"proxy/successor",'
+                '"params":{"method":"session/prompt","params":{"sessionId":"done","prompt":[]}}}',
+                '{"jsonrpc":"2.0","id":2,"method":"proxy/successor",'
+                '"params":{"method":"session/prompt","params":{"sessionId":"open","prompt":[]}}}',
+                '{"jsonrpc":"2.0","id":3,"method":"session/request_permission","params":{}}',
+            )
+            over, prompt = await ends.agent.receive(), await ends.agent.receive()
+            ends.agent.send('{"jsonrpc":"2.0","id":"%s","result":{"stopReason":"end_turn"}}' % over["id"])
+            assert (await program.receive())["id"] == 1
+            question = await ends.client.receive()
+            await far.close()
+            assert (await ends.client.receive())["params"] == {"requestId": question["id"]}
+            told = [await ends.agent.receive(), await ends.agent.receive()]
+        assert [(one["method"], one["params"]) for one in told] == [
+            ("session/cancel", {"sessionId": "open"}),
+            ("$/cancel_request", {"requestId": prompt["id"]}),
+        ]
 
     async def test_one_is_starting_while_nobody_else_keeps_it_from_answering(self) -> None:
         near, far = memory_pair()

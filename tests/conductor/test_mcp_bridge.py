@@ -13,13 +13,15 @@ from msgspec import Raw
 
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.mcp.conversation import Conversation
+from portico.conductor.mcp.dialects import RESOURCE_LIMIT
 from portico.conductor.mcp.lines import LineLink
+from portico.conductor.mcp.link import MOST_ACTIVE
 from portico.conductor.mcp.listener import Listener
 from portico.conductor.mcp.provider import AgentSide, Notified
 from portico.conductor.mcp.proxy import McpProxy
 from portico.conductor.mcp.stand_in import TOKEN_VARIABLE
 from portico.rpc.framing import MAX_LINE
-from portico.rpc.messages import RequestId
+from portico.rpc.messages import RequestId, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
 from tests.conductor.mcp_support import (
     HANDSHAKE,
@@ -242,6 +244,12 @@ class TestTheClientsServers:
                 ends.client.send(frame(id=asked["id"], result={"error": {"code": -7, "message": "no"}}))
                 assert (await client.receive())["error"] == {"code": -7, "message": "no"}
 
+                client.send(frame(id=2, method="tools/call", params=params))
+                asked = await provider_of(ends)
+                both = {"result": None, "error": {"code": -7, "message": "no"}}
+                ends.client.send(frame(id=asked["id"], result=both))
+                assert (await client.receive())["error"] == {"code": -7, "message": "no"}
+
                 client.send(frame(id=3, method="tools/call", params=params))
                 asked = await provider_of(ends)
                 result = {"resultType": "input_required", "inputRequests": {}}
@@ -458,6 +466,28 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
     await far.close()
     async with asyncio.timeout(5):
         await running
+
+
+async def test_an_agent_that_answers_nothing_is_asked_only_so_much() -> None:
+    async def begin(agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+        raise AssertionError("the agent asks nothing")
+
+    near, far = memory_pair()
+    made = LineLink(near, begin)
+    running, replies = asyncio.create_task(made.run()), list[Raw | RpcError]()
+    client = Wire(far)
+    for _ in range(MOST_ACTIVE):
+        made.link.ask("roots/list", None, replies.append)
+        await client.receive()
+    assert replies == []
+    made.link.ask("roots/list", None, replies.append)
+    [refused] = replies
+    assert isinstance(refused, RpcError)
+    assert refused.code == RESOURCE_LIMIT
+    await far.close()
+    async with asyncio.timeout(5):
+        await running
+    assert len(replies) == MOST_ACTIVE + 1
 
 
 class TestSafety:

@@ -204,6 +204,21 @@ class TestStopping:
             assert (await scene.answer())["method"] == "session/cancel"
             assert await scene.answer() == {"jsonrpc": "2.0", "id": request_id, "result": CANCELLED}
 
+    @pytest.mark.parametrize("knows_portico", [False, True])
+    async def test_what_is_asked_in_a_turn_that_is_stopped_is_over_whatever_the_client_says_or_not(
+        self, approvals: FileApprovals, knows_portico: bool
+    ) -> None:
+        async with broker(approvals, knows_portico=knows_portico) as scene:
+            await scene.open("other")
+            request_id, another = scene.ask(), scene.ask(session_id="other")
+            shown, elsewhere = await scene.shown(), await scene.shown()
+            scene.to_agent(method="session/cancel", params={"sessionId": SESSION})
+            assert (await scene.answer())["method"] == "session/cancel"
+            assert await scene.answer() == {"jsonrpc": "2.0", "id": request_id, "result": CANCELLED}
+            scene.to_agent(id=shown["id"], result=selected("yes"))
+            scene.to_agent(id=elsewhere["id"], result=selected("yes"))
+            assert (await scene.answer())["id"] == another
+
     async def test_a_question_that_the_agent_takes_back_is_taken_back_from_the_client(
         self, approvals: FileApprovals
     ) -> None:

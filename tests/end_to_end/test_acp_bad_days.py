@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+from portico.rpc.framing import MAX_LINE
 from tests.support.editor import Editor, proxy_settings, said, typescript_agent
 from tests.support.processes import members, survivors
 from tests.support.program import Portico
@@ -265,6 +266,34 @@ class TestTheEditor:
         editor.open_session()
         editor.send(b'{"jsonrpc":"2.0","id":99,"method":"session/prompt","params":{"text":"\\ud800"}}')
         assert editor.answer_to(99)["error"]["code"] == -32600
+        editor.hang_up()
+
+    def test_that_stops_a_turn_and_lets_its_question_be_has_a_turn_that_ends(
+        self, portico: Portico, start: Start
+    ) -> None:
+        notes = portico.workspace / "notes.txt"
+        notes.write_text("before\n")
+        editor = start()
+        session_id = editor.open_session()
+        prompt = editor.prompt(session_id, "edit notes.txt")
+        question = permission_question(editor)
+        editor.send({"jsonrpc": "2.0", "method": "session/cancel", "params": {"sessionId": session_id}})
+        assert "result" in editor.answer_to(prompt)
+        assert said(editor.heard).startswith("cancelled")
+        reply(editor, question, {"outcome": {"outcome": "selected", "optionId": "yes"}})
+        assert "result" in editor.answer_to(editor.prompt(session_id, "hello"))
+        assert "fs/write_text_file" not in [message.get("method") for message in editor.heard]
+        editor.hang_up()
+
+    def test_whose_answer_is_too_long_keeps_no_turn_waiting(self, start: Start) -> None:
+        editor = start()
+        session_id = editor.open_session()
+        prompt = editor.prompt(session_id, "edit notes.txt")
+        while (question := editor.receive()).get("method") != "fs/read_text_file":
+            pass
+        reply(editor, question, {"content": "x" * MAX_LINE})
+        assert "bytes is too long" in str(editor.answer_to(prompt)["error"])
+        assert "result" in editor.answer_to(editor.prompt(session_id, "hello"))
         editor.hang_up()
 
     def test_that_speaks_before_initialize_is_told_so(self, start: Start) -> None:

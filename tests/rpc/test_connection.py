@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
@@ -230,6 +231,55 @@ async def test_a_caller_whose_answer_cannot_be_decoded_is_told_so_and_does_not_w
         with pytest.raises(RpcError, match="the answer is malformed"):
             await asyncio.wait_for(calling, 5)
     assert len(peer.handler.faults) == 1
+
+
+LONG = '"%s"' % ("x" * 5000)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":1,"result":{LONG}}}',
+        f'{{ "id": 1, "jsonrpc": "2.0", "result": {LONG} }}',
+        f'{{"result":{LONG},"id":1,"jsonrpc":"2.0"}}',
+        f'{{"jsonrpc":"2.0","error":{{"code":1,"message":{LONG}}},"id":1}}',
+    ],
+)
+async def test_a_caller_whose_answer_is_too_long_is_told_so_and_does_not_wait(line: str) -> None:
+    async with wire(max_line=4096) as peer:
+        calling = asyncio.create_task(peer.connection.request("ask", {}))
+        await peer.receive()
+        peer.send(line)
+        with pytest.raises(RpcError, match=r"a line of 50.. bytes is too long"):
+            await asyncio.wait_for(calling, 5)
+    assert peer.handler.seen == ["fault too_long"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f'{{"jsonrpc":"2.0","id":8,"method":"write","params":{{"content":{LONG}}}}}',
+        f'{{"jsonrpc":"2.0","method":"write","params":{{"content":{LONG}}},"id":8}}',
+        f'{{"id":8,"params":{{"content":{LONG}}},"method":"write"}}',
+    ],
+)
+async def test_a_request_that_is_too_long_is_refused_so_that_its_sender_does_not_wait(line: str) -> None:
+    async with wire(max_line=4096) as peer:
+        peer.send(line)
+        answer = await peer.receive()
+        assert answer["id"] == 8
+        assert "bytes is too long" in str(answer["error"])
+    assert peer.handler.seen == ["fault too_long"]
+
+
+async def test_what_a_long_text_says_is_not_taken_for_the_id_of_its_message() -> None:
+    text = json.dumps('","id":1} {"id":1,' + "x" * 5000 + ',"id":1}')
+    async with wire(max_line=4096) as peer:
+        calling = asyncio.create_task(peer.connection.request("ask", {}))
+        await peer.receive()
+        peer.send(f'{{"jsonrpc":"2.0","method":"note","params":{text}}}')
+        peer.send('{"jsonrpc":"2.0","id":1,"result":"well"}')
+        assert bytes(await asyncio.wait_for(calling, 5)) == b'"well"'
 
 
 async def test_an_answer_that_says_beside_its_result_that_there_was_no_error_is_one() -> None:

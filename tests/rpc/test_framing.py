@@ -34,8 +34,17 @@ def test_a_line_beyond_the_limit_is_reported_by_its_size_and_not_kept(
     whole = b"".join(chunks).split(b"\n")
     if not whole[-1]:
         whole.pop()
-    expected = [Overlong(len(line)) if len(line) > limit else line for line in whole]
+    expected = [Overlong(len(line), line) if len(line) > limit else line for line in whole]
     assert split_all(chunks, limit) == expected
+
+
+@given(st.integers(1, 5000))
+def test_of_a_line_beyond_the_limit_the_two_ends_are_kept(size: int) -> None:
+    line = b"a" * 1024 + b"x" * 10_000 + b"z" * 1024
+    chunks = [line[start : start + size] for start in range(0, len(line), size)]
+    expected = [Overlong(len(line), b"a" * 1024, b"z" * 1024), b"next"]
+    assert split_all([*chunks, b"\nnext"], 2000) == expected
+    assert split_all([line + b"\nnext"], 2000) == expected
 
 
 @given(st.lists(st.integers(0, 12), max_size=3))

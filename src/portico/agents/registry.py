@@ -6,7 +6,7 @@ A known agent is taken from PATH; without it, npm's `npx` fetches and runs its p
 import difflib
 import shlex
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePath
 
 import msgspec
@@ -83,6 +83,21 @@ class AgentRegistry:
             details=ErrorDetails(agent=name),
         )
 
+    def resume(self, name: str, command: Sequence[str]) -> AgentSpec:
+        """How to start the agent that a session began with.
+
+        One of the settings, or of Portico's own, may be started otherwise by now. One that was given by its command
+        is named after its program, and goes on as that command for as long as that is there: of the same name may
+        be quite another program.
+        """
+        named_after_program = bool(command) and PurePath(command[0]).stem == name and name not in self._custom
+        if name in self.names() and not (named_after_program and self._is_there(command[0])):
+            return self.resolve(name)
+        words = shlex.join(command)
+        return AgentSpec(
+            name=name, command=tuple(command), login_hint=login_command("--agent-command", words)
+        )
+
     def choose(self, *, name: str | None, command: str | None, default: str) -> AgentSpec:
         """The agent that a command line gives, else the named one, else the default."""
         return self.parse_command(command) if command else self.resolve(name or default)
@@ -132,6 +147,13 @@ class AgentRegistry:
             return None
         # Without a prefix elsewhere, packages and npm settings of the folder being worked on would win.
         return (npx, "--yes", "--prefix", home, agent.package, *agent.args)
+
+    def _is_there(self, program: str) -> bool:
+        try:
+            self._find(program)
+        except CannotRun:
+            return False
+        return True
 
     def _find(self, program: str) -> str:
         return find_program(program, cwd=Path.cwd(), environ=self._environ)

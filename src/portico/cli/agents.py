@@ -22,8 +22,9 @@ from portico.config.settings import AGENT_VARIABLE, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitize import clean, clean_line
 from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.deadlines import within
 from portico.sessions.link import AgentLink, Place
-from portico.sessions.ports import AgentSpec
+from portico.sessions.ports import AgentSpec, Ports
 
 _DESCRIPTION = """Which agents there are, and whether one works here.
 
@@ -108,12 +109,12 @@ def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> i
     if flags.api:
         print(msgspec.json.encode({"status": "ok", "agents": found}).decode())
         return 0
-    width = max(len(agent.name) for agent in found)
+    width = max(len(clean_line(agent.name)) for agent in found)
     for agent in found:
         sign = "✓" if agent.installed else "·"
         what = " ".join(agent.command) if agent.installed else agent.hint or "not installed"
         star = "  (default)" if agent.default else ""
-        print(f"{sign} {agent.name:<{width}}  {what}{star}")
+        print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(what)}{star}")
     return 0
 
 
@@ -141,12 +142,12 @@ async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, 
         except PorticoError as error:
             return checkup, error
         try:
-            return await _ask_about(link, checkup)
+            return await _ask_about(link, checkup, ports)
         finally:
             await link.close(grace=_CLOSING_GRACE)
 
 
-async def _ask_about(link: AgentLink, checkup: Checkup) -> tuple[Checkup, PorticoError | None]:
+async def _ask_about(link: AgentLink, checkup: Checkup, ports: Ports) -> tuple[Checkup, PorticoError | None]:
     info = link.info
     known = msgspec.structs.replace(
         checkup,
@@ -154,8 +155,11 @@ async def _ask_about(link: AgentLink, checkup: Checkup) -> tuple[Checkup, Portic
         capabilities=tuple(_capabilities(info.agent_capabilities)),
         sign_in_with=tuple(method.name for method in info.auth_methods or ()),
     )
+    request = acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[])
     try:
-        await link.end.new_session(acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[]))
+        await within(ports.clock, ports.limits.start, link.end.new_session(request))
+    except TimeoutError:
+        return known, link.timed_out(f"did not open a session within {ports.limits.start:g} s")
     except (RpcError, ConnectionLost) as error:
         return known, await link.explain(error)
     return msgspec.structs.replace(known, ready=True), None

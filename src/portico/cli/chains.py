@@ -7,6 +7,7 @@ bridge for MCP tools.
 """
 
 import shlex
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.agents.registry import AgentRegistry
 from portico.cli.last_words import obituary
 from portico.conductor.approvals import FileApprovals
 from portico.conductor.mcp.bridge import BridgeKind, McpBridge
@@ -25,7 +27,7 @@ from portico.conductor.proxies.permissions import PermissionBroker
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
 from portico.config.paths import config_folder, state_folder
-from portico.config.settings import Settings, load_settings
+from portico.config.settings import AgentSetting, Settings, load_settings, read_user_settings
 from portico.domain.errors import AgentNotFound, InvalidInput
 from portico.domain.reviews import ReviewMode
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
@@ -122,13 +124,41 @@ class ChainPlan:
         ]
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
-        setting = settings.agents.get(spec.name)
-        unasked = self._environ.get(BYPASS_VARIABLE, "").replace(" ", "").split(",")
+        allowances = tuple(map(parse_rule, settings.permissions.allow))
+        if any(rule.agent for rule in allowances) and self._is_namesake(spec, settings.agents):
+            allowances = tuple(rule for rule in allowances if rule.agent is None)
         return Policy(
-            allow=tuple(map(parse_rule, (*settings.permissions.allow, *self._wishes.allow))),
+            allow=(*allowances, *map(parse_rule, self._wishes.allow)),
             deny=tuple(map(parse_rule, (*settings.permissions.deny, *self._wishes.deny))),
-            bypass=spec.name in unasked or (setting is not None and setting.bypass_permissions),
+            bypass=self._is_unasked(spec, settings),
         )
+
+    def _is_unasked(self, spec: AgentSpec, settings: Settings) -> bool:
+        """Whether a person let this very agent do everything: by its settings, by its name, or by its command."""
+        setting = settings.agents.get(spec.name)
+        if (
+            setting is not None
+            and setting.bypass_permissions
+            and not self._is_namesake(spec, settings.agents)
+        ):
+            return True
+        unasked = {entry.strip() for entry in self._environ.get(BYPASS_VARIABLE, "").split(",")} - {""}
+        if spec.name not in unasked:
+            return shlex.join(spec.command) in unasked
+        # The environment is the person's, and so is what they mean by a name: a workspace cannot give it another.
+        own = read_user_settings(config_folder(self._environ)).agents
+        return spec.name in self._registry(own).names() and not self._is_namesake(spec, own)
+
+    def _is_namesake(self, spec: AgentSpec, agents: Mapping[str, AgentSetting]) -> bool:
+        """Whether these settings, or Portico, give its name to another program."""
+        registry = self._registry(agents)
+        if spec.name not in registry.names():
+            return False
+        meant = registry.resolve(spec.name)
+        return meant.command != spec.command or not meant.env.items() <= spec.env.items()
+
+    def _registry(self, agents: Mapping[str, AgentSetting]) -> AgentRegistry:
+        return AgentRegistry(python=sys.executable, environ=self._environ, custom=agents)
 
     async def _program(self, name: str, settings: Settings, workspace: Path) -> Station:
         setting = settings.proxies.get(name)

@@ -1,14 +1,14 @@
 """Flags that `exec` and `chat` share, and what they come to: a session, its agent, its rules."""
 
 import argparse
-import shlex
-from collections.abc import Mapping
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 import msgspec
 
-from portico.agents.registry import AgentRegistry, login_command
+from portico.agents.registry import AgentRegistry
 from portico.cli.arguments import Arguments, folder_of, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.conversing import Conversation, OwnConversation
@@ -24,7 +24,13 @@ from portico.domain.summaries import SessionSummary
 from portico.sessions.finding import find, latest
 from portico.sessions.ports import AgentSpec
 
+if TYPE_CHECKING:
+    from portico.cli.joining import JoinedConversation
+
+Opened = TypeVar("Opened")
+
 _BUDGET_VARIABLE = "PORTICO_BUDGET_TURN"
+_TRY_AGAIN_SECONDS = 0.25
 
 
 class Chosen(msgspec.Struct, frozen=True, kw_only=True):
@@ -158,13 +164,21 @@ async def choose_session(
         after_seq = 0
     else:
         session_id = earlier.session_id
-        try:
-            after_seq = await service.reopen(session_id, spec) - 1
-        except SessionBusy:
-            # Only now: it takes a while to load, and most sessions are open nowhere.
-            from portico.cli.joining import join
 
-            conversation = await join(host, earlier, environ, only_own_turns=only_own_turns)
+        async def open_earlier() -> "int | JoinedConversation":
+            try:
+                return await service.reopen(session_id, spec)
+            except SessionBusy:
+                # Only now: it takes a while to load, and most sessions are open nowhere.
+                from portico.cli.joining import join
+
+                return await join(host, earlier, environ, only_own_turns=only_own_turns)
+
+        opened = await _once_free(open_earlier, wait=flags.wait)
+        if isinstance(opened, int):
+            after_seq = opened - 1
+        else:
+            conversation = opened
             _check_joining(flags, spec, earlier)
             if mode != earlier.mode:
                 await conversation.calls.set_mode(session_id, mode)
@@ -186,6 +200,17 @@ async def choose_session(
         workspace=workspace,
         agent=spec.name,
     )
+
+
+async def _once_free(open_it: Callable[[], Awaitable[Opened]], *, wait: bool) -> Opened:
+    """What is opened, at once or, for somebody who waits, when no other program has it any more."""
+    while True:
+        try:
+            return await open_it()
+        except SessionBusy:
+            if not wait:
+                raise
+        await asyncio.sleep(_TRY_AGAIN_SECONDS)
 
 
 async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> SessionSummary | None:
@@ -254,13 +279,6 @@ def _agent(
     """The flags decide, else the session itself, else the environment, else the settings."""
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     if earlier is not None and not flags.agent_command and not flags.agent:
-        if earlier.agent in registry.names():
-            return registry.resolve(earlier.agent)
-        words = shlex.join(earlier.agent_command)
-        return AgentSpec(
-            name=earlier.agent,
-            command=earlier.agent_command,
-            login_hint=login_command("--agent-command", words),
-        )
+        return registry.resume(earlier.agent, earlier.agent_command)
     default = environ.get(AGENT_VARIABLE) or settings.agent
     return registry.choose(name=flags.agent, command=flags.agent_command, default=default)

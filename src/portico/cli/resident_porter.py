@@ -2,9 +2,11 @@
 
 import asyncio
 import logging
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from portico.agents.registry import PORTER, AgentRegistry
 from portico.porter.agent import Porter
 from portico.porter.setup import SetupOf
 from portico.rpc.streams import MemoryStream, memory_pair
@@ -12,8 +14,8 @@ from portico.sessions.ports import AgentSpec
 
 log = logging.getLogger(__name__)
 
-NAME = "porter"
-SPEC = AgentSpec(name=NAME, command=("portico", "agent"))
+SPEC = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
+"""As Porter is known elsewhere: what a person allowed it holds here too."""
 
 
 class ResidentPorters:

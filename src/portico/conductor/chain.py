@@ -20,7 +20,7 @@ from portico.conductor.open_requests import OpenRequests
 from portico.conductor.station import Station
 from portico.conductor.successor import INITIALIZE, Successor, greeted
 from portico.conductor.watching import Gone, Side, Watch
-from portico.rpc.framing import LineSplitter, Overlong
+from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import (
     INVALID_REQUEST,
     Fault,
@@ -239,20 +239,17 @@ class Chain:
     ) -> list[Message]:
         messages = []
         for line in splitter.feed(chunk):
-            if isinstance(line, Overlong):
-                self._on_fault(side, Fault("too_long", f"a line of {line.size} bytes", "", line.size))
-            elif line.strip():
-                frame = decode_frame(line)
-                if isinstance(frame, Fault):
-                    self._on_fault(side, frame)
-                    if not isinstance(request_id := id_in_ruins(line), UnsetType):
-                        self._answer(
-                            side, stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail))
-                        )
-                    elif not isinstance(answered := answered_in_ruins(line), UnsetType):
-                        messages.append(failure(answered, malformed_answer(frame)))
-                else:
-                    messages.append(from_frame(frame, line))
+            if isinstance(line, bytes) and not line.strip():
+                continue
+            frame = decode_frame(line)
+            if isinstance(frame, Fault):
+                self._on_fault(side, frame)
+                if not isinstance(request_id := id_in_ruins(line), UnsetType):
+                    self._answer(side, stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
+                elif not isinstance(answered := answered_in_ruins(line), UnsetType):
+                    messages.append(failure(answered, malformed_answer(frame)))
+            elif isinstance(line, bytes):
+                messages.append(from_frame(frame, line))
         return messages
 
     @property

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
 
+import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.conductor.message import Message, failure, from_frame, notification, request
@@ -44,9 +45,15 @@ from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
 
+_TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
+
 Send = Callable[[Message], None]
 LastWords = Callable[[], Awaitable[str]]
 """How the program ended and what it said last, as a sentence; empty if nothing is known."""
+
+
+class _OfSession(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
 
 
 class _Hop:
@@ -74,6 +81,11 @@ class _Hop:
         named = named_in(params)
         return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
 
+    def cancel_all(self, send: Send) -> None:
+        """Take back what is open, since whoever asked is gone. What is still answered goes nowhere."""
+        for given in list(self._origins):
+            send(notification(CANCEL_REQUEST, Cancel(given)))
+
     def fail_all(self, error: RpcError) -> None:
         while self._origins:
             _, (origin, back) = self._origins.popitem()
@@ -99,6 +111,7 @@ class ProgramStation:
         self._asked_by_right = _Hop()
         self._asks_left = _Hop()
         self._asks_right = _Hop()
+        self._turns: dict[RequestId, str] = {}
         self._gone: RpcError | None = None
 
     def join(self, route: Route) -> None:
@@ -135,7 +148,7 @@ class ProgramStation:
             self._ask_program(message.id, self._asked_by_right, wrap, self._to_right)
 
     async def run(self) -> None:
-        """Read what the program says, until it is gone; then everyone who waits for it is told."""
+        """Read what the program says, until it is gone; then nothing is left open that it had a part in."""
         splitter = LineSplitter()
         while chunk := await self._stream.read():
             for line in splitter.feed(chunk):
@@ -143,6 +156,10 @@ class ProgramStation:
             await self._way().keep_pace(self)
         words = await self._last_words()
         self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
+        for session_id in list(self._turns.values()):
+            self._to_right(notification(_CANCEL_TURN, _OfSession(session_id)))
+        self._asks_left.cancel_all(self._to_left)
+        self._asks_right.cancel_all(self._to_right)
         for hop in (self._asked_by_left, self._asked_by_right):
             hop.fail_all(self._gone)
 
@@ -151,8 +168,7 @@ class ProgramStation:
             await self._stream.drain()
 
     def _receive(self, line: bytes | Overlong) -> None:
-        if isinstance(line, Overlong):
-            log.warning("the proxy %s sent a line of %d bytes, which was passed over", self.name, line.size)
+        if isinstance(line, bytes) and not line.strip():
             return
         frame = decode_frame(line)
         if isinstance(frame, Fault):
@@ -161,8 +177,10 @@ class ProgramStation:
                 self._to_program(failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
             elif not isinstance(answered := answered_in_ruins(line), UnsetType):
                 self._take_response(failure(answered, malformed_answer(frame)))
-            return
-        message = from_frame(frame, line)
+        elif isinstance(line, bytes):
+            self._take(from_frame(frame, line))
+
+    def _take(self, message: Message) -> None:
         if message.is_response:
             self._take_response(message)
         elif message.method == CANCEL_REQUEST:
@@ -186,8 +204,21 @@ class ProgramStation:
         back: Send = self._to_program
         if inner.method == INITIALIZE:
             self.is_starting, back = False, self._hand_back_greeting
+        elif inner.method == _TURN:
+            back = self._begin_turn(inner, given)
         self._asks_right.open(request_id, given, back)
         self._to_right(inner)
+
+    def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
+        """Remember whose turn it is until it is over; how its end is handed back."""
+        with suppress(msgspec.DecodeError):
+            self._turns[given] = msgspec.json.decode(prompt.params, type=_OfSession).session_id
+
+        def hand_back(answer: Message) -> None:
+            self._turns.pop(given, None)
+            self._to_program(answer)
+
+        return hand_back
 
     def _hand_back_greeting(self, answer: Message) -> None:
         self.is_starting = True

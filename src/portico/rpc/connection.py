@@ -159,13 +159,11 @@ class Connection:
             raise ConnectionLost(f"{self._name} is gone") from error
 
     def _receive(self, line: bytes | Overlong) -> None:
-        if isinstance(line, Overlong):
-            self._handler.fault(Fault("too_long", f"a line of {line.size} bytes", "", line.size))
-            return
-        if not line.strip():
-            return
-        if self._tap is not None:
-            self._tap("received", line)
+        if isinstance(line, bytes):
+            if not line.strip():
+                return
+            if self._tap is not None:
+                self._tap("received", line)
         frame = decode_frame(line)
         if isinstance(frame, Fault):
             self._handler.fault(frame)
@@ -173,8 +171,12 @@ class Connection:
                 self._answer(encode_error(request_id, RpcError(INVALID_REQUEST, frame.detail)))
             elif (answered := answered_in_ruins(line)) in self._waiting:
                 error = malformed_answer(frame)
-                self._take_response(Frame(id=answered, error=ErrorObject(error.code, error.message)), line)
-        elif isinstance(frame.method, UnsetType):
+                self._take_response(Frame(id=answered, error=ErrorObject(error.code, error.message)), b"")
+        elif isinstance(line, bytes):
+            self._take(frame, line)
+
+    def _take(self, frame: Frame, line: bytes) -> None:
+        if isinstance(frame.method, UnsetType):
             self._take_response(frame, line)
         elif isinstance(frame.id, UnsetType):
             self._take_notification(frame.method, _params(frame))

@@ -1,6 +1,6 @@
 """Lines out of bytes: one message a line, with a bound on how long a line may be.
 
-A line beyond the bound is passed over without being kept, and reported by its size.
+A line beyond the bound is passed over without being kept, and reported by its size and its two ends.
 """
 
 import msgspec
@@ -8,12 +8,15 @@ import msgspec
 MAX_LINE = 32 * 1024 * 1024
 # What some programs begin their output with, to say that it is UTF-8; it is not part of a message.
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_END = 1024
 
 
 class Overlong(msgspec.Struct, frozen=True):
-    """Stands in for a line that was longer than allowed; `size` is how many bytes it had."""
+    """Stands in for a line that was longer than allowed: how many bytes it had, the first of them and the last."""
 
     size: int
+    head: bytes = b""
+    tail: bytes = b""
 
 
 class LineSplitter:
@@ -32,7 +35,7 @@ class LineSplitter:
         lines: list[bytes | Overlong] = [self._take()]
         *whole, last = rest
         if len(chunk) > self._limit:
-            lines.extend(line if len(line) <= self._limit else Overlong(len(line)) for line in whole)
+            lines.extend(line if len(line) <= self._limit else _overlong(len(line), line) for line in whole)
         else:
             lines.extend(whole)
         self._keep(last)
@@ -44,15 +47,20 @@ class LineSplitter:
 
     def _keep(self, part: bytes) -> None:
         self._size += len(part)
-        if self._size > self._limit:
-            self._parts.clear()
-        elif part:
+        if part:
             self._parts.append(part)
+        if self._size > self._limit:
+            ends = _overlong(self._size, b"".join(self._parts))
+            self._parts = [ends.head, ends.tail]
 
     def _take(self) -> bytes | Overlong:
         size, parts, at_start = self._size, self._parts, self._at_start
         self._size, self._parts, self._at_start = 0, [], False
         if size > self._limit:
-            return Overlong(size)
+            return _overlong(size, b"".join(parts))
         line = parts[0] if len(parts) == 1 else b"".join(parts)
         return line.removeprefix(_BYTE_ORDER_MARK) if at_start else line
+
+
+def _overlong(size: int, line: bytes) -> Overlong:
+    return Overlong(size, line[:_END], line[_END:][-_END:])

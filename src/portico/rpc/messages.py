@@ -5,6 +5,8 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.rpc.framing import Overlong
+
 RequestId = int | str | None
 
 PARSE_ERROR = -32700
@@ -76,7 +78,9 @@ _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 
 
-def decode_frame(line: bytes) -> Frame | Fault:
+def decode_frame(line: bytes | Overlong) -> Frame | Fault:
+    if isinstance(line, Overlong):
+        return Fault("too_long", f"a line of {line.size} bytes is too long", "", line.size)
     try:
         if not line.isascii():
             line.decode()
@@ -86,19 +90,19 @@ def decode_frame(line: bytes) -> Frame | Fault:
     except msgspec.ValidationError as error:
         return _without_error(line) or fault_of("not_a_message", str(error), line)
     except (msgspec.DecodeError, RecursionError) as error:
-        return fault_of("not_json", str(error), line)
+        return _with_whole_characters(line) or fault_of("not_json", str(error), line)
     if frame.method is UNSET and frame.result is UNSET and frame.error is UNSET:
         return fault_of("not_a_message", "neither request, notification nor response", line)
     return frame
 
 
-def id_in_ruins(line: bytes) -> RequestId | UnsetType:
+def id_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
     """The id of a request that cannot be decoded, if it can still be made out: its sender waits for an answer."""
     found = _ruins(line)
     return found["id"] if "method" in found else UNSET
 
 
-def answered_in_ruins(line: bytes) -> RequestId | UnsetType:
+def answered_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
     """The id that a response has which cannot be decoded, if it can be made out: somebody here waits for it."""
     found = _ruins(line)
     return found["id"] if found and "method" not in found else UNSET
@@ -117,16 +121,48 @@ def _without_error(line: bytes) -> Frame | None:
     return Frame(id=answer.id, result=answer.result)
 
 
-def _ruins(line: bytes) -> dict[str, Any]:
+def _with_whole_characters(line: bytes) -> Frame | None:
+    """A notification in which halves of characters stand, each told as a character that is not known.
+
+    A peer that cuts its text anywhere sends them. What it says is shown; what it asks for is not guessed at.
+    """
+    import re
+
+    # A pair, half of one, or any other escape: so that none is looked for in the middle of another.
+    escape = rb"\\(?:u[dD][89abAB]..\\u[dD][c-fC-F]..|u[dD][89a-fA-F]..|.)"
+    whole = re.sub(escape, lambda found: rb"\ufffd" if len(found[0]) == 6 else found[0], line)
+    try:
+        frame = _decoder.decode(whole)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    return frame if frame.method is not UNSET and frame.id is UNSET else None
+
+
+def _ruins(line: bytes | Overlong) -> dict[str, Any]:
     """A message with an id, as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
     import json
 
+    whole = _short_members(line) if isinstance(line, Overlong) else line
     try:
-        found = json.loads(line.decode(errors="replace"))
+        found = json.loads(whole.decode(errors="replace"))
     except (ValueError, RecursionError):
         return {}
     has_id = isinstance(found, dict) and type(found.get("id")) in (int, str)
     return found if has_id else {}
+
+
+def _short_members(line: Overlong) -> bytes:
+    """An object of what stands before and after the one member that is long, each as it is written.
+
+    No string can look like that: a quotation mark in it is escaped.
+    """
+    import re
+
+    member = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0,512}")\s*'
+    before = re.match(rb"\s*\{((?:%b,)*)" % member, line.head)
+    after = re.search(rb"((?:,%b)*)\}\s*$" % member, line.tail)
+    parts = (before[1].strip(b", ") if before else b"", after[1].strip(b", ") if after else b"")
+    return b"{%b}" % b",".join(filter(None, parts))
 
 
 def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:

@@ -97,7 +97,7 @@ async def test_a_server_that_dies_is_a_result_and_comes_back_next_turn(state: Pa
     ("manners", "told"),
     [
         ("hang", "did not answer initialize within"),
-        ("flood", "The MCP server math ended."),
+        ("flood", "math was ended: it writes what is no message. Have it write its log elsewhere."),
         ("dead", "The MCP server math ended. Its last words: no license"),
     ],
 )

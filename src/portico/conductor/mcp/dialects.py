@@ -109,10 +109,11 @@ def read_outcome(carrier: Raw) -> Raw | RpcError:
         outcome = msgspec.json.decode(carrier, type=_Outcome)
     except msgspec.DecodeError as error:
         raise RpcError(BACKEND_FAILED, f"the answer of {MESSAGE} is malformed: {error}") from error
-    if isinstance(outcome.result, Raw):
-        return outcome.result
+    # Some write a result of null beside an error.
     if isinstance(outcome.error, ErrorObject):
         return RpcError(outcome.error.code, outcome.error.message, outcome.error.data)
+    if isinstance(outcome.result, Raw):
+        return outcome.result
     raise RpcError(BACKEND_FAILED, f"the answer of {MESSAGE} has neither a result nor an error")
 
 

@@ -14,12 +14,17 @@ from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     INVALID_REQUEST,
     PARSE_ERROR,
+    ErrorObject,
     Fault,
+    Frame,
     RequestId,
     RpcError,
+    answered_in_ruins,
     decode_frame,
     encode_error,
     encode_result,
+    id_in_ruins,
+    malformed_answer,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -56,18 +61,19 @@ class LineLink:
         splitter = LineSplitter()
         while chunk := await self._stream.read():
             for line in splitter.feed(chunk):
-                if isinstance(line, Overlong):
-                    too_long = RpcError(PARSE_ERROR, f"a line of {line.size} bytes is too long")
-                    await self.answer(None, too_long)
-                elif line.strip():
+                if isinstance(line, Overlong) or line.strip():
                     await self._receive(line)
 
-    async def _receive(self, line: bytes) -> None:
+    async def _receive(self, line: bytes | Overlong) -> None:
         frame = decode_frame(line)
-        if isinstance(frame, Fault):
-            await self.answer(None, refusal(frame))
-        else:
+        if not isinstance(frame, Fault):
             await self.link.receive(frame)
+        elif isinstance(answered := answered_in_ruins(line), UnsetType):
+            request_id = id_in_ruins(line)
+            await self.answer(None if isinstance(request_id, UnsetType) else request_id, refusal(frame))
+        else:
+            error = malformed_answer(frame)
+            await self.link.receive(Frame(id=answered, error=ErrorObject(error.code, error.message)))
 
     async def _write(self) -> None:
         while True:

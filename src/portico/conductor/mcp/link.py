@@ -97,6 +97,9 @@ class Link:
         self._notify(UNSET, method, params)
 
     def ask(self, method: str, params: Raw | None, reply: Callable[[Outcome], None]) -> None:
+        if len(self._asked) >= MOST_ACTIVE:
+            reply(RpcError(RESOURCE_LIMIT, f"the agent has {MOST_ACTIVE} requests to answer already"))
+            return
         self._made_ids += 1
         request_id = f"server-{self._made_ids}"
         if self._outlet.tell(encode_request(request_id, method, {} if params is None else params), UNSET):

@@ -8,6 +8,7 @@ an error where it offers none.
 
 import asyncio
 import logging
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
@@ -52,6 +53,7 @@ from portico.rpc.messages import (
 log = logging.getLogger(__name__)
 
 _ASK = "session/request_permission"
+_STOP = "session/cancel"
 _OURS = frozenset({DECIDED, FAULT, PROPOSED})
 _CHANGES = frozenset({"edit", "delete", "move"})
 
@@ -77,7 +79,7 @@ class _Question(msgspec.Struct, frozen=True, eq=False):
 
 class PermissionBroker(SessionProxy):
     name = "permissions"
-    client_methods = SessionProxy.client_methods | {"initialize", LEFT}
+    client_methods = SessionProxy.client_methods | {"initialize", _STOP, LEFT}
     agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS
 
     def __init__(
@@ -102,6 +104,8 @@ class PermissionBroker(SessionProxy):
             self.place.send_right(message)
         elif message.method == LEFT:
             self._leave(message)
+        elif message.method == _STOP:
+            self._stop(message)
         else:
             super().from_client(message)
 
@@ -131,6 +135,17 @@ class PermissionBroker(SessionProxy):
         session_id = msgspec.json.decode(message.params, type=Left).session_id
         if self.folders.pop(session_id, None) is not None:
             self.session_ended(session_id)
+
+    def _stop(self, message: Message) -> None:
+        """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
+        self.place.send_right(message)
+        with suppress(msgspec.DecodeError):
+            session_id = msgspec.json.decode(message.params, type=acp.CancelNotification).session_id
+            for shown_id, question in list(self._asked.items()):
+                if question.root == session_id:
+                    del self._asked[shown_id]
+                    outcome = acp.CancelledPermissionOutcome()
+                    self.answer_agent(question.message, acp.RequestPermissionResponse(outcome=outcome))
 
     def _pass_over(self, message: Message) -> None:
         """An agent speaks in Portico's own name: a decision that nobody made must not look like one."""

@@ -18,7 +18,7 @@ HANDSHAKE_VERSION = "2025-11-25"
 MODERN_VERSION = "2026-07-28"
 HANDSHAKE_SECONDS = 20.0
 CALL_SECONDS = 120.0
-_MOST_TOOLS = 200
+MOST_TOOLS = 200
 _MOST_PAGES = 20
 _ME = {"name": "porter", "version": __version__}
 # Before this revision there is a handshake; since then each request says what it is.
@@ -88,26 +88,44 @@ class McpClient:
             await self._channel.agreed(MODERN_VERSION)
             return
         await self._channel.agreed(self._decode(answer, _Initialized).protocol_version)
-        await self._channel.notify("notifications/initialized", {})
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                await self._channel.notify("notifications/initialized", {})
+        except TimeoutError as error:
+            raise ServerFailed(
+                f"The MCP server {self.name} did not take notifications/initialized "
+                f"within {HANDSHAKE_SECONDS:.0f} s."
+            ) from error
         await self._channel.listen()
 
     async def tools(self) -> list[Described]:
-        found: list[Described] = []
-        cursor: str | None = None
-        for _ in range(_MOST_PAGES):
-            params = {} if cursor is None else {"cursor": cursor}
+        """What it offers, page by page, until there are more than anybody could use."""
+        try:
+            async with asyncio.timeout(HANDSHAKE_SECONDS):
+                return await self._pages()
+        except TimeoutError as error:
+            raise ServerFailed(
+                f"The MCP server {self.name} did not list its tools within {HANDSHAKE_SECONDS:.0f} s."
+            ) from error
+
+    async def _pages(self) -> list[Described]:
+        found: dict[str, Described] = {}
+        cursors: list[str | None] = [None]
+        while len(cursors) <= _MOST_PAGES and len(found) <= MOST_TOOLS:
+            params = {} if cursors[-1] is None else {"cursor": cursors[-1]}
             try:
                 answer = await self._within(HANDSHAKE_SECONDS, "tools/list", params)
             except RpcError as error:
                 if error.code == METHOD_NOT_FOUND:
-                    return []
+                    break
                 raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.message}") from error
             page = self._decode(answer, _Page)
-            found += page.tools
-            cursor = page.next_cursor
-            if not cursor or len(found) >= _MOST_TOOLS:
+            for tool in page.tools:
+                found.setdefault(tool.name, tool)
+            if not page.next_cursor or page.next_cursor in cursors:
                 break
-        return found[:_MOST_TOOLS]
+            cursors.append(page.next_cursor)
+        return list(found.values())
 
     async def call(self, tool: str, arguments: dict[str, Any], ask: Ask) -> Called:
         """Call a tool. RpcError for what the server does not accept, ServerFailed when it fails."""

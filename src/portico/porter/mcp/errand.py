@@ -13,6 +13,8 @@ SESSION = "Mcp-Session-Id"
 Failure = (OSError, http.client.HTTPException)
 _LARGEST = 64 * 1024 * 1024
 _PAUSE = 1.0
+_SILENCE = 150.0
+_LONGEST_PAUSE_DIGITS = 9
 
 
 class Ears(Protocol):
@@ -30,11 +32,13 @@ class Ears(Protocol):
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """`frame` answers the request, if it came. `last_event` is where a stream that ended can be taken up.
 
-    A stream that was `streamed` to its end may be opened again.
+    A stream that was `streamed` to its end may be opened again. `moved` is where the server says that it is now.
     """
 
     status: int
     session: str | None
+    kind: str = ""
+    moved: str | None = None
     frame: Frame | None = None
     last_event: str | None = None
     pause: float = _PAUSE
@@ -65,14 +69,14 @@ class Errand:
         """Blocks. One of `Failure` when the server cannot be reached."""
         try:
             verb, path, body, headers = self._asked
-            self._connection.request(verb, path, body=body, headers=headers)
+            self._connection.connect()
             # The connection forgets it when the server is going to close it.
             self._socket = self._connection.sock
-            if self._ears is not None and self._socket is not None:
-                # Whoever waits has a deadline of their own, and may put it off while a person is asked.
-                self._socket.settimeout(None)
+            # Whoever has ears has a deadline of their own, and may put it off while a person is asked.
+            self._socket.settimeout(_SILENCE if self._ears is None else None)
             if self._abandoned:
                 raise ConnectionAbortedError
+            self._connection.request(verb, path, body=body, headers=headers)
             response = self._connection.getresponse()
             if self._ears is not None:
                 self._ears.opened()
@@ -80,7 +84,13 @@ class Errand:
             if response.headers.get_content_type() == "text/event-stream":
                 return self._from_events(response, session)
             frame = self._take(response.read(_LARGEST + 1))
-            return Answer(status=response.status, session=session, frame=frame)
+            return Answer(
+                status=response.status,
+                session=session,
+                frame=frame,
+                kind=response.headers.get_content_type(),
+                moved=response.getheader("Location"),
+            )
         finally:
             self._connection.close()
 
@@ -103,8 +113,9 @@ class Errand:
                 case b"data":
                     data += value + b"\n"
                 case b"id":
-                    last_event = value.decode(errors="replace")
-                case b"retry" if value.isdigit():
+                    # As headers are encoded, so that it goes back as the bytes that it came as.
+                    last_event = value.decode("latin-1")
+                case b"retry" if value.isdigit() and len(value) <= _LONGEST_PAUSE_DIGITS:
                     pause = int(value) / 1000
                 case b"" if (frame := self._take(data)) is not None:
                     return Answer(status=response.status, session=session, frame=frame)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from msgspec import Raw, UnsetType
 
@@ -33,22 +33,24 @@ from portico.rpc.messages import (
 
 log = logging.getLogger(__name__)
 
-_SILENCE = 150.0
+_CONNECTING_SECONDS = 10.0
 _FAREWELL_SECONDS = 5.0
 _RETURNS = 10
 _SHORTEST_PAUSE = 1.0
 _LONGEST_PAUSE = 30.0
 _OPENING_SECONDS = 5.0
 _THREADS = 8
+_SHOWN = 200
 _MOST_ASKED = 4
 """So many requests of a server are answered at a time; further ones are passed over."""
 
 
 class HttpChannel:
     def __init__(self, name: str, url: str, headers: dict[str, str], asked: Asked) -> None:
+        """ServerFailed if the address is none."""
         self._name = name
         self._asked = asked
-        self._url = urlsplit(url)
+        self._url = _address(name, url)
         self._headers = {
             **headers,
             "Content-Type": "application/json",
@@ -67,7 +69,8 @@ class HttpChannel:
         answer = await self._send("POST", body, number, _named(method, params), self._ears())
         frame = answer.frame or await self._taken_up(answer, number)
         if frame is None:
-            raise ServerFailed(f"The MCP server {self._name} did not answer {method}.")
+            came = f"what came is {answer.kind}. Check its address" if answer.kind else "what came broke off"
+            raise ServerFailed(f"The MCP server {self._name} did not answer {method}: {came}.")
         if isinstance(frame.error, ErrorObject):
             raise RpcError(frame.error.code, frame.error.message, frame.error.data)
         assert isinstance(frame.result, Raw)
@@ -100,7 +103,7 @@ class HttpChannel:
             if self._session is not None:
                 async with asyncio.timeout(_FAREWELL_SECONDS):
                     await self._run(Errand(self._connection(), "DELETE", self._path(), self._sent(), b""))
-        except Failure:
+        except (*Failure, ValueError):
             return
         finally:
             self._threads.shutdown(wait=False)
@@ -131,10 +134,20 @@ class HttpChannel:
         except Failure as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
             raise ServerFailed(f"The MCP server {self._name} cannot be reached: {words}.") from error
-        if answer.status >= 400 and answer.frame is None:
-            hint = (
-                " Check its headers, which may have to hold a token." if answer.status in (401, 403) else ""
-            )
+        except ValueError:
+            # Its words would show the header, and that may be a token.
+            raise ServerFailed(
+                f"The MCP server {self._name} cannot be asked: a header has letters that cannot be sent. "
+                "Check its headers for line ends."
+            ) from None
+        if answer.status >= 300 and answer.frame is None:
+            hint = ""
+            if answer.status in (401, 403):
+                hint = " Check its headers, which may have to hold a token."
+            elif answer.moved is not None:
+                hint = (
+                    f" It says that it is at {answer.moved[:_SHOWN]} now; if that is so, give that address."
+                )
             raise ServerFailed(f"The MCP server {self._name} answered with status {answer.status}.{hint}")
         self._session = answer.session or self._session
         return answer
@@ -190,9 +203,9 @@ class HttpChannel:
         host, port = self._url.hostname, self._url.port
         match self._url.scheme:
             case "http" if host is not None:
-                return http.client.HTTPConnection(host, port, timeout=_SILENCE)
+                return http.client.HTTPConnection(host, port, timeout=_CONNECTING_SECONDS)
             case "https" if host is not None:
-                return http.client.HTTPSConnection(host, port, timeout=_SILENCE)
+                return http.client.HTTPSConnection(host, port, timeout=_CONNECTING_SECONDS)
             case _:
                 raise ServerFailed(f"The MCP server {self._name} has no address that can be used.")
 
@@ -210,6 +223,16 @@ class _Ears:
 
     def asked(self, frame: Frame) -> None:
         self._loop.call_soon_threadsafe(self._hear, frame)
+
+
+def _address(name: str, url: str) -> SplitResult:
+    try:
+        address = urlsplit(url)
+        _ = address.port
+    except ValueError:
+        # Its words would show a part of the address, which may have a password.
+        raise ServerFailed(f"The MCP server {name} has no address that can be used. Check its url.") from None
+    return address
 
 
 def _named(method: str, params: dict[str, Any]) -> dict[str, str]:

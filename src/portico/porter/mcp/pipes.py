@@ -21,7 +21,8 @@ log = logging.getLogger(__name__)
 
 _GRACE = 2.0
 _LONGEST_LINE = 64 * 1024 * 1024
-_MOST_FAULTS = 100
+_MOST_FAULTS = 10_000
+"""Between two answers. Many a server writes a log where only messages should be, and works."""
 _LAST_WORDS = 2000
 
 
@@ -33,9 +34,10 @@ class Pipes:
         self._name = name
         self._group = group
         self._last_words = b""
+        self._listener = _Listener(name, asked, self._flooded)
         self._connection = Connection(
             PipeStream(group.stdout, group.stdin),
-            _Listener(name, asked, self._flooded),
+            self._listener,
             name=name,
             max_line=_LONGEST_LINE,
         )
@@ -46,15 +48,17 @@ class Pipes:
 
     async def request(self, method: str, params: dict[str, Any]) -> Raw:
         try:
-            return await self._connection.request(method, params)
+            answer = await self._connection.request(method, params)
         except ConnectionLost as error:
-            raise ServerFailed(f"The MCP server {self._name} ended.{self._said()}") from error
+            raise self._failed() from error
+        self._listener.faults = 0
+        return answer
 
     async def notify(self, method: str, params: dict[str, Any]) -> None:
         try:
             self._connection.notify(method, params)
         except ConnectionLost as error:
-            raise ServerFailed(f"The MCP server {self._name} ended.{self._said()}") from error
+            raise self._failed() from error
 
     async def agreed(self, version: str) -> None:
         """Lines are lines in every revision."""
@@ -74,6 +78,12 @@ class Pipes:
     def _flooded(self) -> None:
         self._tasks[0].cancel()
 
+    def _failed(self) -> ServerFailed:
+        if self._listener.faults >= _MOST_FAULTS:
+            how = "was ended: it writes what is no message. Have it write its log elsewhere."
+            return ServerFailed(f"The MCP server {self._name} {how}")
+        return ServerFailed(f"The MCP server {self._name} ended.{self._said()}")
+
     async def _listen(self) -> None:
         assert self._group.stderr is not None
         while data := await self._group.stderr.read(_LAST_WORDS):
@@ -85,13 +95,17 @@ class Pipes:
 
 
 class _Listener:
-    """What the connection asks of its owner. A server that floods with what makes no sense is ended."""
+    """What the connection asks of its owner. A server that floods with what makes no sense is ended.
+
+    `faults` are those since the last answer.
+    """
 
     def __init__(self, name: str, asked: Asked, flooded: Callable[[], None]) -> None:
         self._name = name
         self._asked = asked
         self._flooded = flooded
-        self._faults = 0
+        self.faults = 0
+        self._has_warned = False
 
     def notification(self, method: str, params: Raw) -> None:
         """The list of tools is read at each turn, so there is nothing to be told."""
@@ -100,10 +114,11 @@ class _Listener:
         return Reply(await self._asked.answer(method, params))
 
     def fault(self, fault: Fault) -> None:
-        self._faults += 1
-        if self._faults == 1:
+        self.faults += 1
+        if not self._has_warned:
+            self._has_warned = True
             log.warning("MCP server %s: %s passed over: %s", self._name, fault.kind, fault.detail)
-        if self._faults == _MOST_FAULTS:
+        if self.faults == _MOST_FAULTS:
             self._flooded()
 
     async def ready(self) -> None:

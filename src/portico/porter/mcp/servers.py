@@ -7,13 +7,18 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+
 from portico.acp import _schema as schema
 from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.channel import Channel, ServerFailed
-from portico.porter.mcp.client import McpClient
+from portico.porter.mcp.client import MOST_TOOLS, McpClient
 from portico.porter.mcp.tool import McpTool
 from portico.porter.tools.tool import Offered
 from portico.porter.turn import Turn
+
+_MOST_DESCRIPTION = 512 * 1024
+"""Bytes of what the tools of one server take: more than that leaves a model no room to work."""
 
 
 class McpServers:
@@ -27,7 +32,7 @@ class McpServers:
         *,
         can_ask: bool,
     ) -> None:
-        self._servers = tuple(servers)
+        self._servers = _told_apart(servers)
         self._folders = tuple(folders)
         self._environ = environ
         self._can_ask = can_ask
@@ -41,24 +46,34 @@ class McpServers:
         found = await asyncio.gather(*(self._tools_of(server, turn) for server in self._servers))
         by_name: dict[str, Offered] = {}
         for tool in (tool for tools in found for tool in tools):
-            by_name.setdefault(tool.name, tool)
+            tool.rename(by_name)
+            by_name[tool.name] = tool
         return tuple(by_name.values())
 
     async def close(self) -> None:
         while self._open:
             await self._open.popitem()[1].close()
 
-    async def _tools_of(self, server: schema.McpServer, turn: Turn) -> Sequence[Offered]:
+    async def _tools_of(self, server: schema.McpServer, turn: Turn) -> Sequence[McpTool]:
         try:
-            return await self._listed(server)
+            listed = await self._listed(server)
         except ServerFailed as error:
             await self._give_up(server.name)
-            if server.name not in self._told:
-                self._told.add(server.name)
-                turn.notice(str(error), "Its tools are left out.", severity="warning")
+            self._tell(turn, server.name, str(error), "Its tools are left out.")
             return ()
+        kept = _bounded(listed)
+        if len(kept) < len(listed):
+            words = f"The MCP server {server.name} has more to offer than a model can be told of."
+            left_out = f"{len(listed) - len(kept)} of its tools are left out; have it offer fewer."
+            self._tell(turn, f"{server.name} has too much", words, left_out)
+        return kept
 
-    async def _listed(self, server: schema.McpServer) -> Sequence[Offered]:
+    def _tell(self, turn: Turn, what: str, title: str, more: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            turn.notice(title, more, severity="warning")
+
+    async def _listed(self, server: schema.McpServer) -> Sequence[McpTool]:
         """The tools of a server, which is started anew if it has ended meanwhile."""
         if (client := self._open.get(server.name)) is not None:
             try:
@@ -98,3 +113,26 @@ class McpServers:
     async def _give_up(self, name: str) -> None:
         if (client := self._open.pop(name, None)) is not None:
             await client.close()
+
+
+def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
+    """The servers, none of which has the name of another."""
+    by_name: dict[str, schema.McpServer] = {}
+    for server in servers:
+        name, number = server.name, 2
+        while name in by_name:
+            name, number = f"{server.name}-{number}", number + 1
+        by_name[name] = msgspec.structs.replace(server, name=name)
+    return tuple(by_name.values())
+
+
+def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
+    """As many as a model can be told of."""
+    kept: list[McpTool] = []
+    room = _MOST_DESCRIPTION
+    for tool in tools:
+        size = len(tool.spec().schema)
+        if len(kept) < MOST_TOOLS and size <= room:
+            kept.append(tool)
+            room -= size
+    return kept

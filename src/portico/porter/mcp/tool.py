@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Collection
 
 import msgspec
 
@@ -31,6 +32,13 @@ class McpTool:
         self._described = described
         self.name = f"{_plain(client.name)[:24]}__{_plain(described.name)}"[:_LONGEST_NAME]
 
+    def rename(self, taken: Collection[str]) -> None:
+        """Take a name that no other tool has: what differs in other letters, or far behind, is the same here."""
+        wanted, number = self.name, 2
+        while self.name in taken:
+            self.name = f"{wanted[: _LONGEST_NAME - len(str(number)) - 1]}_{number}"
+            number += 1
+
     def spec(self) -> ToolSpec:
         parameters = {"type": "object", **self._described.input_schema}
         return ToolSpec(
@@ -49,7 +57,7 @@ class McpTool:
         async with bench.turn.tool(work) as call:
             await bench.turn.permit(
                 call,
-                self.name,
+                f"{self._client.name}\n{self._described.name}",
                 covers=f"every “{self._described.name}” of {self._client.name}",
                 otherwise=f"The person declined: {title} was not called.",
             )
