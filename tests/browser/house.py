@@ -6,6 +6,7 @@ from typing import Any
 
 from portico.testing import scripted_agent_command
 from tests.support.frames import FrameWatch
+from tests.support.processes import wait_for_death
 from tests.support.program import Portico, Running
 from tests.support.serving import Server
 from tests.support.stream import Json
@@ -73,7 +74,7 @@ class House(Portico):
         """The worst that can happen to a server; its agents die with it."""
         process = self.server.process
         process.kill()
-        process.wait(timeout=20)
+        assert wait_for_death([process], seconds=20) == []
 
     def session(self, session_id: str) -> Json:
         """What the server knows of a session, besides its timeline."""

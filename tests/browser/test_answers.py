@@ -11,6 +11,13 @@ from tests.browser.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+# How far words are from the left and from the right edge of what they stand in.
+SIDES = """(one) => {
+    const words = document.createRange();
+    words.selectNodeContents(one);
+    const [inner, outer] = [words, one].map((each) => each.getBoundingClientRect());
+    return [inner.left - outer.left, outer.right - inner.right];
+}"""
 CODE = "```python\ndef moor(boat: str) -> bool:\n    return boat in harbour  # tied up\n```\n"
 
 
@@ -29,6 +36,19 @@ async def test_an_answer_is_rendered_while_it_streams_and_what_stands_stays(chat
     await expect(chat.answers).to_have_attribute("aria-busy", "false")
     assert before is not None
     assert await before.evaluate("element => element.isConnected")
+
+
+async def test_what_reads_from_right_to_left_begins_on_the_right(chat: Chat) -> None:
+    await chat.tell("שלום לכולם")
+    asked = chat.prompts.locator(".p-prompt-part")
+    left, right = await asked.evaluate(SIDES)
+    assert right < left
+    await chat.tell(say("- ראשון\n\n> ציטוט\n\n| א | ב |\n|---|---|\n| ג | ד |\n\n1. and back\n"))
+    answer = chat.answers.last
+    for part in ("ul", "blockquote", "table"):
+        await expect(answer.locator(part)).to_have_css("direction", "rtl")
+    await expect(answer.locator("ol")).to_have_css("direction", "ltr")
+    await expect(chat.prompt).to_have_css("unicode-bidi", "plaintext")
 
 
 async def test_code_is_highlighted_and_copied(chat: Chat, shoot: Shoot) -> None:

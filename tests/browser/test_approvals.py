@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.async_api import expect
 
-from tests.browser.chat import Chat
+from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
 from tests.browser.wishes import OPTIONS, wish
@@ -47,6 +47,20 @@ async def test_what_is_remembered_is_chosen_and_can_be_taken_back(chat: Chat) ->
     await chat.new_session()
     await chat.ask(*wish("make varnish", "third"))
     await expect(chat.card("Permission: Run make varnish")).to_be_visible()
+
+
+async def test_what_is_asked_comes_into_sight_also_where_the_card_is_higher_than_the_window(
+    chat: Chat,
+) -> None:
+    await chat.page.set_viewport_size({"width": 300, "height": 420})
+    await chat.ask(say("Before. " * 60), *wish("rm -rf " + "build/" * 20, "clean"))
+    card = chat.card(re.compile("^Permission: Run rm -rf"))
+    await expect(card.get_by_role("button", name="No, do something else")).to_be_in_viewport()
+    asked = card.locator(".p-card-title")
+    await expect(asked).not_to_be_in_viewport(ratio=1)
+    await chat.page.keyboard.press("Control+Alt+a")
+    await expect(card).to_be_focused()
+    await expect(asked).to_be_in_viewport(ratio=1)
 
 
 async def test_several_requests_are_answered_at_once(chat: Chat, house: House) -> None:

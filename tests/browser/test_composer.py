@@ -2,6 +2,9 @@
 
 import base64
 import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from playwright.async_api import expect
@@ -12,6 +15,17 @@ from tests.browser.house import House
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+TRANSLATE = """---
+description: Say it in another language
+variables:
+  input:
+    description: what to translate
+  language:
+    default: French
+  tone:
+---
+Translate {{ input }} into {{ language }}, {{ tone }}.
+"""
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 GIVE = """([field, kind, name, type, data]) => {
     const bytes = Uint8Array.from(atob(data), (one) => one.charCodeAt(0));
@@ -103,6 +117,49 @@ async def test_a_slash_offers_the_commands_of_the_agent(chat: Chat, shoot: Shoot
     await chat.prompt.press("Enter")
     await expect(chat.prompt).to_have_value("/release ")
     await expect(chat.composer.get_by_role("status").get_by_text("which version")).to_be_visible()
+
+
+@pytest.fixture
+def prompts(house: House) -> Iterator[Path]:
+    """The folder of kept prompts, which no other test is to find."""
+    folder = house.workspace / ".portico" / "prompts"
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder.parent)
+
+
+async def test_a_kept_prompt_is_taken_filled_in_and_sent(chat: Chat, prompts: Path, shoot: Shoot) -> None:
+    (prompts / "translate.md").write_text(TRANSLATE)
+    await chat.ready()
+    await chat.prompt.press_sequentially("/transl")
+    offers = chat.page.get_by_role("listbox", name="Commands and prompts").get_by_role("option")
+    await expect(offers).to_have_text([re.compile("^/translate.*prompt$")])
+    await shoot(chat, "prompts", widths=(300, 1100))
+    await chat.prompt.press("Enter")
+    await expect(chat.prompt).to_have_value("Translate {{ input }} into French, {{ tone }}.")
+    await expect(chat.composer.get_by_text("Fill in input (what to translate)")).to_be_visible()
+    await shoot(chat, "prompt-to-fill-in", widths=(300, 1100))
+    await chat.page.keyboard.type("ship")
+    await chat.page.keyboard.press("Tab")
+    await expect(chat.composer.get_by_text("Fill in tone, or take it out")).to_be_visible()
+    await chat.page.keyboard.press("End")
+    await chat.page.keyboard.press("Enter")
+    await chat.page.keyboard.type("politely")
+    await expect(chat.prompt).to_have_value("Translate ship into French, politely.")
+    await expect(chat.prompts).to_have_count(0)
+    await chat.page.keyboard.press("Enter")
+    await expect(chat.prompts).to_contain_text(["Translate ship into French, politely."])
+
+
+async def test_a_kept_prompt_that_cannot_be_used_says_why(chat: Chat, prompts: Path) -> None:
+    (prompts / "slip.md").write_text("{{ nme }}")
+    await chat.ready()
+    await chat.prompt.press_sequentially("/slip")
+    offers = chat.page.get_by_role("listbox", name="Commands and prompts").get_by_role("option")
+    await expect(offers).to_have_text([re.compile("cannot be used: line 1: {{ nme }} is not declared")])
+    await chat.prompt.press("Enter")
+    await expect(chat.page.get_by_text("The prompt slip cannot be used")).to_be_visible()
+    await expect(chat.prompt).to_have_value("/slip")
 
 
 async def test_commands_that_come_after_the_slash_are_offered_too(chat: Chat, house: House) -> None:

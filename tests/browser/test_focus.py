@@ -79,6 +79,7 @@ async def test_the_focus_stays_in_the_review_that_nothing_came_of_and_goes_back_
     await propose(chat, writes("harbour.py", changed()))
     await card(chat).get_by_role("button", name="Review").focus()
     await chat.page.keyboard.press("Enter")
+    await expect(review(chat).locator("[data-stop]:focus")).to_be_visible()
     harbour.write(["the person's own", *LINES[1:]])
     await review(chat).get_by_role("button", name="Apply all").focus()
     await chat.page.keyboard.press("Enter")

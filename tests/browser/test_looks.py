@@ -102,6 +102,18 @@ async def test_nothing_is_wider_than_a_side_bar_of_300_pixels(chat: Chat, shoot:
         await chat.rested()
 
 
+async def test_a_low_window_leaves_room_for_the_conversation(chat: Chat) -> None:
+    await converse(chat)
+    hints = chat.composer.get_by_text("for a new line")
+    await expect(hints).to_be_visible()
+    await chat.page.set_viewport_size({"width": 320, "height": 256})
+    await expect(hints).to_be_hidden()
+    box = await chat.log.bounding_box()
+    assert box is not None
+    assert box["height"] > 256 / 4
+    assert await chat.overflow() <= 0
+
+
 async def test_the_page_is_light_or_dark_as_the_system_is_or_as_one_likes(chat: Chat) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
     day = await chat.page.evaluate(ground)

@@ -72,12 +72,8 @@ async def test_porter_proposes_and_a_person_applies_one_change_of_two(
 ) -> None:
     await chat.new_session("Porter")
     await choose_proposals(chat)
-    await chat.ask("/edit harbour.py s/boat 01/boat one/")
-    await allow(chat)
-    await chat.rested()
-    await chat.ask("/edit harbour.py s/boat 60/boat sixty/")
-    await allow(chat)
-    await chat.rested()
+    await ask_and_allow(chat, "/edit harbour.py s/boat 01/boat one/")
+    await ask_and_allow(chat, "/edit harbour.py s/boat 60/boat sixty/")
     await expect(card(chat)).to_have_count(1)
     assert harbour.text() == "\n".join(LINES) + "\n"
     await shoot(chat, "proposal", night=True)
@@ -94,12 +90,16 @@ async def test_porter_proposes_and_a_person_applies_one_change_of_two(
     assert harbour.text() == "\n".join(LINES) + "\n"
 
 
-async def allow(chat: Chat) -> None:
-    """Permissions are asked for in a tree of the agent's own as well."""
+async def ask_and_allow(chat: Chat, words: str) -> None:
+    """A whole turn. Permissions are asked for in a tree of the agent's own as well."""
+    before = await chat.prompts.count()
+    await chat.ask(words)
+    await expect(chat.prompts).not_to_have_count(before)
     asked = chat.card(re.compile("^Permission"))
     await expect(asked.or_(chat.send_button).first).to_be_visible()
     if await asked.count() > 0:
         await asked.get_by_role("button", name="Allow once", exact=True).click()
+    await chat.rested()
 
 
 async def test_all_of_a_proposal_is_applied_from_its_card_and_taken_back(

@@ -85,6 +85,14 @@ async def test_a_reader_goes_from_prompt_to_prompt(chat: Chat) -> None:
     await expect(chat.prompts.first).to_be_in_viewport()
 
 
+async def test_a_conversation_that_is_all_in_sight_has_no_way_to_its_end(chat: Chat) -> None:
+    await chat.tell(say("A short word."))
+    await chat.page.keyboard.press("Control+f")
+    await chat.page.keyboard.type("short word")
+    await chat.page.wait_for_function("() => CSS.highlights.get('p-found-current')?.size === 1")
+    await expect(chat.button("To the end")).to_have_count(0)
+
+
 async def test_a_turn_that_goes_on_while_the_page_is_away_is_all_there_when_it_is_back(
     chat: Chat, house: House
 ) -> None:

@@ -2,12 +2,14 @@
 
 import re
 
+import psutil
 import pytest
 from playwright.async_api import expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.conftest import Shoot
 from tests.browser.house import House
+from tests.support.waiting import wait_for_file
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -56,8 +58,7 @@ async def test_a_change_is_shown_line_by_line(chat: Chat, house: House, shoot: S
 
 async def test_a_command_shows_its_output_in_colour_and_how_it_ended(chat: Chat, shoot: Shoot) -> None:
     script = r"printf '\033[32mgreen boat\033[0m\n'; exit 3"
-    await chat.ask({"run": {"command": "sh", "args": ["-c", script]}})
-    await chat.rested()
+    await chat.tell({"run": {"command": "sh", "args": ["-c", script]}})
     card = chat.log.locator(".p-tool").get_by_role("button", expanded=False).first
     if await card.count() == 1:
         await card.click()
@@ -67,6 +68,25 @@ async def test_a_command_shows_its_output_in_colour_and_how_it_ended(chat: Chat,
     assert await green.evaluate("one => getComputedStyle(one).color") != plain
     await expect(chat.seen("exit code 3")).to_be_visible()
     await shoot(chat, "terminal")
+
+
+async def test_a_command_that_says_nothing_is_stopped_and_the_turn_goes_on(
+    chat: Chat, house: House, shoot: Shoot
+) -> None:
+    script = "echo $$ > pid.new; mv pid.new pid; exec sleep 1000"
+    await chat.ask({"run": {"command": "sh", "args": ["-c", script], "id": "long"}}, say("After it."))
+    stop = chat.log.get_by_role("button", name="Stop this command")
+    await expect(stop).to_be_visible()
+    wait_for_file(house.workspace / "pid")
+    pid = int((house.workspace / "pid").read_text())
+    await shoot(chat, "command", widths=(300, 1100))
+    await stop.click()
+    await expect(chat.seen("After it.")).to_be_visible()
+    await expect(chat.log.locator(".p-terminal").get_by_text("ended by SIGTERM")).to_be_visible()
+    await expect(stop).to_have_count(0)
+    assert not psutil.pid_exists(pid)
+    gone = {"sessionId": await chat.session_id(), "terminalId": "term_gone"}
+    assert house.server.ask("StopCommand", gone) == {}
 
 
 async def test_places_of_a_tool_call_lead_to_files(chat: Chat, house: House) -> None:

@@ -1,6 +1,7 @@
 """`portico prompts`: kept as files, filled in from the command line, run as `portico exec` would."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.program import Portico
+from tests.support.serving import SERVICE, Server, detach
 
 ASK = """---
 description: Ask for something
@@ -127,6 +129,35 @@ def test_a_run_that_fails_has_the_exit_code_of_exec(portico: Portico) -> None:
     ran, direct = portico.run("prompts", "run", "odd", *words), portico.run("exec", "hello", *words)
     assert ran.code == direct.code != 0
     assert ran.api["error"] == direct.api["error"]
+
+
+def test_programs_find_the_prompts_of_a_folder_at_the_server(
+    portico: Portico, server: Server, ask: Path
+) -> None:
+    keep(portico, "ask", "the user's, which is hidden", user=True)
+    keep(portico, "own", "mine", user=True)
+    keep(portico, "typo", "{{ nme }}")
+    detach(portico)
+    named = {"workspace": str(portico.workspace)}
+    typo = "line 1: {{ nme }} is not declared under variables in the front matter"
+    assert server.ask("ListPrompts", named)["prompts"] == [
+        {"name": "ask", "description": "Ask for something", "origin": "PROMPT_ORIGIN_WORKSPACE"},
+        {"name": "own", "origin": "PROMPT_ORIGIN_USER"},
+        {"name": "typo", "origin": "PROMPT_ORIGIN_WORKSPACE", "problem": typo},
+    ]
+    assert server.ask("GetPrompt", named | {"name": "ask"})["pieces"] == [
+        {"text": "say "},
+        {"blank": {"name": "input", "description": "what to say"}},
+        {"text": ", "},
+        {"text": "the end"},
+    ]
+    for name, words in (("typo", "cannot be used"), ("aks", "There is no prompt")):
+        body = json.dumps(named | {"name": name}).encode()
+        refused = server.call(
+            "POST", SERVICE + "GetPrompt", token=server.token, body=body, content_type="application/json"
+        )
+        assert (refused.status, refused.json["code"]) == (400, "invalid_argument")
+        assert words in refused.json["message"]
 
 
 def test_porter_does_what_a_prompt_says(portico: Portico) -> None:

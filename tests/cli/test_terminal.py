@@ -226,6 +226,26 @@ async def test_a_chat_is_left_for_the_shell_and_taken_up_with_what_was_typed(por
         terminal.close()
 
 
+async def test_a_kept_prompt_is_taken_into_the_line_changed_there_and_sent(
+    sit: Sit, portico: Portico
+) -> None:
+    kept = portico.workspace / ".portico" / "prompts" / "team" / "tidy.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("---\ndescription: Make it neat\n---\nsay Tidy up")
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press("/tid")
+    terminal.until("Make it neat")
+    terminal.press("\t")
+    terminal.until("Tidy up")
+    terminal.press(" the deck\r")
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert await prompts(portico) == ["say Tidy up the deck"]
+
+
 async def test_a_chat_goes_on_after_the_help_of_one_of_its_commands(portico: Portico, sit: Sit) -> None:
     terminal = sit("chat")
     terminal.until("❯")

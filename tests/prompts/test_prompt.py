@@ -53,6 +53,13 @@ def test_a_value_wins_over_the_default_even_when_it_is_empty() -> None:
     assert (filled.text, filled.defaults) == ("Translate into , :\n\nx", {})
 
 
+def test_whoever_fills_it_in_by_hand_finds_the_defaults_in_place() -> None:
+    pieces = read_prompt(TRANSLATE).open_pieces()
+    assert pieces[:3] == ["Translate into ", "French", ", "]
+    assert [one.name for one in pieces if isinstance(one, Variable)] == ["tone", "input"]
+    assert pieces[-1] == Variable(name="input", description="what to translate")
+
+
 def test_missing_values_are_named_with_what_they_are_for() -> None:
     with pytest.raises(InvalidInput) as caught:
         read_prompt(TRANSLATE).fill("translate", {})

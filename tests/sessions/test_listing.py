@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
+from portico.domain.desks import QueuedPrompt
 from portico.domain.events import TodosUpdated
 from portico.sessions import listing
 from portico.sessions.listing import BUSY_SECONDS, LOOK_SECONDS, Listed, Removed, SessionList
@@ -58,7 +59,13 @@ async def test_a_watcher_is_told_what_there_is_and_then_what_changes(tmp_path: P
         await door.desks.write_draft(door.session_id, "hm", "page")
         (drafted,) = await watcher.look()
         assert isinstance(drafted, Listed)
-        assert drafted.drafted
+        assert (drafted.drafted, drafted.queued) == (True, 0)
+        await door.desks.write_draft(door.session_id, "", "page")
+        await watcher.look()
+        await door.desks.enqueue(door.session_id, QueuedPrompt(prompt_id="next", text="go on"))
+        (in_line,) = await watcher.look()
+        assert isinstance(in_line, Listed)
+        assert (in_line.drafted, in_line.queued) == (False, 1)
         other = await door.host.service.start(tmp_path, SPEC)
         (started,) = await watcher.look()
         assert isinstance(started, Listed)

@@ -7,6 +7,7 @@ import type { EditorContext, Gateway } from "../src/gateway/types";
 import { browserWorld } from "../src/gateway/world";
 import {
   AgentSchema,
+  ListPromptsResponseSchema,
   ListSessionsResponseSchema,
   ReviewMode,
   SessionDetailSchema,
@@ -74,6 +75,7 @@ export class ComposerPage {
           Promise.resolve(
             create(ListSessionsResponseSchema, { sessions: this.writer.value ? [this.writer.value] : [] }),
           ),
+        listPrompts: () => Promise.resolve(create(ListPromptsResponseSchema)),
         findFiles: ({ query = "" }) =>
           Promise.resolve({
             $typeName: "portico.v1.FindFilesResponse",

@@ -3,7 +3,7 @@
 import { create } from "@bufbuild/protobuf";
 import { describe, expect, test } from "vitest";
 import { CommandSchema } from "../src/generated/portico/v1/events_pb";
-import { commandAwaitingInput, fittingCommands, runsOf, triggerAt } from "../src/view/composer/completion";
+import { commandAwaitingInput, fitting, runsOf, triggerAt } from "../src/view/composer/completion";
 import { cutsFor, mentionOf, mentionsIn, mentionText } from "../src/view/composer/mentions";
 import { PromptHistory } from "../src/view/composer/prompt-history";
 
@@ -12,7 +12,7 @@ const commands = [
   create(CommandSchema, { name: "fix", description: "Repair what is broken" }),
   create(CommandSchema, { name: "review-fixes", description: "Look through changes" }),
 ];
-const namesFor = (query: string) => fittingCommands(commands, query).map(({ name }) => name);
+const namesFor = (query: string) => fitting(commands, query).map(({ name }) => name);
 
 describe("mentions", () => {
   test("a mention begins a word", () => {

@@ -4,6 +4,7 @@ import { create } from "@bufbuild/protobuf";
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Gateway } from "../src/gateway/types";
+import { KeptPromptSchema, type KeptPrompt } from "../src/generated/portico/v1/agent_pb";
 import { CommandSchema } from "../src/generated/portico/v1/events_pb";
 import type { Connection, Outgoing, SessionModel } from "../src/model/types";
 import { Completer } from "../src/view/composer/completer";
@@ -125,6 +126,8 @@ describe("the menu at the caret", () => {
   const inserted: [number, number, string][] = [];
   const searches = new Map<string, (paths: string[]) => void>();
   const commands = [create(CommandSchema, { name: "explain" }), create(CommandSchema, { name: "fix" })];
+  const used: string[] = [];
+  let tellPrompts: (prompts: KeptPrompt[]) => void;
   let completer: Completer;
   const type = (text: string): void => completer.look(text, text.length);
   const answer = async (query: string, ...paths: string[]): Promise<void> => {
@@ -137,6 +140,7 @@ describe("the menu at the caret", () => {
   beforeEach(() => {
     vi.useFakeTimers();
     inserted.length = 0;
+    used.length = 0;
     searches.clear();
     completer = new Completer({
       commands: () => commands,
@@ -146,6 +150,8 @@ describe("the menu at the caret", () => {
         ),
       insert: (...edit) => inserted.push(edit),
       picked: () => undefined,
+      listPrompts: () => new Promise((resolve) => (tellPrompts = resolve)),
+      usePrompt: (name) => used.push(name),
     });
   });
   afterEach(() => {
@@ -193,6 +199,37 @@ describe("the menu at the caret", () => {
     type("/fix");
     expect(completer.takesKey("Tab")).toBe(true);
     expect(inserted).toEqual([[0, 4, "/fix "]]);
+  });
+
+  const answerPrompts = async (...names: string[]): Promise<void> => {
+    tellPrompts(names.map((name) => create(KeptPromptSchema, { name })));
+    await Promise.resolve();
+    await Promise.resolve();
+  };
+
+  test("prompts are offered among the commands, and move nothing away from under the person", async () => {
+    type("/");
+    expect(completer.takesKey("ArrowDown")).toBe(true);
+    await answerPrompts("fix-all", "team/explain");
+    expect(shown()).toEqual(["explain", "fix", "fix-all", "team/explain"]);
+    expect(completer.menu.value?.chosen).toBe(1);
+    type("/expl");
+    expect(shown()).toEqual(["explain", "team/explain"]);
+  });
+
+  test("a prompt is used, not sent by its name", async () => {
+    type("/fix-all");
+    expect(completer.menu.value).toBeUndefined();
+    await answerPrompts("fix-all");
+    expect(completer.takesKey("Enter")).toBe(true);
+    expect([used, inserted]).toEqual([["fix-all"], []]);
+  });
+
+  test("prompts that come when nobody waits for them any more open no menu", async () => {
+    type("/");
+    type("");
+    await answerPrompts("fix-all");
+    expect(completer.menu.value).toBeUndefined();
   });
 
   test("a menu that was closed stays closed for the word", () => {

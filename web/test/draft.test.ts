@@ -197,13 +197,85 @@ describe("another door", () => {
     expect(page.server.desk.draft).toBe("mine still");
   });
 
-  test("its draft is shown once the person has stopped", async () => {
+  test("its draft is set aside if it comes while the person types, and theirs stays when they stop", async () => {
+    const page = await new Page().live();
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("mine");
+    expect(page.session.aside.value).toBe("theirs");
+    page.server.writeDraft("theirs, longer", "door-2");
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("mine");
+    expect(page.session.aside.value).toBe("theirs, longer");
+    expect(page.server.submitted).toHaveLength(1);
+  });
+
+  test("its draft is shown if it goes on from what was typed here a moment ago", async () => {
+    const page = await new Page().live();
+    page.type("mine");
+    await page.world.pass(300);
+    page.server.writeDraft("mine and more", "door-2");
+    await page.world.pass(2_000);
+    expect(page.draft).toBe("mine and more");
+    expect(page.session.aside.value).toBeUndefined();
+  });
+
+  test("when it has sent its words, those that were typed here are the draft again", async () => {
     const page = await new Page().live();
     page.type("mine");
     await page.world.pass(300);
     page.server.writeDraft("theirs", "door-2");
     await page.world.pass(2_000);
-    expect(page.draft).toBe("theirs");
+    page.server.writeDraft("", "door-2");
+    await page.world.pass(2_000);
+    expect(page.draft).toBe("mine");
+    expect(page.server.desk.draft).toBe("mine");
+    expect(page.session.aside.value).toBeUndefined();
+    expect(page.vault.words.size).toBe(0);
+  });
+
+  test("both versions of a draft outlive a reload", async () => {
+    const before = await new Page().live();
+    before.type("mine");
+    await before.world.pass(300);
+    before.server.writeDraft("theirs", "door-2");
+    await before.world.pass(2_000);
+    before.session.dispose();
+    const after = await new Page(before.server, before.vault, "page-2").live();
+    await after.world.pass(2_000);
+    expect(after.draft).toBe("mine");
+    expect(after.session.aside.value).toBe("theirs");
+    expect(after.server.desk.draft).toBe("mine");
+  });
+
+  test("two pages that write at the same time lose nothing, and do not fight", async () => {
+    const server = new MemoryServer();
+    const one = await new Page(server, createTestVault(), "one").live();
+    const two = await new Page(server, createTestVault(), "two").live();
+    for (const end of [" a", " ab", " abc"]) {
+      one.type(`first${end}`);
+      two.type(`second${end}`);
+      for (const each of [one, two]) await each.world.pass(250);
+    }
+    for (const each of [one, two, one, two]) await each.world.pass(10_000);
+    expect([one.draft, two.draft]).toEqual(["first abc", "second abc"]);
+    expect(one.session.aside.value).toBe("second abc");
+    expect(two.session.aside.value).toBe("first abc");
+    const saves = server.submitted.length;
+    for (const each of [one, two, one, two]) await each.world.pass(10_000);
+    expect(server.submitted).toHaveLength(saves);
+  });
+
+  test("what was set aside goes when the person has its words", async () => {
+    const page = await new Page().live();
+    page.type("mine");
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(300);
+    expect(page.session.aside.value).toBe("theirs");
+    page.type("mine and theirs");
+    expect(page.session.aside.value).toBeUndefined();
   });
 
   test("its draft does not replace words that the server does not have yet", async () => {
@@ -220,17 +292,18 @@ describe("another door", () => {
     expect(page.server.desk.draft).toBe("mine");
   });
 
-  test("its draft is shown if it came after ours, even before we know that ours was saved", async () => {
+  test("its draft is set aside if it came after ours, even before we know that ours was saved", async () => {
     const page = await new Page().live();
     const release = page.server.hold("submitClientEvent's answer");
     page.type("mine");
     await page.world.pass(300);
     page.server.writeDraft("theirs", "door-2");
     await page.world.pass(300);
-    expect(page.draft).toBe("mine");
     release();
     await page.world.pass(3_000);
-    expect(page.draft).toBe("theirs");
+    expect(page.draft).toBe("mine");
+    expect(page.session.aside.value).toBe("theirs");
+    expect([...page.vault.words.values()]).toContain("mine");
   });
 
   test("two pages that take turns always show the same", async () => {
@@ -314,6 +387,42 @@ describe("sending", () => {
     page.server.start();
     await until(page.world, "it is seen in the log", () => page.draft === "");
     expect(page.session.failure.value).toBeUndefined();
+  });
+
+  test.each([
+    ["log", "saved", false],
+    ["log", "not saved", false],
+    ["queue", "saved", true],
+  ])(
+    "a prompt whose page went before it was answered is found in the %s, its draft %s",
+    async (_, draft, busy) => {
+      const before = await new Page().live();
+      before.server.busy = busy;
+      before.type("hello");
+      if (draft === "saved")
+        await until(before.world, "the draft is kept", () => before.server.desk.draft === "hello");
+      before.server.hold("invoke's answer");
+      void before.session.send(outgoing("hello"));
+      await quiet();
+      const after = await new Page(before.server, before.vault, "page-2").live();
+      await until(
+        after.world,
+        "it is a draft no more",
+        () => after.draft === "" && before.server.desk.draft === "",
+      );
+      expect(after.vault.words.size).toBe(0);
+    },
+  );
+
+  test("a prompt that never arrived is still a draft on the next page", async () => {
+    const before = await new Page().live();
+    before.type("hello");
+    before.server.hold("invoke");
+    void before.session.send(outgoing("hello"));
+    await quiet();
+    const after = await new Page(before.server, before.vault, "page-2").live();
+    await after.world.pass(10_000);
+    expect(after.draft).toBe("hello");
   });
 
   test("a queued prompt whose answer was lost is found in the queue", async () => {

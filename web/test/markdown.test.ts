@@ -87,7 +87,7 @@ describe("Markdown", () => {
 
   test("aligns tables without a style attribute, in a box of their own", () => {
     const shown = html("a | b\n--|--:\n1 | 2");
-    expect(shown).toMatch(/^<div class="prose-table"[^>]*><table>/);
+    expect(shown).toMatch(/^<div class="prose-table"[^>]*><table dir="auto">/);
     expect(shown).toContain('<td class="align-right">2</td>');
     expect(shown).not.toContain("style=");
   });

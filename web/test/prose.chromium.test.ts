@@ -39,7 +39,7 @@ describe("an attack", () => {
       const tags =
         /^(?:A|BLOCKQUOTE|BR|BUTTON|CODE|DIV|EM|H[1-6]|HR|INPUT|LI|OL|P|PRE|S|SPAN|STRONG|TABLE|TBODY|TD|TH|THEAD|TR|UL)$/;
       const attributes =
-        /^(?:aria-[a-z]+|checked|class|data-(?:language|line|path)|disabled|href|rel|role|start|tabindex|title|type)$/;
+        /^(?:aria-[a-z]+|checked|class|data-(?:language|line|path)|dir|disabled|href|rel|role|start|tabindex|title|type)$/;
       const bad: string[] = [];
       Object.assign(window, { attacked: () => bad.push("it ran") });
       const inspect = (name: string): void => {

@@ -260,6 +260,29 @@ describe("a long diff", () => {
     expect(edge).toEqual([true, true]);
   });
 
+  test("keeps what the reader looks at in its place when the window gets another width", async () => {
+    await page.setViewportSize({ width: 1900, height: 760 });
+    await page.evaluate(() => window.review.showLong(900, 3));
+    await page.click(".p-proposal .p-button-main");
+    await page.waitForSelector(".p-rl");
+    await page.evaluate(() => document.querySelector(".p-rd")?.scrollTo(0, 9_000));
+    const place = (): Promise<string> =>
+      page.evaluate(() => {
+        const edge = document.querySelector(".p-rf-head")?.getBoundingClientRect().bottom ?? 0;
+        const rows = [...document.querySelectorAll(".p-rd-row")];
+        const first = rows.find((row) => row.getBoundingClientRect().bottom > edge);
+        return /value_\d+/.exec(first?.textContent ?? "")?.[0] ?? "";
+      });
+    await expect.poll(place, { timeout: 20_000 }).toMatch(/value_\d{3}/);
+    const name = await place();
+    for (const width of [360, 1_900]) {
+      await page.setViewportSize({ width, height: 760 });
+      const beside = width > 1_000;
+      await page.waitForFunction((is) => (document.querySelector(".p-rl-pair") !== null) === is, beside);
+      await expect.poll(place, { timeout: 20_000 }).toBe(name);
+    }
+  });
+
   test("shows more of what stands around a change when that is wanted", async () => {
     await review();
     const around = page.locator(".p-rl-text", { hasText: 'HARBOUR = "north"' });

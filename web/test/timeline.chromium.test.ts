@@ -138,7 +138,12 @@ describe("an answer that grows", () => {
       await page.evaluate(() => window.timeline.session?.loadEarlier());
       await page.waitForFunction(() => document.querySelector(".p-preparing") === null);
     }
-    await page.waitForFunction(() => window.timeline.placeOf("Paragraph 0 of") !== undefined);
+    // What is being prepared has the words too, and nobody sees it yet.
+    await page.waitForFunction(
+      () =>
+        document.querySelector(".p-preparing") === null &&
+        window.timeline.placeOf("Paragraph 0 of") !== undefined,
+    );
     await scrollBy(0);
     const now = await page.evaluate((words) => window.timeline.placeOf(words), seen);
     expect(Math.abs((now ?? Infinity) - (place ?? 0))).toBeLessThan(3);

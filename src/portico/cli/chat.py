@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 
 import msgspec
@@ -29,7 +29,7 @@ from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, Pro
 from portico.doors.outcome import Outcome
 from portico.doors.terminal.banner import Welcome, print_welcome
 from portico.doors.terminal.chat_status import ChatStatus
-from portico.doors.terminal.prompting import ChatInput, open_chat_input
+from portico.doors.terminal.prompting import ChatInput, KeptPrompt, open_chat_input
 from portico.doors.terminal.renderers import PromptEcho
 from portico.sessions.deadlines import put_down
 from portico.sessions.turn import Prompt
@@ -128,12 +128,17 @@ class Chat:
         )
         print_welcome(welcome, sys.stdout, term=term)
         history = state_folder(self._environ) / "history"
-        source = open_chat_input(lambda: self._status, history=history, term=term)
+        source = open_chat_input(lambda: self._status, self._prompts, history=history, term=term)
         connecting = asyncio.create_task(self._connect(), name="starting the agent")
         try:
             await self._converse(source, connecting)
         finally:
             await put_down(connecting)
+
+    def _prompts(self) -> Iterable[KeptPrompt]:
+        from portico.cli.kept_prompts import catalog_of, in_words
+
+        return in_words(catalog_of(self._chosen.workspace, self._environ))
 
     async def close(self) -> None:
         await self._chosen.conversation.close()

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 import msgspec
 
 from portico.cli.arguments import Arguments, folder_of, proper_text
-from portico.config.paths import config_folder, expanded
+from portico.cli.kept_prompts import catalog_of
+from portico.config.paths import expanded
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.doors.terminal.sanitize import clean, clean_line
 from portico.prompts.catalog import Catalog, Entry, Origin
@@ -227,7 +228,7 @@ def _decoded(data: bytes, what: str) -> str:
 
 
 def _catalog(flags: argparse.Namespace) -> Catalog:
-    return Catalog(folder_of(flags.cwd), config_folder(os.environ) / "prompts")
+    return catalog_of(folder_of(flags.cwd), os.environ)
 
 
 def _listed(entry: Entry) -> Listed:

@@ -33,6 +33,8 @@ from portico.doors.connect.surroundings import (
     ApprovalView,
     FoundFile,
     ModelInfo,
+    PromptBlank,
+    PromptInfo,
     ScenarioInfo,
     ScenarioList,
     ServerInfo,
@@ -80,9 +82,7 @@ class LocalSurroundings:
 
     def agent_of(self, summary: SessionSummary) -> AgentSpec:
         registry = self._registry(self._settings(Path(summary.workspace)))
-        if summary.agent in registry.names():
-            return self._with_secrets(registry.resolve(summary.agent))
-        return self._with_secrets(AgentSpec(name=summary.agent, command=summary.agent_command))
+        return self._with_secrets(registry.resume(summary.agent, summary.agent_command))
 
     def agents(self, workspace: Path) -> Sequence[AgentInfo]:
         settings = self._settings(workspace)
@@ -137,6 +137,35 @@ class LocalSurroundings:
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
         found = best_matches(await self._paths(workspace), query, limit)
         return [FoundFile(path=one.path, matched=one.places) for one in found]
+
+    async def prompts(self, workspace: Path) -> Sequence[PromptInfo]:
+        def look() -> list[PromptInfo]:
+            from portico.cli.kept_prompts import catalog_of
+
+            return [
+                PromptInfo(
+                    name=one.name,
+                    description="" if one.prompt is None else one.prompt.description,
+                    origin=one.origin,
+                    problem=one.problem,
+                )
+                for one in catalog_of(workspace, self._environ).entries()
+                if not one.hidden_by
+            ]
+
+        return await asyncio.to_thread(look)
+
+    async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
+        def look() -> list[str | PromptBlank]:
+            from portico.cli.kept_prompts import catalog_of
+
+            _, prompt = catalog_of(workspace, self._environ).find(name)
+            return [
+                one if isinstance(one, str) else PromptBlank(name=one.name, description=one.description)
+                for one in prompt.open_pieces()
+            ]
+
+        return await asyncio.to_thread(look)
 
     def settings(self, workspace: Path) -> Sequence[SettingView]:
         return [

@@ -26,5 +26,9 @@ class Desk(Value, frozen=True):
     revision: int = 0
 
     @property
+    def drafted(self) -> bool:
+        return bool(self.draft.strip())
+
+    @property
     def empty(self) -> bool:
-        return not self.draft.strip() and not self.queue
+        return not self.drafted and not self.queue

@@ -47,6 +47,13 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         }
         return Filled(self.template.fill({**defaults, **values}), dict(values), defaults)
 
+    def open_pieces(self) -> list[str | Variable]:
+        """The text with its defaults, and the variables that still need a value where that goes."""
+        by_name = {variable.name: variable for variable in self.variables}
+        return [
+            piece if isinstance(piece, str) else _shown(by_name[piece.name]) for piece in self.template.pieces
+        ]
+
 
 def read_prompt(data: bytes) -> Prompt:
     """A file's content as a prompt. NotAPrompt says why it is none."""
@@ -78,6 +85,10 @@ def read_prompt(data: bytes) -> Prompt:
             *(f"Nothing is done with {name} in the front matter." for name in matter.unknown),
         ),
     )
+
+
+def _shown(variable: Variable) -> str | Variable:
+    return variable if variable.default is None else variable.default
 
 
 def _no_such_variable(name: str, unknown: str, known: list[str]) -> InvalidInput:

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator
 
 import msgspec
 
+from portico.domain.desks import Desk
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import Clock, Store
@@ -16,10 +17,11 @@ MOST_WATCHED = 200
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the list: the summary, whether something lies ready to be sent, how many answers it needs."""
+    """A line of the list: the summary, whether words were typed, how many prompts are in line and answers needed."""
 
     summary: SessionSummary
     drafted: bool
+    queued: int
     waiting: int
 
     def looks_like(self, other: "Listed") -> bool:
@@ -43,7 +45,7 @@ class SessionList:
         """Sessions by their last change, newest first."""
         drafted = await self._store.drafted()
         found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
-        return [self._listed(summary, drafted) for summary in found]
+        return [await self._listed(summary, drafted) for summary in found]
 
     async def watch(self, *, workspace: str | None) -> AsyncGenerator[Listed | Removed]:
         """The latest sessions as they are now, then each one that changes, until the caller leaves."""
@@ -62,11 +64,14 @@ class SessionList:
             generation = seen
             await self._clock.sleep(LOOK_SECONDS)
 
-    def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> Listed:
+    async def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> Listed:
+        session_id = summary.session_id
+        desk = await self._store.desk(session_id) if session_id in drafted else Desk()
         return Listed(
             summary=summary,
-            drafted=summary.session_id in drafted,
-            waiting=self._service.waiting(summary.session_id),
+            drafted=desk.drafted,
+            queued=len(desk.queue),
+            waiting=self._service.waiting(session_id),
         )
 
 

@@ -35,7 +35,7 @@ from portico.sessions.signing import Signing
 from portico.sessions.supervision import ask_agent, prepare
 from portico.sessions.turn import Prompt
 from portico.sessions.views import SessionView, with_agent_side
-from portico.sessions.watching import watch_elsewhere, watch_here
+from portico.sessions.watching import require_reached, watch_elsewhere, watch_here
 
 _NEWEST = 200
 
@@ -50,9 +50,9 @@ class SessionService:
         self._closing = False
         self.notes = Notes(self._journal)
 
-    async def recover(self) -> list[SessionId]:
-        """Interrupt turns whose host died. Call once, before anything else."""
-        return await recover(self._ports)
+    async def recover(self, *, forgiving: bool = False) -> list[SessionId]:
+        """Interrupt turns whose host died. Call once, before anything else. `forgiving` passes over what fails."""
+        return await recover(self._ports, forgiving=forgiving)
 
     async def start(
         self,
@@ -174,6 +174,18 @@ class SessionService:
         opened.turn.stop(force=force)
         return True
 
+    async def stop_command(self, session_id: SessionId, terminal_id: str) -> bool:
+        """End a command that runs for the agent, and nothing else; False if there is none of that name."""
+        terminals = self._live(session_id).session.editor.terminals
+        try:
+            if terminals is None or terminals.snapshot(terminal_id).ended:
+                return False
+            await terminals.kill(terminal_id)
+        except InvalidInput:
+            # The agent has let go of it meanwhile, which ends it too.
+            return False
+        return True
+
     def answer(self, session_id: SessionId, request_id: str, decision: Decision) -> None:
         """Answer a permission request."""
         self._live(session_id).session.asking.permissions.answer(request_id, decision)
@@ -206,11 +218,11 @@ class SessionService:
     async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncGenerator[Event]:
         """Every event after `after_seq`, each once, in order, whichever process writes them.
 
-        Ends when the session is deleted or this host closes.
+        Ends when the session is deleted or this host closes. InvalidInput if the log does not go that far.
         """
         store, clock = self._ports.store, self._ports.clock
-        if not self.is_open(session_id):
-            await self.show(session_id)
+        if not self.is_open(session_id) or after_seq > self.written(session_id):
+            require_reached(await self.show(session_id), after_seq)
         while not self._closing:
             opened = self._open.get(session_id)
             if opened is not None:

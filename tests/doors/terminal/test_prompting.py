@@ -18,7 +18,7 @@ from portico.doors.terminal.chat_line import ChatLine
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.completing import ChatCompleter, completable
 from portico.doors.terminal.lines import LineReader
-from portico.doors.terminal.prompting import PlainInput
+from portico.doors.terminal.prompting import KeptPrompt, PlainInput
 from portico.doors.terminal.workspace_files import WorkspaceFiles
 from tests.doors.terminal.support import make_event, started
 
@@ -34,6 +34,7 @@ COMMANDS = (
     Command(name="search", description="Find text", hint="TEXT"),
     Command(name="research", description="Look \x1b[31mfurther"),
 )
+PROMPTS = (KeptPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}."),)
 
 
 @pytest.fixture
@@ -51,6 +52,7 @@ def status(tmp_path: Path) -> ChatStatus:
 async def line(keyboard: PipeInput, status: ChatStatus, tmp_path: Path) -> ChatLine:
     return ChatLine(
         lambda: status,
+        lambda: PROMPTS,
         history=tmp_path / "state" / "history",
         terminal_input=keyboard,
         terminal_output=DummyOutput(),
@@ -91,6 +93,7 @@ async def test_a_slow_second_ctrl_c_does_not_leave(
     times = iter(range(0, 100_000, 10))
     line = ChatLine(
         lambda: status,
+        lambda: PROMPTS,
         history=tmp_path / "history",
         terminal_input=keyboard,
         terminal_output=DummyOutput(),
@@ -106,7 +109,9 @@ async def test_prompts_are_remembered_in_a_file_that_only_its_owner_can_read(
     assert await typed(line, keyboard, "remember me\r") == "remember me"
     assert path.stat().st_mode & 0o777 == 0o600
     assert "remember me" in path.read_text()
-    another = ChatLine(lambda: status, history=path, terminal_input=keyboard, terminal_output=DummyOutput())
+    another = ChatLine(
+        lambda: status, lambda: PROMPTS, history=path, terminal_input=keyboard, terminal_output=DummyOutput()
+    )
     assert await typed(another, keyboard, f"{UP}\r") == "remember me"
 
 
@@ -116,6 +121,7 @@ async def test_where_no_history_can_be_kept_the_chat_goes_on(
     (tmp_path / "file").write_text("")
     line = ChatLine(
         lambda: status,
+        lambda: PROMPTS,
         history=tmp_path / "file" / "history",
         terminal_input=keyboard,
         terminal_output=DummyOutput(),
@@ -124,7 +130,7 @@ async def test_where_no_history_can_be_kept_the_chat_goes_on(
 
 
 def completions(status: ChatStatus, words: str) -> list[tuple[str, str, str]]:
-    completer = ChatCompleter(lambda: status, WorkspaceFiles(Path(status.workspace)))
+    completer = ChatCompleter(lambda: status, WorkspaceFiles(Path(status.workspace)), lambda: PROMPTS)
     found = completer.get_completions(Document(words), CompleteEvent())
     return [(one.text, one.display_text, one.display_meta_text) for one in found]
 
@@ -133,19 +139,24 @@ def test_a_slash_offers_the_agents_commands_with_what_they_do(status: ChatStatus
     assert completions(status, "/s") == [("/search ", "/search", "Find text  TEXT")]
     assert completions(status, "/sear") == completions(status, "/s")
     assert completions(status, "/esea") == [("/research ", "/research", "Look further")]
-    assert len(completions(status, "/")) == 3 + 3
+    assert len(completions(status, "/")) == 3 + 3 + 1
 
 
 def test_a_slash_offers_the_chats_own_commands_behind_them(status: ChatStatus) -> None:
-    assert [name for _, name, _ in completions(status, "/")][-3:] == ["/options", "/proposal", "/exit"]
+    assert [name for _, name, _ in completions(status, "/")][-4:-1] == ["/options", "/proposal", "/exit"]
     assert completions(status, "/op") == [
         ("/options ", "/options", "see and set the agent's options  NAME VALUE")
     ]
 
 
+def test_a_slash_offers_kept_prompts_by_any_part_of_their_names(status: ChatStatus) -> None:
+    offered = [("Tidy up {{ input }}.", "/team/tidy", "prompt  Make it neat")]
+    assert completions(status, "/tid") == completions(status, "/team/t") == offered
+
+
 def test_commands_that_the_agent_changes_are_offered_at_once(status: ChatStatus) -> None:
     changed = CommandsUpdated(commands=(Command(name="new", description="New"),))
-    assert completions(status.after(make_event(changed)), "/")[:-3] == [("/new ", "/new", "New")]
+    assert completions(status.after(make_event(changed)), "/")[:-4] == [("/new ", "/new", "New")]
 
 
 def test_an_at_sign_offers_files_by_a_few_of_their_letters(status: ChatStatus) -> None:

@@ -60,6 +60,8 @@ export type EditorCommand =
       readonly agent?: string;
       readonly mode?: ReviewMode;
       readonly workspace?: string;
+      /** What it is sent at once. */
+      readonly task?: string;
     }
   /** Quietly: nobody has asked for it, so the focus stays where it is. */
   | { readonly name: "open_session"; readonly sessionId: string; readonly quietly?: boolean }

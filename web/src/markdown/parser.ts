@@ -91,7 +91,8 @@ function rules(
           .split(/\s/, 1)[0] ?? "";
       return preformatted(language, token?.content ?? "");
     },
-    table_open: () => '<div class="prose-table" role="group" aria-label="Table" tabindex="0"><table>\n',
+    table_open: () =>
+      '<div class="prose-table" role="group" aria-label="Table" tabindex="0"><table dir="auto">\n',
     table_close: () => "</table></div>\n",
   };
 }

@@ -12,8 +12,8 @@ const TAGS = [
 ];
 // prettier-ignore
 const PLAIN_ATTRIBUTES = [
-  "aria-label", "checked", "class", "data-language", "data-line", "data-path", "disabled", "rel", "role", "start",
-  "tabindex", "title", "type",
+  "aria-label", "checked", "class", "data-language", "data-line", "data-path", "dir", "disabled", "rel", "role",
+  "start", "tabindex", "title", "type",
 ];
 const CONFIG: Config & { RETURN_DOM_FRAGMENT: true } = {
   ALLOWED_TAGS: TAGS,

@@ -4,12 +4,16 @@ import type { Token } from "markdown-it";
 import { withoutDirectionControls } from "./controls";
 import { linkTarget } from "./links";
 
+/** Marks, bars and columns stand on the side where their words begin. */
+const SIDED = new Set(["blockquote_open", "bullet_list_open", "ordered_list_open"]);
 const TASK = /^\[([ xX])\](?=[ \t\u00a0])/;
 
 export function adjustTokens(tokens: Token[]): void {
   for (const [index, token] of tokens.entries()) {
     if (token.type === "th_open" || token.type === "td_open") {
       alignByClass(token);
+    } else if (SIDED.has(token.type)) {
+      token.attrSet("dir", "auto");
     } else if (token.type === "inline" && token.children !== null) {
       if (tokens[index - 1]?.type === "paragraph_open" && tokens[index - 2]?.type === "list_item_open") {
         checkTask(tokens[index - 2], token);

@@ -28,6 +28,8 @@ export interface DraftPorts {
 export class Draft {
   /** Written by whoever types; also from here, when words come from elsewhere. */
   readonly text: Signal<string>;
+  /** What else was written here, in another window at the same time; the person takes it or leaves it. */
+  readonly aside: Signal<string | undefined>;
   readonly #ports: DraftPorts;
   /** There was nothing of ours to begin with, so what the server has is to be kept. */
   readonly #blind: boolean;
@@ -37,6 +39,8 @@ export class Draft {
   /** What is on its way to the server. */
   #saving: string | undefined;
   #echoed = false;
+  /** Another window wrote meanwhile, before or after it: what the server has in the end it will tell. */
+  #isUnclear = false;
   #dueAgain = false;
   #unsaved: boolean;
   #unsavedSince = 0;
@@ -44,6 +48,8 @@ export class Draft {
   #retryIn = FIRST_RETRY;
   /** What the person has seen; anything else in `text` is theirs. */
   #seen: string;
+  /** The server has words of another window, which do not take the place of those that were typed here. */
+  #holds = false;
   #due: Cancel = () => undefined;
   #calm: Cancel = () => undefined;
 
@@ -52,6 +58,7 @@ export class Draft {
     const kept = ports.vault.get(ports.vaultKey);
     this.#seen = kept ?? "";
     this.text = signal(this.#seen);
+    this.aside = signal(ports.vault.get(asideKey(ports)));
     this.#blind = kept === undefined;
     this.#unsaved = kept !== undefined;
   }
@@ -62,6 +69,7 @@ export class Draft {
       this.text.subscribe((text) => {
         if (text !== this.#seen) this.#typed(text);
       }),
+      this.aside.subscribe((words) => this.#ports.vault.set(asideKey(this.#ports), words)),
       this.#ports.world.onLeave(() => this.#saveAtOnce()),
     );
   }
@@ -76,8 +84,13 @@ export class Draft {
   /** The desk at the server, whoever changed it. Desks come in the order of their revisions. */
   hear(desk: Desk): void {
     if (desk.clientId === this.#ports.clientId && desk.draft === this.#saving) this.#echoed = true;
+    const isNews = desk.clientId !== this.#ports.clientId && desk.draft !== this.#atServer;
     if (this.#atServer === undefined) this.#meet(desk.draft);
     this.#atServer = desk.draft;
+    if (isNews) {
+      this.#isUnclear = true;
+      this.#compare(desk.draft);
+    }
     this.#settle();
   }
 
@@ -106,6 +119,7 @@ export class Draft {
     this.#unsaved = true;
     this.#retryIn = FIRST_RETRY;
     vault.set(vaultKey, text);
+    if (this.aside.peek() !== undefined && has(text, this.aside.peek())) this.aside.value = undefined;
     this.#saveIn(Math.min(PAUSE, this.#unsavedSince + LONGEST_UNSAVED - now));
   }
 
@@ -120,18 +134,54 @@ export class Draft {
     this.#saveIn(0);
   }
 
+  /** What another window wrote while the person writes here: neither takes the other's place. */
+  #compare(theirs: string): void {
+    const mine = this.text.peek();
+    if (!this.#holds && !this.#unsaved && this.#quietIn() <= 0) return;
+    if (theirs.trim() === "") {
+      if (this.#holds) this.#goOnAlone();
+    } else if (has(theirs, mine) || has(mine, theirs)) {
+      this.#letGo();
+    } else {
+      this.#holds = true;
+      this.aside.value = theirs;
+      this.#ports.vault.set(this.#ports.vaultKey, mine);
+    }
+  }
+
+  /** The other window has sent its words, or does not want them any more. */
+  #goOnAlone(): void {
+    this.#holds = false;
+    this.aside.value = undefined;
+    this.#unsaved = true;
+    this.#saveIn(0);
+  }
+
+  /** Both windows have the same words in the end, or one has those of both. */
+  #letGo(): void {
+    if (this.#holds && !this.#unsaved) this.#ports.vault.set(this.#ports.vaultKey, undefined);
+    this.#holds = false;
+  }
+
   /** Shows what the server has, unless that takes something from the person. */
   #settle(): void {
     this.#calm();
     const words = this.#atServer;
-    if (words === undefined || this.#unsaved || words === this.text.peek()) return;
-    const quietIn = this.#lastKey + QUIET - this.#ports.world.now();
+    if (words === undefined || this.#unsaved) return;
+    if (words === this.text.peek()) this.#letGo();
+    if (this.#holds || words === this.text.peek()) return;
+    const quietIn = this.#quietIn();
     if (quietIn > 0) this.#calm = this.#ports.world.after(quietIn, () => this.#settle());
     else this.#adopt(words);
   }
 
+  #quietIn(): number {
+    return this.#lastKey + QUIET - this.#ports.world.now();
+  }
+
   #adopt(words: string): void {
     this.#seen = words;
+    this.#ports.vault.set(this.#ports.vaultKey, undefined);
     this.text.value = words;
   }
 
@@ -149,6 +199,7 @@ export class Draft {
     this.#due();
     this.#saving = text;
     this.#echoed = false;
+    this.#isUnclear = false;
     this.#dueAgain = false;
     this.#unsavedSince = this.#ports.world.now();
     const outcome = await this.#ports.save(text).then(
@@ -163,13 +214,13 @@ export class Draft {
 
   #saved(text: string): void {
     this.#retryIn = FIRST_RETRY;
-    if (!this.#echoed) this.#atServer = text;
+    if (!this.#echoed && !this.#isUnclear) this.#atServer = text;
     if (this.text.peek() !== text) {
       if (this.#dueAgain) this.#saveAtOnce();
       return;
     }
     this.#unsaved = false;
-    this.#ports.vault.set(this.#ports.vaultKey, undefined);
+    if (!this.#holds) this.#ports.vault.set(this.#ports.vaultKey, undefined);
     this.#settle();
   }
 
@@ -177,4 +228,13 @@ export class Draft {
     this.#saveIn(this.#retryIn);
     this.#retryIn = Math.min(LONGEST_RETRY, this.#retryIn * 2);
   }
+}
+
+function asideKey({ vaultKey }: DraftPorts): string {
+  return `${vaultKey} aside`;
+}
+
+/** Whether the one is in the other, so that whoever has this has that. */
+function has(words: string, others: string | undefined): boolean {
+  return words.includes((others ?? "").trim());
 }

@@ -1,4 +1,4 @@
-// Hands prompts to the server, and finds out in the end whether one arrived whose call was lost.
+// Hands prompts to the server, and finds out in the end whether one arrived whose call was lost, or whose page was.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -16,15 +16,32 @@ interface Missing {
   readonly arrived: () => void;
 }
 
+/** The same, for the page that comes after this one. */
+interface Kept {
+  readonly text: string;
+  readonly afterSeq: number;
+  readonly queued: readonly string[];
+}
+
 export class Outbox {
   readonly #gateway: Gateway;
   readonly #sessionId: string;
+  readonly #vaultKey: string;
   #missing: Missing | undefined;
+  /** The page before this one sent it: it is known to be there, and the draft is not known yet. */
+  #isFoundEarly = false;
   #queued: ReadonlySet<string> = new Set();
+  #isDeskKnown = false;
 
-  constructor(gateway: Gateway, sessionId: string) {
+  /** Somebody may have sent a prompt and left before it was known to be there; `arrived` is told of it then. */
+  constructor(gateway: Gateway, sessionId: string, arrived: (text: string) => void) {
     this.#gateway = gateway;
     this.#sessionId = sessionId;
+    this.#vaultKey = `sent ${sessionId}`;
+    const kept = readKept(gateway.vault.get(this.#vaultKey));
+    if (kept === undefined) return;
+    const { text, afterSeq, queued } = kept;
+    this.#missing = { text, afterSeq, queuedBefore: new Set(queued), arrived: () => arrived(text) };
   }
 
   /**
@@ -34,12 +51,16 @@ export class Outbox {
   async deliver(outgoing: Outgoing, lastSeq: number, arrived: () => void): Promise<void> {
     const missing = { text: outgoing.text, afterSeq: lastSeq, queuedBefore: this.#queued, arrived };
     this.#missing = undefined;
+    const kept: Kept = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
+    this.#gateway.vault.set(this.#vaultKey, JSON.stringify(kept));
     try {
       await this.#invoke({ text: outgoing.text, attachments: outgoing.attachments.map(attachment) });
     } catch (reason) {
       if (isLost(reason)) this.#missing = missing;
+      else this.#gateway.vault.set(this.#vaultKey, undefined);
       throw reason;
     }
+    this.#gateway.vault.set(this.#vaultKey, undefined);
   }
 
   async deliverQueued(promptId: string): Promise<void> {
@@ -53,14 +74,17 @@ export class Outbox {
         payload.value.text === this.#missing?.text &&
         Number(seq) > this.#missing.afterSeq,
     );
-    if (found) this.#found();
+    if (found && this.#isDeskKnown) this.#found();
+    else if (found) this.#isFoundEarly = true;
   }
 
   heardDesk(desk: Desk): void {
+    this.#isDeskKnown = true;
     this.#queued = new Set(desk.queue.map((prompt) => prompt.promptId));
     const missing = this.#missing;
     if (missing === undefined) return;
     if (
+      this.#isFoundEarly ||
       desk.queue.some((prompt) => prompt.text === missing.text && !missing.queuedBefore.has(prompt.promptId))
     ) {
       this.#found();
@@ -70,6 +94,8 @@ export class Outbox {
   #found(): void {
     const missing = this.#missing;
     this.#missing = undefined;
+    this.#isFoundEarly = false;
+    this.#gateway.vault.set(this.#vaultKey, undefined);
     missing?.arrived();
   }
 
@@ -86,6 +112,15 @@ export class Outbox {
     leave.abort();
     if (first.done === true)
       throw new ConnectError("The server said nothing about the prompt.", Code.Aborted);
+  }
+}
+
+function readKept(words: string | undefined): Kept | undefined {
+  try {
+    return words === undefined ? undefined : (JSON.parse(words) as Kept);
+  } catch {
+    // Of another version, or cut off: the draft is there all the same.
+    return undefined;
   }
 }
 

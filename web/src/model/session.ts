@@ -8,6 +8,8 @@ import type { Gateway } from "../gateway/types";
 import { browserWorld, type Cancel, type World } from "../gateway/world";
 import type {
   Desk,
+  KeptPrompt,
+  PromptPiece,
   ReviewMode,
   SessionDetail,
   SubmitClientEventRequestSchema,
@@ -59,6 +61,7 @@ class Session implements SessionModel {
   readonly todos: ReadonlySignal<readonly Todo[]>;
   readonly connection: ReadonlySignal<Connection>;
   readonly draft: Signal<string>;
+  readonly aside: Signal<string | undefined>;
   readonly failure = signal<Failure | undefined>(undefined);
   readonly #gateway: Gateway;
   readonly #feed: Feed;
@@ -73,7 +76,7 @@ class Session implements SessionModel {
     this.#gateway = gateway;
     const save = (text: string): Promise<void> => this.#saveDraft(text);
     this.#words = new Draft({ world, vault, vaultKey: `draft ${sessionId}`, clientId, save });
-    this.#outbox = new Outbox(gateway, sessionId);
+    this.#outbox = new Outbox(gateway, sessionId, (text) => this.#words.sent(text));
     this.#feed = new Feed({
       gateway,
       world,
@@ -98,6 +101,7 @@ class Session implements SessionModel {
     this.todos = computed(() => this.detail.value?.todos ?? []);
     this.connection = this.#link.connection;
     this.draft = this.#words.text;
+    this.aside = this.#words.aside;
   }
 
   open(): void {
@@ -147,6 +151,10 @@ class Session implements SessionModel {
     if (resumed?.session !== undefined) this.#feed.accept(resumed.session);
   }
 
+  async stopCommand(terminalId: string): Promise<void> {
+    await this.#try(() => this.#gateway.client.stopCommand({ sessionId: this.id, terminalId }));
+  }
+
   async discard(): Promise<void> {
     await this.#try(() => this.#gateway.client.discardTurn({ sessionId: this.id }));
   }
@@ -190,16 +198,24 @@ class Session implements SessionModel {
     if (written !== undefined) this.#feed.change({ todos: written.todos });
   }
 
-  /** Finds nothing while the server is away: that is told by the connection, not at each letter. */
   async findFiles(
     query: string,
   ): Promise<readonly { path: string; matched: readonly number[] }[] | undefined> {
-    try {
-      return (await this.#gateway.client.findFiles({ sessionId: this.id, query })).files;
-    } catch (reason) {
-      if (!isLost(reason)) this.failure.value = failureOf(reason);
-      return undefined;
-    }
+    return (await this.#look(() => this.#gateway.client.findFiles({ sessionId: this.id, query })))?.files;
+  }
+
+  async listPrompts(): Promise<readonly KeptPrompt[] | undefined> {
+    return (await this.#look(() => this.#gateway.client.listPrompts({ workspace: this.#workspace })))
+      ?.prompts;
+  }
+
+  async getPrompt(name: string): Promise<readonly PromptPiece[] | undefined> {
+    return (await this.#try(() => this.#gateway.client.getPrompt({ workspace: this.#workspace, name })))
+      ?.pieces;
+  }
+
+  get #workspace(): string {
+    return this.detail.peek()?.summary?.workspace ?? "";
   }
 
   async #deliver(outgoing: Outgoing, delivered: () => void): Promise<boolean> {
@@ -233,6 +249,16 @@ class Session implements SessionModel {
 
   async #submit(event: ClientEvent): Promise<void> {
     await this.#gateway.client.submitClientEvent({ sessionId: this.id, event });
+  }
+
+  /** A call at each letter: that the server is away is told by the connection, and not so often. */
+  async #look<Answer>(call: () => Promise<Answer>): Promise<Answer | undefined> {
+    try {
+      return await call();
+    } catch (reason) {
+      if (!isLost(reason)) this.failure.value = failureOf(reason);
+      return undefined;
+    }
   }
 
   /** A call for the person: if it fails, they are told why. */

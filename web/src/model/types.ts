@@ -1,7 +1,14 @@
 // The words that the model and the views share. Values only: nothing here does anything.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
-import type { Desk, ReviewMode, SessionDetail, SessionSummary } from "../generated/portico/v1/agent_pb";
+import type {
+  Desk,
+  KeptPrompt,
+  PromptPiece,
+  ReviewMode,
+  SessionDetail,
+  SessionSummary,
+} from "../generated/portico/v1/agent_pb";
 import type {
   CheckpointCreated,
   ErrorDetails,
@@ -211,6 +218,8 @@ export interface SessionModel {
   readonly desk: ReadonlySignal<Desk | undefined>;
   /** The person's own words in the composer; saved at the server within 300 ms. */
   readonly draft: Signal<string>;
+  /** What another window wrote while the person wrote here. It is theirs to use or to drop. */
+  readonly aside: Signal<string | undefined>;
   /** The last call that failed and has not been dismissed. */
   readonly failure: Signal<Failure | undefined>;
 
@@ -220,6 +229,8 @@ export interface SessionModel {
   /** Sends the last prompt again. */
   retry(): Promise<void>;
   stop(force?: boolean): Promise<void>;
+  /** Ends one command of the agent; the turn goes on. */
+  stopCommand(terminalId: string): Promise<void>;
   resume(): Promise<void>;
   discard(): Promise<void>;
   decide(decisions: readonly Decision[]): Promise<void>;
@@ -233,6 +244,10 @@ export interface SessionModel {
   writeTodos(todos: readonly Todo[]): Promise<void>;
   /** Undefined: the server did not tell. */
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
+  /** The prompts that are kept as files. Undefined: the server did not tell. */
+  listPrompts(): Promise<readonly KeptPrompt[] | undefined>;
+  /** One of them; undefined if it cannot be used, which the person is told. */
+  getPrompt(name: string): Promise<readonly PromptPiece[] | undefined>;
   /** Stops watching; called for hidden and closed tabs. */
   pause(): void;
   /** Watches again from the last event it has. */

@@ -5,15 +5,16 @@ from contextlib import aclosing
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
-from portico.doors.connect.events import to_time
+from portico.doors.connect.events import one_of, to_time
 from portico.doors.connect.failures import NamedFailures
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
 from portico.doors.connect.review_calls import ReviewCalls
 from portico.doors.connect.session_calls import Context
 from portico.doors.connect.streams import merged
-from portico.doors.connect.surroundings import SettingView
+from portico.doors.connect.surroundings import PromptBlank, SettingView
 from portico.doors.connect.values import page_size, session_id
+from portico.sessions.finding import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
@@ -120,6 +121,23 @@ class Service(ReviewCalls):
             files=[pb.FoundFile(path=one.path, matched=list(one.matched)) for one in found]
         )
 
+    async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
+        return pb.ListPromptsResponse(
+            prompts=[
+                pb.KeptPrompt(
+                    name=one.name,
+                    description=one.description,
+                    origin=pb.PromptOrigin[one.origin.upper()],
+                    problem=one.problem,
+                )
+                for one in await self._surroundings.prompts(self._folder(request.workspace))
+            ]
+        )
+
+    async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
+        pieces = await self._surroundings.prompt(self._folder(request.workspace), request.name)
+        return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
+
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
         settings = self._surroundings.settings(self._folder(request.workspace))
         return pb.GetSettingsResponse(settings=[_setting(one) for one in settings])
@@ -152,7 +170,10 @@ class Service(ReviewCalls):
         return pb.RevokeApprovalResponse()
 
     def _folder(self, workspace: str) -> Path:
-        return Path(workspace or self._surroundings.info().workspace)
+        """One that is gone has nothing in it; InvalidInput for what cannot be a folder."""
+        folder = Path(workspace or self._surroundings.info().workspace)
+        is_folder(folder)
+        return folder
 
 
 def application(service: Service) -> AgentServiceASGIApplication:
@@ -160,6 +181,13 @@ def application(service: Service) -> AgentServiceASGIApplication:
     return AgentServiceASGIApplication(
         service, interceptors=[NamedFailures()], read_max_bytes=MAX_REQUEST_BYTES
     )
+
+
+def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
+    if isinstance(piece, str):
+        return pb.PromptPiece(piece=one_of("text", piece))
+    blank = pb.PromptBlank(name=piece.name, description=piece.description)
+    return pb.PromptPiece(piece=one_of("blank", blank))
 
 
 def _setting(view: SettingView) -> pb.Setting:

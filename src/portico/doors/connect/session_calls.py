@@ -36,6 +36,7 @@ from portico.sessions.attachments import attach
 from portico.sessions.desks import Desks
 from portico.sessions.dispatch import Dispatcher
 from portico.sessions.export import export_json, export_markdown
+from portico.sessions.finding import folder_of
 from portico.sessions.housekeeping import Housekeeping
 from portico.sessions.listing import Removed, SessionList
 from portico.sessions.mentions import links_in
@@ -74,6 +75,7 @@ class SessionCalls(AgentService):
 
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
         workspace = Path(request.workspace or self._surroundings.info().workspace)
+        folder_of(workspace)  # before its settings are looked for
         spec = self._surroundings.agent(request.agent, workspace)
         mode = review_mode(request.mode) or self._surroundings.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
@@ -186,6 +188,12 @@ class SessionCalls(AgentService):
         await self._service.show(name)
         stopped = self._service.is_busy(name) and self._service.stop(name, force=request.force)
         return pb.StopTurnResponse(stopped=stopped)
+
+    async def stop_command(self, request: pb.StopCommandRequest, _: Context, /) -> pb.StopCommandResponse:
+        name = session_id(request.session_id)
+        await self._service.show(name)
+        stopped = self._service.is_busy(name) and await self._service.stop_command(name, request.terminal_id)
+        return pb.StopCommandResponse(stopped=stopped)
 
     async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
         name = session_id(request.session_id)

@@ -63,6 +63,22 @@ class FoundFile(msgspec.Struct, frozen=True, kw_only=True):
     matched: tuple[int, ...] = ()
 
 
+class PromptInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A prompt that is kept as a file. `problem` is why it cannot be used, if it cannot."""
+
+    name: str
+    description: str
+    origin: Literal["workspace", "user"]
+    problem: str = ""
+
+
+class PromptBlank(msgspec.Struct, frozen=True, kw_only=True):
+    """Where the person has to say something."""
+
+    name: str
+    description: str = ""
+
+
 class SettingView(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     value_json: str
@@ -109,6 +125,14 @@ class Surroundings(Protocol):
 
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
         """Files that fit a few letters, best first; all that are likely meant for an empty query."""
+        ...
+
+    async def prompts(self, workspace: Path) -> Sequence[PromptInfo]:
+        """The prompts that are kept as files, by name, without those that a namesake hides."""
+        ...
+
+    async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
+        """One of them in pieces, its defaults in their places. InvalidInput if it cannot be used."""
         ...
 
     def settings(self, workspace: Path) -> Sequence[SettingView]: ...

@@ -60,6 +60,7 @@ def to_summary(listed: Listed) -> pb.SessionSummary:
         reads_only=summary.reads_only,
         mode=to_review_mode(summary.mode),
         has_draft=listed.drafted,
+        queued=listed.queued,
         is_new=summary.last_turn is None,
         waiting=listed.waiting,
     )
@@ -67,8 +68,9 @@ def to_summary(listed: Listed) -> pb.SessionSummary:
 
 def to_detail(view: SessionView, desk: Desk) -> pb.SessionDetail:
     waiting = len(view.permissions) + len(view.questions)
+    listed = Listed(summary=view.summary, drafted=desk.drafted, queued=len(desk.queue), waiting=waiting)
     detail = pb.SessionDetail(
-        summary=to_summary(Listed(summary=view.summary, drafted=not desk.empty, waiting=waiting)),
+        summary=to_summary(listed),
         permissions=[to_permission(one) for one in view.permissions],
         questions=[to_question(one) for one in view.questions],
         desk=to_desk(desk),
@@ -124,8 +126,16 @@ def attached(attachment: pb.Attachment, workspace: Path) -> Attached:
     if source is None:
         raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
     if source.field == "path":
-        path = (workspace / source.value).resolve()
-        if not path.is_relative_to(workspace.resolve()):
+        try:
+            path = (workspace / source.value).resolve()
+            inside = path.is_relative_to(workspace.resolve())
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:  # the last is a loop of links, before Python 3.13
+            raise InvalidInput(f"{source.value!r} cannot be attached: {error}.") from error
+        if not inside:
             raise InvalidInput(
                 f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
             )

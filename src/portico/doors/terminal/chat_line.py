@@ -8,7 +8,7 @@ Ctrl-Z goes back to the shell for a while, where there is one.
 import asyncio
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -23,6 +23,7 @@ from prompt_toolkit.styles import Style
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.completing import ChatCompleter, completable
 from portico.doors.terminal.look import Signs, signs_for
+from portico.doors.terminal.prompting import KeptPrompt
 from portico.doors.terminal.workspace_files import WorkspaceFiles
 
 _TWICE_SECONDS = 2.0
@@ -50,6 +51,7 @@ class ChatLine:
     def __init__(
         self,
         status: Callable[[], ChatStatus],
+        prompts: Callable[[], Iterable[KeptPrompt]],
         *,
         history: Path,
         terminal_input: Input | None = None,
@@ -62,7 +64,7 @@ class ChatLine:
         self._begun = ""
         self._session: PromptSession[str] = PromptSession(
             history=_open_history(history),
-            completer=ChatCompleter(status, WorkspaceFiles(Path(status().workspace))),
+            completer=ChatCompleter(status, WorkspaceFiles(Path(status().workspace)), prompts),
             complete_while_typing=Condition(self._completable),
             complete_in_thread=True,
             multiline=True,

@@ -1,17 +1,18 @@
-"""Completion while a prompt is typed: the agent's and the chat's commands after `/`, files after `@`."""
+"""Completion while a prompt is typed: commands and kept prompts after `/`, files after `@`."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from portico.domain.values import Command
 from portico.doors.terminal.chat_status import ChatStatus
+from portico.doors.terminal.prompting import KeptPrompt
 from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.workspace_files import WorkspaceFiles
 
-_COMMAND = re.compile(r"/([^\s/]*)\Z")
+_COMMAND = re.compile(r"/(\S*)\Z")
 _OWN_COMMANDS = (
     Command(name="options", description="see and set the agent's options", hint="NAME VALUE"),
     Command(
@@ -28,16 +29,23 @@ def completable(text: str) -> bool:
 
 
 class ChatCompleter(Completer):
-    """Asks for the commands each time, because an agent may change them."""
+    """Asks for commands and prompts each time, because they may have changed."""
 
-    def __init__(self, status: Callable[[], ChatStatus], files: WorkspaceFiles) -> None:
+    def __init__(
+        self,
+        status: Callable[[], ChatStatus],
+        files: WorkspaceFiles,
+        prompts: Callable[[], Iterable[KeptPrompt]],
+    ) -> None:
         self._status = status
         self._files = files
+        self._prompts = prompts
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         text = document.text_before_cursor
         if found := _COMMAND.match(text):
             yield from _commands(found[1], (*self._status().commands, *_OWN_COMMANDS))
+            yield from _kept(found[1], self._prompts())
         elif found := _FILE.search(text):
             for path in self._files.matching(found[1]):
                 shown = clean_line(path)
@@ -57,3 +65,14 @@ def _commands(typed: str, commands: tuple[Command, ...]) -> Iterator[Completion]
             display=f"/{name}",
             display_meta=f"{clean_line(command.description)}{hint}",
         )
+
+
+def _kept(typed: str, prompts: Iterable[KeptPrompt]) -> Iterator[Completion]:
+    for prompt in prompts:
+        if typed.lower() in prompt.name.lower():
+            yield Completion(
+                prompt.text,
+                start_position=-len(typed) - 1,
+                display=f"/{prompt.name}",
+                display_meta=f"prompt  {clean_line(prompt.description)}".rstrip(),
+            )

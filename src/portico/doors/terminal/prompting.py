@@ -1,13 +1,23 @@
 """Where a chat gets the next prompt from: an editable line on a terminal, or lines from a pipe."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
+
+import msgspec
 
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.lines import LineReader
 from portico.doors.terminal.renderers import suits_plain
+
+
+class KeptPrompt(msgspec.Struct, frozen=True):
+    """A prompt that is kept as a file, and the text that stands for its name."""
+
+    name: str
+    description: str
+    text: str
 
 
 class ChatInput(Protocol):
@@ -38,10 +48,16 @@ class PlainInput:
         return prompt if prompt.strip() else None
 
 
-def open_chat_input(status: Callable[[], ChatStatus], *, history: Path, term: str) -> ChatInput:
+def open_chat_input(
+    status: Callable[[], ChatStatus],
+    prompts: Callable[[], Iterable[KeptPrompt]],
+    *,
+    history: Path,
+    term: str,
+) -> ChatInput:
     """The input that suits standard input and output. `history` keeps prompts for the arrow keys."""
     if not sys.stdin.isatty() or suits_plain(sys.stdout, term):
         return PlainInput(LineReader(sys.stdin.fileno()))
     from portico.doors.terminal.chat_line import ChatLine
 
-    return ChatLine(status, history=history)
+    return ChatLine(status, prompts, history=history)

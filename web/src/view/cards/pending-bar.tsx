@@ -86,8 +86,15 @@ export function showAsk(session: SessionModel, requestId: string): void {
 /** A card that was out of sight is in the document a few frames after its place came into view. */
 function focusCard(requestId: string, frames: number): void {
   const card = document.getElementById(cardId(requestId));
-  if (card !== null) card.focus();
+  if (card !== null) focusFromTheTop(card);
   else if (frames > 0) requestAnimationFrame(() => focusCard(requestId, frames - 1));
+}
+
+/** What is asked stands at the top of a card; nobody should answer without it in sight. */
+function focusFromTheTop(card: HTMLElement): void {
+  const room = card.closest("[role=log]")?.clientHeight ?? 0;
+  card.focus({ preventScroll: true });
+  card.scrollIntoView({ block: card.offsetHeight < room ? "nearest" : "start" });
 }
 
 function oneThing(

@@ -1,20 +1,24 @@
-// What the menu at the caret offers: commands of the agent, or files of the folder. Answers that come
-// too late for what has been typed since are dropped.
+// What the menu at the caret offers: commands of the agent and prompts that are kept as files, or files of the folder.
+// Answers that come too late for what has been typed since are dropped.
 
 import { signal } from "@preact/signals";
+import type { KeptPrompt } from "../../generated/portico/v1/agent_pb";
 import type { Command } from "../../generated/portico/v1/events_pb";
-import { fittingCommands, lettersOf, triggerAt, type Trigger } from "./completion";
+import { fitting, lettersOf, triggerAt, type Trigger } from "./completion";
 import { placeAfterKey } from "./list-keys";
 import { mentionText } from "./mentions";
 
 const PAUSE_MS = 60;
 
 export interface Offer {
+  readonly kind: "command" | "prompt" | "file";
   readonly name: string;
   /** Which letters of the name fit what was typed. */
   readonly matched: readonly number[];
   readonly description: string;
   readonly hint: string;
+  /** Why it cannot be used; empty if it can. */
+  readonly problem: string;
 }
 
 export interface Menu {
@@ -27,11 +31,14 @@ export interface Menu {
 
 export interface CompleterPorts {
   commands(): readonly Command[];
-  /** Undefined: nobody knows just now. */
+  /** Undefined, here and below: nobody knows just now. */
+  listPrompts(): Promise<readonly KeptPrompt[] | undefined>;
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** Puts a completion into the text. */
   insert(start: number, end: number, text: string): void;
   picked(path: string): void;
+  /** Puts a kept prompt in the place of all that stands there. */
+  usePrompt(name: string): void;
 }
 
 export class Completer {
@@ -39,6 +46,10 @@ export class Completer {
   readonly #ports: CompleterPorts;
   #timer: ReturnType<typeof setTimeout> | undefined;
   #search = 0;
+  /** As they were found last. */
+  #prompts: readonly KeptPrompt[] = [];
+  /** What has been typed behind a slash, whether something fits it or not. */
+  #command: Trigger | undefined;
   /** The person has closed the menu of what begins here. */
   #dismissed: number | undefined;
   /** What is chosen is taken as soon as it is found. */
@@ -59,7 +70,7 @@ export class Completer {
     const open = this.menu.peek();
     if (open?.trigger.kind === trigger.kind && open.trigger.query === trigger.query) return;
     this.#eager = false;
-    if (trigger.kind === "command") this.#offerCommands(trigger);
+    if (trigger.kind === "command") this.#beginCommand(trigger);
     else this.#offerFiles(trigger);
   }
 
@@ -106,7 +117,7 @@ export class Completer {
       return true;
     }
     const offer = menu.offers[menu.chosen];
-    const complete = menu.trigger.kind === "command" && offer?.name === menu.trigger.query;
+    const complete = offer?.kind === "command" && offer.name === menu.trigger.query;
     if (offer === undefined || (key === "Enter" && complete)) {
       this.#hide();
       return false;
@@ -119,24 +130,53 @@ export class Completer {
     const offer = offers[place];
     if (offer === undefined) return;
     this.#hide();
-    const isFile = trigger.kind === "file";
+    if (offer.kind === "prompt") {
+      this.#ports.usePrompt(offer.name);
+      return;
+    }
+    const isFile = offer.kind === "file";
     if (isFile) this.#ports.picked(offer.name);
     this.#ports.insert(trigger.start, trigger.end, `${isFile ? mentionText(offer.name) : `/${offer.name}`} `);
   }
 
-  #offerCommands(trigger: Trigger): void {
+  /** Prompts are looked for anew each time that a slash is typed, because files change. */
+  #beginCommand(trigger: Trigger): void {
     this.#stopSearch();
-    const offers = fittingCommands(this.#ports.commands(), trigger.query).map((command) => ({
-      name: command.name,
-      matched: lettersOf(command.name, trigger.query),
-      description: command.description,
-      hint: command.hint,
+    const isFirst = this.#command === undefined;
+    this.#command = trigger;
+    this.#offerCommands(trigger);
+    if (isFirst) void this.#findPrompts();
+  }
+
+  async #findPrompts(): Promise<void> {
+    const prompts = await this.#ports.listPrompts();
+    if (prompts === undefined) return;
+    this.#prompts = prompts;
+    const menu = this.menu.peek();
+    if (this.#command !== undefined) this.#offerCommands(this.#command, menu?.offers[menu.chosen]);
+  }
+
+  #offerCommands(trigger: Trigger, chosen?: Offer): void {
+    const all: Omit<Offer, "matched">[] = [
+      ...this.#ports.commands().map((one) => ({ kind: "command" as const, problem: "", ...one })),
+      ...this.#prompts.map((one) => ({ kind: "prompt" as const, hint: "", ...one })),
+    ];
+    const offers = fitting(all, trigger.query).map(({ kind, name, description, hint, problem }): Offer => ({
+      kind,
+      name,
+      matched: lettersOf(name, trigger.query),
+      description,
+      hint,
+      problem,
     }));
-    this.menu.value = offers.length === 0 ? undefined : { trigger, offers, chosen: 0, searching: false };
+    const place = offers.findIndex((one) => one.kind === chosen?.kind && one.name === chosen.name);
+    this.menu.value =
+      offers.length === 0 ? undefined : { trigger, offers, chosen: Math.max(place, 0), searching: false };
   }
 
   #offerFiles(trigger: Trigger): void {
     this.#stopSearch();
+    this.#command = undefined;
     const open = this.menu.peek();
     if (open?.trigger.kind === "file") this.menu.value = { ...open, trigger, searching: true };
     else this.menu.value = { trigger, offers: [], chosen: 0, searching: true };
@@ -151,7 +191,9 @@ export class Completer {
       this.#hide();
       return;
     }
-    const offers = files.map(({ path, matched }) => ({ name: path, matched, description: "", hint: "" }));
+    const offers = files.map(({ path, matched }): Offer => {
+      return { kind: "file", name: path, matched, description: "", hint: "", problem: "" };
+    });
     const menu: Menu = { trigger, offers, chosen: 0, searching: false };
     this.menu.value = menu;
     if (this.#eager) this.#take(menu, 0);
@@ -161,6 +203,7 @@ export class Completer {
   #hide(): void {
     this.#stopSearch();
     this.#eager = false;
+    this.#command = undefined;
     this.menu.value = undefined;
   }
 

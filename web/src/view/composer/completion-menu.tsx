@@ -1,4 +1,4 @@
-// The menu above the text: commands behind a /, files behind an @. The focus stays in the text.
+// The menu above the text: commands and prompts behind a /, files behind an @. The focus stays in the text.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { runsOf } from "./completion";
@@ -36,12 +36,12 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
           role="listbox"
           // A list that scrolls must be one that the focus could reach.
           tabIndex={0}
-          aria-label={menu.trigger.kind === "file" ? "Files" : "Commands"}
+          aria-label={menu.trigger.kind === "file" ? "Files" : "Commands and prompts"}
           onMouseDown={(event) => event.preventDefault()}
         >
           {menu.offers.map((offer, place) => (
             <li
-              key={offer.name}
+              key={`${offer.kind} ${offer.name}`}
               id={offerId(place)}
               role="option"
               class="p-choice"
@@ -49,7 +49,7 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
               onMouseMove={() => completer.choose(place)}
               onClick={() => completer.acceptAt(place)}
             >
-              {menu.trigger.kind === "file" ? <FileOffer offer={offer} /> : <CommandOffer offer={offer} />}
+              {offer.kind === "file" ? <FileOffer offer={offer} /> : <CommandOffer offer={offer} />}
             </li>
           ))}
         </ul>
@@ -79,13 +79,15 @@ function FileOffer({ offer }: { offer: Offer }) {
 }
 
 function CommandOffer({ offer }: { offer: Offer }) {
+  const about = offer.problem === "" ? offer.description : `cannot be used: ${offer.problem}`;
   return (
-    <span class="p-offer" title={offer.description}>
+    <span class="p-offer" title={about}>
       <span class="p-offer-name">
         /<Letters text={offer.name} matched={offer.matched} />
         {offer.hint !== "" && <span class="p-offer-hint"> {offer.hint}</span>}
       </span>
-      <span class="p-offer-more">{offer.description}</span>
+      <span class="p-offer-more">{about}</span>
+      {offer.kind === "prompt" && <span class="p-offer-kind">prompt</span>}
     </span>
   );
 }
@@ -96,6 +98,6 @@ function Letters({ text, matched }: { text: string; matched: readonly number[] }
 
 function countOf({ trigger, offers, searching }: Menu): string {
   if (searching) return "";
-  const thing = trigger.kind === "file" ? "file" : "command";
+  const thing = trigger.kind === "file" ? "file" : "choice";
   return offers.length === 1 ? `1 ${thing}` : `${offers.length} ${thing}s`;
 }

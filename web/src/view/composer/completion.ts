@@ -2,6 +2,9 @@
 
 import type { Command } from "../../generated/portico/v1/events_pb";
 
+/** What can be typed behind a slash. */
+export type Named = Pick<Command, "name" | "description">;
+
 export interface Trigger {
   readonly kind: "command" | "file";
   /** What has been typed behind the / or the @. */
@@ -27,23 +30,23 @@ export function triggerAt(text: string, caret: number): Trigger | undefined {
   return { kind: "file", query, start: caret - query.length - (quoted === undefined ? 1 : 2), end: caret };
 }
 
-/** The commands that fit, best first: those that begin so, then those with a part that does, then those that have it. */
-export function fittingCommands(commands: readonly Command[], query: string): readonly Command[] {
+/** Those that fit, best first: those that begin so, then those with a part that does, then those that have it. */
+export function fitting<Thing extends Named>(things: readonly Thing[], query: string): readonly Thing[] {
   const wanted = query.toLowerCase();
-  if (wanted === "") return commands;
-  const ranked = commands.flatMap((command, place) => {
-    const rank = rankOf(command, wanted);
-    return rank === undefined ? [] : [{ command, rank, place }];
+  if (wanted === "") return things;
+  const ranked = things.flatMap((thing, place) => {
+    const rank = rankOf(thing, wanted);
+    return rank === undefined ? [] : [{ thing, rank, place }];
   });
   ranked.sort((one, other) => one.rank - other.rank || one.place - other.place);
-  return ranked.map(({ command }) => command);
+  return ranked.map(({ thing }) => thing);
 }
 
-function rankOf({ name, description }: Command, wanted: string): number | undefined {
+function rankOf({ name, description }: Named, wanted: string): number | undefined {
   const lower = name.toLowerCase();
   if (lower === wanted) return 0;
   if (lower.startsWith(wanted)) return 1;
-  if (lower.split(/[-_:.]/).some((part) => part.startsWith(wanted))) return 2;
+  if (lower.split(/[-_:./]/).some((part) => part.startsWith(wanted))) return 2;
   if (lower.includes(wanted)) return 3;
   if (wanted.length > 2 && description.toLowerCase().includes(wanted)) return 4;
   return undefined;

@@ -12,7 +12,7 @@ import { ModePicker } from "../review/mode-picker";
 import { Chips } from "./chips";
 import { Completer } from "./completer";
 import { CompletionMenu } from "./completion-menu";
-import { compositionOf } from "./composition";
+import { compositionOf, type Composition } from "./composition";
 import { DropZone } from "./drop-zone";
 import { FolderNote } from "./folder-note";
 import { Hints } from "./hints";
@@ -34,15 +34,32 @@ export interface ComposerProps {
   readonly onNewSession: OnNewSession;
 }
 
+/** What is typed while the prompt is fetched stays. */
+async function usePrompt(
+  name: string,
+  session: SessionModel,
+  composition: Composition,
+  box: TextBox,
+): Promise<void> {
+  const typed = box.text;
+  const pieces = await session.getPrompt(name);
+  if (pieces === undefined || box.text !== typed) return;
+  box.replaceAll(composition.blanks.textOf(pieces));
+  const blank = composition.blanks.find(box.text);
+  if (blank !== undefined) box.select(blank.start, blank.end);
+}
+
 export function Composer({ session, gateway, agents, writer, onNewSession }: ComposerProps) {
   const composition = compositionOf(session, gateway);
   const { box, completer } = useMemo(() => {
     const textBox = new TextBox(session.draft);
     const completions = new Completer({
       commands: () => session.detail.peek()?.commands ?? [],
+      listPrompts: () => session.listPrompts(),
       findFiles: (query) => session.findFiles(query),
       insert: (start, end, text) => textBox.replace(start, end, text),
       picked: (path) => composition.files.learn(path),
+      usePrompt: (name) => void usePrompt(name, session, composition, textBox),
     });
     return { box: textBox, completer: completions };
   }, [session, composition]);
@@ -58,7 +75,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
 
   return (
     <section class="p-composer" aria-label="Write to the agent" ref={frame}>
-      <Notes session={session} composition={composition} agent={agent} />
+      <Notes session={session} composition={composition} agent={agent} box={box} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
       <QueueStack session={session} box={box} writer={writer} />
       <DropZone composition={composition} closed={isOpenElsewhere}>

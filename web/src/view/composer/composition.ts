@@ -6,6 +6,7 @@ import type { Gateway } from "../../gateway/types";
 import type { Connection, Outgoing, SessionModel } from "../../model/types";
 import { preferencesOf, type SendKey } from "../preferences";
 import { displayName, isPicture, namePasted, refusal, type Attachment } from "./attachments";
+import { Blanks } from "./blanks";
 import { contextAttachments, EVERYTHING, type Shared } from "./context";
 import { MentionedFiles } from "./mentioned-files";
 import { PromptHistory } from "./prompt-history";
@@ -33,6 +34,7 @@ export class Composition {
   readonly sendKey: ReadonlySignal<SendKey>;
   readonly history: PromptHistory;
   readonly files: MentionedFiles;
+  readonly blanks = new Blanks();
   readonly #session: SessionModel;
   readonly #gateway: Gateway;
   #number = 0;

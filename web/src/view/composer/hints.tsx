@@ -1,4 +1,4 @@
-// One quiet line below: what a command wants to know, or the keys, for those who are new here.
+// One quiet line below: what a prompt or a command wants to know, or the keys, for those who are new here.
 
 import { useComputed } from "@preact/signals";
 import type { SessionModel } from "../../model/types";
@@ -12,6 +12,18 @@ export function Hints({ session, composition }: { session: SessionModel; composi
   const command = useComputed(() =>
     commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
   );
+  const blank = useComputed(() => composition.blanks.find(session.draft.value));
+  if (blank.value !== undefined) {
+    const { name, description } = blank.value;
+    return (
+      <p class="p-hints p-hints-command" role="status">
+        <span>
+          Fill in <b>{name}</b>
+          {description !== "" && ` (${description})`}, or take it out. Tab goes to the next.
+        </span>
+      </p>
+    );
+  }
   if (command.value !== undefined) {
     return (
       <p class="p-hints p-hints-command" role="status">

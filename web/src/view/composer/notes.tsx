@@ -1,20 +1,22 @@
 // What the person should know before they write: that the agent starts, that a prompt waits for the
-// connection, that the session is in use elsewhere, why a file was not taken.
+// connection, that the session is in use elsewhere, what another window wrote, why a file was not taken.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { TurnState } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
+import type { TextBox } from "./text-box";
 import type { AgentName } from "./text-field";
 
 interface NotesProps {
   readonly session: SessionModel;
   readonly composition: Composition;
   readonly agent: ReadonlySignal<AgentName>;
+  readonly box: TextBox;
 }
 
-export function Notes({ session, composition, agent }: NotesProps) {
+export function Notes({ session, composition, agent, box }: NotesProps) {
   const elsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
   const readsOnly = useComputed(() => session.detail.value?.summary?.readsOnly === true);
   const complaint = composition.complaint.value;
@@ -30,6 +32,7 @@ export function Notes({ session, composition, agent }: NotesProps) {
         <Note icon="eye">Read-only session: {name} may read the files of the folder and change none.</Note>
       )}
       <StartNote session={session} name={name} />
+      <AsideNote session={session} box={box} />
       {composition.waiting.value !== undefined && (
         <Note icon="debug-disconnect">
           <span>Not connected. This prompt is kept, and sent when the connection is back.</span>
@@ -41,14 +44,7 @@ export function Notes({ session, composition, agent }: NotesProps) {
       {complaint !== undefined && (
         <Note icon="warning" alert>
           <span>{complaint}</span>
-          <button
-            type="button"
-            class="p-icon-button"
-            aria-label="Dismiss"
-            onClick={() => (composition.complaint.value = undefined)}
-          >
-            <i class="codicon codicon-close" aria-hidden="true" />
-          </button>
+          <DismissButton dismiss={() => (composition.complaint.value = undefined)} />
         </Note>
       )}
     </div>
@@ -62,6 +58,36 @@ function StartNote({ session, name }: { session: SessionModel; name: string }) {
     <Note icon="loading" spinning late>
       {state === TurnState.STARTING ? `${name} is starting…` : `${name} is coming back…`}
     </Note>
+  );
+}
+
+/** What stood in the field goes where the other words were: nobody has to choose in haste. */
+function AsideNote({ session, box }: { session: SessionModel; box: TextBox }) {
+  const words = session.aside.value;
+  if (words === undefined) return null;
+  const use = (): void => {
+    const mine = box.text;
+    box.replaceAll(words);
+    session.aside.value = mine.trim() === "" ? undefined : mine;
+  };
+  return (
+    <Note icon="files">
+      <span class="p-note-words" title={words}>
+        Another version of this draft: <q dir="auto">{words}</q>
+      </span>
+      <button type="button" class="p-link-button" onClick={use}>
+        Use it
+      </button>
+      <DismissButton dismiss={() => (session.aside.value = undefined)} />
+    </Note>
+  );
+}
+
+function DismissButton({ dismiss }: { dismiss: () => void }) {
+  return (
+    <button type="button" class="p-icon-button" title="Dismiss" aria-label="Dismiss" onClick={dismiss}>
+      <i class="codicon codicon-close" aria-hidden="true" />
+    </button>
   );
 }
 

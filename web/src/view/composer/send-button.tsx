@@ -5,6 +5,7 @@ import { useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
 import type { TextBox } from "./text-box";
+import { sendFrom } from "./text-field";
 import { isActive } from "./turn";
 
 interface SendButtonProps {
@@ -23,8 +24,8 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
   if (closed.value) return null;
   const key = composition.sendKey.value === "enter" ? "Enter" : "Ctrl+Enter";
   const send = (): void => {
-    void composition.send();
     box.focus();
+    sendFrom(box, composition);
   };
   return (
     <span class="p-composer-out">

@@ -71,6 +71,11 @@ export class TextBox {
     this.typed();
   }
 
+  select(start: number, end: number): void {
+    this.#element?.focus();
+    this.#element?.setSelectionRange(start, end);
+  }
+
   replaceAll(text: string): void {
     this.replace(0, this.text.length, text);
   }

@@ -81,12 +81,23 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
+/** Sends, or shows what the person still has to say. */
+export function sendFrom(box: TextBox, composition: Composition): void {
+  if (!selectBlank(box, composition)) void composition.send();
+}
+
+function selectBlank(box: TextBox, { blanks }: Composition, from = 0): boolean {
+  const blank = blanks.find(box.text, from);
+  if (blank !== undefined) box.select(blank.start, blank.end);
+  return blank !== undefined;
+}
+
 /** Whether the key has been dealt with. */
 function onKey(event: KeyboardEvent, { session, composition, box, completer }: TextFieldProps): boolean {
   const { key } = event;
   if (event.ctrlKey || event.metaKey) {
     if (key !== "Enter" || event.altKey || event.shiftKey) return false;
-    void composition.send();
+    sendFrom(box, composition);
     return true;
   }
   if (event.altKey || event.shiftKey) {
@@ -98,8 +109,10 @@ function onKey(event: KeyboardEvent, { session, composition, box, completer }: T
   switch (key) {
     case "Enter":
       if (composition.sendKey.peek() === "ctrl_enter") return false;
-      void composition.send();
+      sendFrom(box, composition);
       return true;
+    case "Tab":
+      return selectBlank(box, composition, box.caret);
     case "Escape":
       return escape(session, composition, box);
     case "ArrowUp":

@@ -1,9 +1,10 @@
 // Decides which rows of a long diff are on the page. A file whose rows are in sight has its head there too,
-// which sticks to the upper edge; what is out of sight is empty space of the same height.
+// which sticks to the upper edge; what is out of sight is empty space of the same height. What the reader looks at
+// stays where it is when the window gets another width.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { covers, Layout, type Range, type RowPlace } from "../timeline/layout";
-import type { DiffRow, Section } from "./rows";
+import { covers, Layout, type Range } from "../timeline/layout";
+import { showsLineOf, type DiffRow, type Section } from "./rows";
 
 const LEAST_MARGIN = 300;
 
@@ -33,12 +34,19 @@ export class DiffScroller {
   readonly #keys = new WeakMap<Element, string>();
   readonly #elements = new Map<string, HTMLElement>();
   #sections: readonly Section[] = [];
+  #rows: readonly (DiffRow | Section)[] = [];
   /** Where the head of each file stands among all rows. */
   #heads: readonly number[] = [];
   #range: Range = { first: 0, end: 0 };
   #place: Place | undefined;
   #frame: number | undefined;
+  /** The row that has to stay in its place, so far below the upper edge, until the reader scrolls. */
   #goal: { readonly key: string; readonly room: number } | undefined;
+  /** What the reader has scrolled to. */
+  #reader: { readonly row: DiffRow | Section; readonly room: number } | undefined;
+  #width = 0;
+  /** Where it was scrolled to from here; anything else is the reader's doing. */
+  #scrolledTo = -1;
 
   get shown(): ReadonlySignal<Shown> {
     return this.#shown;
@@ -52,10 +60,11 @@ export class DiffScroller {
   attach(scroller: HTMLElement): () => void {
     const observer = new ResizeObserver((entries) => this.#resized(entries));
     this.#place = { scroller, observer };
+    this.#width = scroller.clientWidth;
     observer.observe(scroller);
     for (const element of this.#elements.values()) observer.observe(element);
     const onScroll = (): void => {
-      this.#goal = undefined;
+      if (scroller.scrollTop !== this.#scrolledTo) this.#read();
       this.#choose();
     };
     scroller.addEventListener("scroll", onScroll, { passive: true });
@@ -71,7 +80,7 @@ export class DiffScroller {
 
   setSections(sections: readonly Section[]): void {
     this.#sections = sections;
-    const rows: RowPlace[] = [];
+    const rows: (DiffRow | Section)[] = [];
     const heads: number[] = [];
     for (const section of sections) {
       heads.push(rows.length);
@@ -79,7 +88,10 @@ export class DiffScroller {
       for (const row of section.rows) rows.push(row);
     }
     this.#heads = heads;
+    this.#rows = rows;
     this.#layout.setRows(rows);
+    const { key } = this.#goal ?? this.#reader?.row ?? {};
+    if (key !== undefined && this.#layout.indexOf(key) === undefined) this.#stay();
     this.#show();
   }
 
@@ -112,8 +124,9 @@ export class DiffScroller {
       top >= scroller.scrollTop &&
       this.#layout.offset(index + 1) + 120 < scroller.scrollTop + scroller.clientHeight;
     if (isInSight && !always) return;
-    scroller.scrollTop = top;
+    this.#scroll(top);
     this.#goal = { key, room };
+    this.#reader = undefined;
     this.#show();
   }
 
@@ -128,7 +141,38 @@ export class DiffScroller {
     const isHead = this.#sections.some((section) => section.key === key);
     const mark = isHead ? element.parentElement : element;
     const distance = (mark ?? element).getBoundingClientRect().top - scroller.getBoundingClientRect().top;
-    if (Math.abs(distance - room) >= 1) scroller.scrollTop += distance - room;
+    if (Math.abs(distance - room) >= 1) this.#scroll(scroller.scrollTop + distance - room);
+  }
+
+  #scroll(top: number): void {
+    if (this.#place === undefined) return;
+    // The browser would move it too, after its own idea of what stays.
+    this.#place.scroller.style.overflowAnchor = "none";
+    this.#place.scroller.scrollTop = top;
+    this.#scrolledTo = this.#place.scroller.scrollTop;
+  }
+
+  /** Remembers the first row below the head of its file. */
+  #read(): void {
+    if (this.#place === undefined) return;
+    const { scrollTop, style } = this.#place.scroller;
+    style.overflowAnchor = "";
+    const index = this.#layout.indexAt(scrollTop + this.#headHeight(this.#layout.indexAt(scrollTop)));
+    const row = this.#rows[index];
+    this.#goal = undefined;
+    this.#scrolledTo = -1;
+    this.#reader = row && scrollTop > 0 ? { row, room: this.#layout.offset(index) - scrollTop } : undefined;
+  }
+
+  /** Everything has another height now, and lines may stand beside each other or not. */
+  #stay(): void {
+    if (this.#reader !== undefined) {
+      const { row, room } = this.#reader;
+      const same = this.#rows.find((one) => one.key === row.key || showsLineOf(one, row));
+      this.#goal = same && { key: same.key, room };
+    }
+    const index = this.#goal && this.#layout.indexOf(this.#goal.key);
+    if (this.#goal && index !== undefined) this.#scroll(this.#layout.offset(index) - this.#goal.room);
   }
 
   #headHeight(index: number): number {
@@ -142,6 +186,11 @@ export class DiffScroller {
       const height = borderBoxSize[0]?.blockSize;
       if (key !== undefined && height !== undefined && target.isConnected)
         this.#layout.setHeight(key, height);
+    }
+    const { clientWidth } = this.#place?.scroller ?? { clientWidth: this.#width };
+    if (clientWidth !== this.#width) {
+      this.#width = clientWidth;
+      this.#stay();
     }
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = undefined;

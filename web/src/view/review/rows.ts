@@ -105,6 +105,19 @@ function* rowsOf(shape: Shape): Generator<DiffRow> {
   yield* gapRows(shape, patch.hunks.length, around);
 }
 
+/** Whether two rows show a line that is the same, beside another or not. */
+export function showsLineOf(one: DiffRow | Section, other: DiffRow | Section): boolean {
+  const lines = linesIn(other);
+  return linesIn(one).some((line) => lines.includes(line));
+}
+
+function linesIn(row: DiffRow | Section): readonly PatchLine[] {
+  if (!("type" in row)) return [];
+  if (row.type === "line") return [row.line];
+  if (row.type === "pair") return [row.pair.old, row.pair.new].filter((line) => line !== undefined);
+  return [];
+}
+
 function heightOf(text: string | undefined): number {
   return text === undefined ? 1 : linesOf(text).length;
 }

@@ -21,12 +21,18 @@ export function followCommands(app: AppModel, places: CommandPlaces): () => void
 async function obey(app: AppModel, places: CommandPlaces, command: EditorCommand): Promise<void> {
   switch (command.name) {
     case "new_session": {
-      const { agent, mode = ReviewMode.UNSPECIFIED, workspace } = command;
+      const { agent, mode = ReviewMode.UNSPECIFIED, workspace, task } = command;
       const isFirst = app.tabs.tabs.peek().open.length === 0;
       const isUsual = agent === undefined && command.mode === undefined && workspace === undefined;
       // A page without tabs begins one by itself.
-      if (isFirst && isUsual) await live(app);
-      else await app.newSession(agent, { mode }, workspace);
+      let isBegun = isFirst && isUsual;
+      if (isBegun) await live(app);
+      else await app.newSession(agent, { mode, begun: () => (isBegun = true) }, workspace);
+      if (task !== undefined) {
+        if (isBegun) await ask(await live(app), task);
+        // It is meant for no other session, and not to be lost either.
+        else append(await live(app), task);
+      }
       focusComposer();
       break;
     }
@@ -34,12 +40,10 @@ async function obey(app: AppModel, places: CommandPlaces, command: EditorCommand
       app.openSession(command.sessionId);
       if (command.quietly !== true) focusComposer();
       break;
-    case "ask": {
-      const session = await live(app);
-      if (!(await session.send({ text: command.text, attachments: [] }))) append(session, command.text);
+    case "ask":
+      await ask(await live(app), command.text);
       focusComposer();
       break;
-    }
     case "insert":
       append(await live(app), command.text);
       focusComposer();
@@ -81,6 +85,10 @@ async function live(app: AppModel): Promise<SessionModel> {
 function isConnected({ connection }: SessionModel): boolean {
   const { state } = connection.value;
   return state === "live" || state === "outdated";
+}
+
+async function ask(session: SessionModel, text: string): Promise<void> {
+  if (!(await session.send({ text, attachments: [] }))) append(session, text);
 }
 
 function append(session: SessionModel, text: string): void {

@@ -26,7 +26,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   const now = useNow();
   const removed = new Set(app.removals.pending.value.map((one) => one.sessionId));
   const shown = app.sessions.sessions.value.filter(
-    (one) => !removed.has(one.sessionId) && (!one.isNew || one.hasDraft),
+    (one) => !removed.has(one.sessionId) && (!one.isNew || one.hasDraft || one.queued > 0),
   );
   useEffect(() => {
     if (takesFocus) search.current?.focus();
@@ -114,6 +114,7 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
             {title}
           </span>
           {session.hasDraft && <span class="p-tab-draft">Draft</span>}
+          {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} in line`}</span>}
         </span>
         <span class="p-entry-facts p-soft">
           <span title={folder}>{facts.filter((fact) => fact !== "").join(" · ")}</span>

@@ -169,6 +169,9 @@ export class ListView<Row extends RowPlace> {
     this.#goal = key;
     this.#show(this.#layout.offset(index) - HEADROOM);
     this.#reach(key);
+    // Where everything is in sight, so is the end.
+    if (this.#place !== undefined && this.#place.scroller.scrollHeight <= this.#place.scroller.clientHeight)
+      this.#following.value = true;
   }
 
   /** The row at the upper edge, or the one a jump led to. */

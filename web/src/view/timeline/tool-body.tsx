@@ -3,7 +3,7 @@
 import { ToolKind, type ToolPart } from "../../generated/portico/v1/events_pb";
 import { TerminalText } from "../../markdown/ansi-view";
 import { readBlock } from "../../model/content";
-import type { TerminalText as Terminal, ToolItem } from "../../model/types";
+import type { ToolItem } from "../../model/types";
 import { commandOf, inputText } from "../cards/permission-words";
 import type { RowContext } from "./context";
 import { DiffView } from "./diff-view";
@@ -20,7 +20,7 @@ export function ToolBody({ item, context }: ToolBodyProps) {
   const named = new Set(
     item.content.flatMap(({ part }) => (part.case === "terminal" ? [part.value.terminalId] : [])),
   );
-  const others = [...item.terminals].filter(([id]) => !named.has(id));
+  const others = [...item.terminals.keys()].filter((id) => !named.has(id));
   const tellsOutput = stateOf(item) === "failed" || (item.content.length === 0 && item.terminals.size === 0);
   return (
     <div class="p-tool-body">
@@ -29,8 +29,8 @@ export function ToolBody({ item, context }: ToolBodyProps) {
       {item.content.map((part, index) => (
         <Part key={index} part={part} place={`${item.key} ${index}`} item={item} context={context} />
       ))}
-      {others.map(([id, terminal]) => (
-        <TerminalView key={id} terminal={terminal} />
+      {others.map((id) => (
+        <TerminalView key={id} id={id} item={item} context={context} />
       ))}
       {tellsOutput && !isEmpty(item.outputJson) && (
         <Json label="Output" json={item.outputJson ?? ""} context={context} />
@@ -112,7 +112,7 @@ function Part({ part: { part }, place, item, context }: { part: ToolPart; place:
     case "diff":
       return <DiffView part={part.value} place={place} context={context} />;
     case "terminal":
-      return <TerminalView terminal={item.terminals.get(part.value.terminalId)} />;
+      return <TerminalView id={part.value.terminalId} item={item} context={context} />;
     case "block":
       return <BlockView block={readBlock(part.value.blockJson)} context={context} />;
     case undefined:
@@ -120,15 +120,25 @@ function Part({ part: { part }, place, item, context }: { part: ToolPart; place:
   }
 }
 
-function TerminalView({ terminal }: { readonly terminal: Terminal | undefined }) {
-  if (terminal === undefined) return null;
-  const { ended, exitCode, signal, leftOut } = terminal.last;
+interface TerminalViewProps extends ToolBodyProps {
+  readonly id: string;
+}
+
+/** What a command prints, and the way to end it. One that has printed nothing yet can be ended too. */
+function TerminalView({ id, item, context }: TerminalViewProps) {
+  const terminal = item.terminals.get(id);
+  const { ended = false, exitCode, signal = "", leftOut = 0n } = terminal?.last ?? {};
   const good = exitCode === 0 && signal === "";
   return (
     <div class="p-terminal">
       {leftOut > 0n && <span class="p-label">{leftOut.toLocaleString("en")} characters were left out</span>}
-      {terminal.text !== "" && <TerminalText text={terminal.text} />}
+      {terminal !== undefined && terminal.text !== "" && <TerminalText text={terminal.text} />}
       {ended && <span class={good ? "p-label" : "p-label p-bad"}>{exitWords(exitCode, signal)}</span>}
+      {!ended && stateOf(item) === "running" && (
+        <button type="button" class="p-link-button" onClick={() => void context.session.stopCommand(id)}>
+          Stop this command
+        </button>
+      )}
     </div>
   );
 }

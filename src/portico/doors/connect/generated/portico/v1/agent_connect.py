@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -119,6 +119,12 @@ class AgentService(Protocol):
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    async def stop_command(self, request: StopCommandRequest, ctx: RequestContext[StopCommandRequest, StopCommandResponse], /) -> StopCommandResponse:
+        """
+        Ends one command that runs for the agent, with all that it has started. The turn goes on.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     def watch(self, request: WatchRequest, ctx: RequestContext[WatchRequest, WatchResponse], /) -> AsyncIterator[WatchResponse]:
         """
         Every event after after_seq, each once, in order, as long as the caller stays.
@@ -182,6 +188,18 @@ class AgentService(Protocol):
     async def find_files(self, request: FindFilesRequest, ctx: RequestContext[FindFilesRequest, FindFilesResponse], /) -> FindFilesResponse:
         """
         Files of a session's folder whose path fits a few letters, best first.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_prompts(self, request: ListPromptsRequest, ctx: RequestContext[ListPromptsRequest, ListPromptsResponse], /) -> ListPromptsResponse:
+        """
+        The prompts that are kept as files: those of a folder, and the user's own.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def get_prompt(self, request: GetPromptRequest, ctx: RequestContext[GetPromptRequest, GetPromptResponse], /) -> GetPromptResponse:
+        """
+        One of them, to be filled in and sent by the person.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -459,6 +477,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                     ),
                     function=svc.stop_turn,
                 ),
+                "/portico.v1.AgentService/StopCommand": Endpoint.unary(
+                    method=MethodInfo(
+                        name="StopCommand",
+                        service_name="portico.v1.AgentService",
+                        input=StopCommandRequest,
+                        output=StopCommandResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.stop_command,
+                ),
                 "/portico.v1.AgentService/Watch": Endpoint.server_stream(
                     method=MethodInfo(
                         name="Watch",
@@ -579,6 +608,28 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.find_files,
+                ),
+                "/portico.v1.AgentService/ListPrompts": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListPrompts",
+                        service_name="portico.v1.AgentService",
+                        input=ListPromptsRequest,
+                        output=ListPromptsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_prompts,
+                ),
+                "/portico.v1.AgentService/GetPrompt": Endpoint.unary(
+                    method=MethodInfo(
+                        name="GetPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=GetPromptRequest,
+                        output=GetPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.get_prompt,
                 ),
                 "/portico.v1.AgentService/GetTodos": Endpoint.unary(
                     method=MethodInfo(
@@ -1107,6 +1158,29 @@ class AgentServiceClient(ConnectClient):
             headers=headers,
             timeout_ms=timeout_ms,
         )
+    async def stop_command(
+        self,
+        request: StopCommandRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> StopCommandResponse:
+        """
+        Ends one command that runs for the agent, with all that it has started. The turn goes on.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="StopCommand",
+                service_name="portico.v1.AgentService",
+                input=StopCommandRequest,
+                output=StopCommandResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
     def watch(
         self,
         request: WatchRequest,
@@ -1354,6 +1428,52 @@ class AgentServiceClient(ConnectClient):
                 service_name="portico.v1.AgentService",
                 input=FindFilesRequest,
                 output=FindFilesResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def list_prompts(
+        self,
+        request: ListPromptsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListPromptsResponse:
+        """
+        The prompts that are kept as files: those of a folder, and the user's own.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListPrompts",
+                service_name="portico.v1.AgentService",
+                input=ListPromptsRequest,
+                output=ListPromptsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def get_prompt(
+        self,
+        request: GetPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetPromptResponse:
+        """
+        One of them, to be filled in and sent by the person.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetPrompt",
+                service_name="portico.v1.AgentService",
+                input=GetPromptRequest,
+                output=GetPromptResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),
@@ -1841,6 +1961,12 @@ class AgentServiceSync(Protocol):
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    def stop_command(self, request: StopCommandRequest, ctx: RequestContext[StopCommandRequest, StopCommandResponse], /) -> StopCommandResponse:
+        """
+        Ends one command that runs for the agent, with all that it has started. The turn goes on.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     def watch(self, request: WatchRequest, ctx: RequestContext[WatchRequest, WatchResponse], /) -> Iterator[WatchResponse]:
         """
         Every event after after_seq, each once, in order, as long as the caller stays.
@@ -1904,6 +2030,18 @@ class AgentServiceSync(Protocol):
     def find_files(self, request: FindFilesRequest, ctx: RequestContext[FindFilesRequest, FindFilesResponse], /) -> FindFilesResponse:
         """
         Files of a session's folder whose path fits a few letters, best first.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def list_prompts(self, request: ListPromptsRequest, ctx: RequestContext[ListPromptsRequest, ListPromptsResponse], /) -> ListPromptsResponse:
+        """
+        The prompts that are kept as files: those of a folder, and the user's own.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    def get_prompt(self, request: GetPromptRequest, ctx: RequestContext[GetPromptRequest, GetPromptResponse], /) -> GetPromptResponse:
+        """
+        One of them, to be filled in and sent by the person.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -2179,6 +2317,17 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                     ),
                     function=service.stop_turn,
                 ),
+                "/portico.v1.AgentService/StopCommand": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="StopCommand",
+                        service_name="portico.v1.AgentService",
+                        input=StopCommandRequest,
+                        output=StopCommandResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.stop_command,
+                ),
                 "/portico.v1.AgentService/Watch": EndpointSync.server_stream(
                     method=MethodInfo(
                         name="Watch",
@@ -2299,6 +2448,28 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.UNARY,
                     ),
                     function=service.find_files,
+                ),
+                "/portico.v1.AgentService/ListPrompts": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ListPrompts",
+                        service_name="portico.v1.AgentService",
+                        input=ListPromptsRequest,
+                        output=ListPromptsResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.list_prompts,
+                ),
+                "/portico.v1.AgentService/GetPrompt": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="GetPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=GetPromptRequest,
+                        output=GetPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.get_prompt,
                 ),
                 "/portico.v1.AgentService/GetTodos": EndpointSync.unary(
                     method=MethodInfo(
@@ -2827,6 +2998,29 @@ class AgentServiceClientSync(ConnectClientSync):
             headers=headers,
             timeout_ms=timeout_ms,
         )
+    def stop_command(
+        self,
+        request: StopCommandRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> StopCommandResponse:
+        """
+        Ends one command that runs for the agent, with all that it has started. The turn goes on.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="StopCommand",
+                service_name="portico.v1.AgentService",
+                input=StopCommandRequest,
+                output=StopCommandResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
     def watch(
         self,
         request: WatchRequest,
@@ -3074,6 +3268,52 @@ class AgentServiceClientSync(ConnectClientSync):
                 service_name="portico.v1.AgentService",
                 input=FindFilesRequest,
                 output=FindFilesResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def list_prompts(
+        self,
+        request: ListPromptsRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListPromptsResponse:
+        """
+        The prompts that are kept as files: those of a folder, and the user's own.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListPrompts",
+                service_name="portico.v1.AgentService",
+                input=ListPromptsRequest,
+                output=ListPromptsResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def get_prompt(
+        self,
+        request: GetPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> GetPromptResponse:
+        """
+        One of them, to be filled in and sent by the person.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="GetPrompt",
+                service_name="portico.v1.AgentService",
+                input=GetPromptRequest,
+                output=GetPromptResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),

@@ -104,7 +104,7 @@ class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
         default_agent: str
         home: str
 
-_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode"]
+_SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued"]
 
 class SessionSummary(Message[_SessionSummaryFields]):
     """
@@ -150,6 +150,8 @@ class SessionSummary(Message[_SessionSummaryFields]):
             bool reads_only = 9;
             ```
         has_draft:
+            Words that were typed and not sent.
+
             ```proto
             bool has_draft = 10;
             ```
@@ -169,9 +171,15 @@ class SessionSummary(Message[_SessionSummaryFields]):
             ```proto
             portico.v1.ReviewMode mode = 13;
             ```
+        queued:
+            Prompts in line, to be sent when it is their turn.
+
+            ```proto
+            int32 queued = 14;
+            ```
     """
 
-    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode")
+    __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued")
 
     if TYPE_CHECKING:
 
@@ -191,6 +199,7 @@ class SessionSummary(Message[_SessionSummaryFields]):
             is_new: bool = False,
             waiting: int = 0,
             mode: ReviewMode | None = None,
+            queued: int = 0,
         ) -> None:
             pass
 
@@ -207,6 +216,7 @@ class SessionSummary(Message[_SessionSummaryFields]):
         is_new: bool
         waiting: int
         mode: ReviewMode
+        queued: int
 
 _SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals"]
 
@@ -1347,6 +1357,72 @@ class StopTurnResponse(Message[_StopTurnResponseFields]):
     Attributes:
         stopped:
             False: no turn was under way.
+
+            ```proto
+            bool stopped = 1;
+            ```
+    """
+
+    __slots__ = ("stopped",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            stopped: bool = False,
+        ) -> None:
+            pass
+
+        stopped: bool
+
+_StopCommandRequestFields: TypeAlias = Literal["session_id", "terminal_id"]
+
+class StopCommandRequest(Message[_StopCommandRequestFields]):
+    """
+    ```proto
+    message portico.v1.StopCommandRequest
+    ```
+
+    Attributes:
+        session_id:
+            ```proto
+            string session_id = 1;
+            ```
+        terminal_id:
+            As its output names it.
+
+            ```proto
+            string terminal_id = 2;
+            ```
+    """
+
+    __slots__ = ("session_id", "terminal_id")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            session_id: str = "",
+            terminal_id: str = "",
+        ) -> None:
+            pass
+
+        session_id: str
+        terminal_id: str
+
+_StopCommandResponseFields: TypeAlias = Literal["stopped"]
+
+class StopCommandResponse(Message[_StopCommandResponseFields]):
+    """
+    ```proto
+    message portico.v1.StopCommandResponse
+    ```
+
+    Attributes:
+        stopped:
+            False: it had ended, or the agent runs it itself.
 
             ```proto
             bool stopped = 1;
@@ -2607,6 +2683,242 @@ class FoundFile(Message[_FoundFileFields]):
 
         path: str
         matched: list[int]
+
+_ListPromptsRequestFields: TypeAlias = Literal["workspace"]
+
+class ListPromptsRequest(Message[_ListPromptsRequestFields]):
+    """
+    ```proto
+    message portico.v1.ListPromptsRequest
+    ```
+
+    Attributes:
+        workspace:
+            Whose prompts. Empty: the folder of the server.
+
+            ```proto
+            string workspace = 1;
+            ```
+    """
+
+    __slots__ = ("workspace",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workspace: str = "",
+        ) -> None:
+            pass
+
+        workspace: str
+
+_ListPromptsResponseFields: TypeAlias = Literal["prompts"]
+
+class ListPromptsResponse(Message[_ListPromptsResponseFields]):
+    """
+    ```proto
+    message portico.v1.ListPromptsResponse
+    ```
+
+    Attributes:
+        prompts:
+            By name. One that a namesake hides is left out.
+
+            ```proto
+            repeated portico.v1.KeptPrompt prompts = 1;
+            ```
+    """
+
+    __slots__ = ("prompts",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            prompts: list[KeptPrompt] | None = None,
+        ) -> None:
+            pass
+
+        prompts: list[KeptPrompt]
+
+_KeptPromptFields: TypeAlias = Literal["name", "description", "origin", "problem"]
+
+class KeptPrompt(Message[_KeptPromptFields]):
+    """
+    ```proto
+    message portico.v1.KeptPrompt
+    ```
+
+    Attributes:
+        name:
+            ```proto
+            string name = 1;
+            ```
+        description:
+            ```proto
+            string description = 2;
+            ```
+        origin:
+            ```proto
+            portico.v1.PromptOrigin origin = 3;
+            ```
+        problem:
+            Why it cannot be used. Empty: it can.
+
+            ```proto
+            string problem = 4;
+            ```
+    """
+
+    __slots__ = ("name", "description", "origin", "problem")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str = "",
+            description: str = "",
+            origin: PromptOrigin | None = None,
+            problem: str = "",
+        ) -> None:
+            pass
+
+        name: str
+        description: str
+        origin: PromptOrigin
+        problem: str
+
+_GetPromptRequestFields: TypeAlias = Literal["workspace", "name"]
+
+class GetPromptRequest(Message[_GetPromptRequestFields]):
+    """
+    ```proto
+    message portico.v1.GetPromptRequest
+    ```
+
+    Attributes:
+        workspace:
+            Whose prompts. Empty: the folder of the server.
+
+            ```proto
+            string workspace = 1;
+            ```
+        name:
+            ```proto
+            string name = 2;
+            ```
+    """
+
+    __slots__ = ("workspace", "name")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            workspace: str = "",
+            name: str = "",
+        ) -> None:
+            pass
+
+        workspace: str
+        name: str
+
+_GetPromptResponseFields: TypeAlias = Literal["pieces"]
+
+class GetPromptResponse(Message[_GetPromptResponseFields]):
+    """
+    ```proto
+    message portico.v1.GetPromptResponse
+    ```
+
+    Attributes:
+        pieces:
+            The text, in order. Defaults stand in it already.
+
+            ```proto
+            repeated portico.v1.PromptPiece pieces = 1;
+            ```
+    """
+
+    __slots__ = ("pieces",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            pieces: list[PromptPiece] | None = None,
+        ) -> None:
+            pass
+
+        pieces: list[PromptPiece]
+
+_PromptPieceFields: TypeAlias = Literal["text", "blank"]
+
+class PromptPiece(Message[_PromptPieceFields]):
+    """
+    ```proto
+    message portico.v1.PromptPiece
+    ```
+
+    Attributes:
+        piece:
+            ```proto
+            oneof piece
+            ```
+    """
+
+    __slots__ = ("piece",)
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            piece: Oneof[Literal["text"], str] | Oneof[Literal["blank"], PromptBlank] | None = None,
+        ) -> None:
+            pass
+
+        piece: Oneof[Literal["text"], str] | Oneof[Literal["blank"], PromptBlank] | None
+
+_PromptBlankFields: TypeAlias = Literal["name", "description"]
+
+class PromptBlank(Message[_PromptBlankFields]):
+    """
+    ```proto
+    message portico.v1.PromptBlank
+    ```
+
+    Attributes:
+        name:
+            ```proto
+            string name = 1;
+            ```
+        description:
+            ```proto
+            string description = 2;
+            ```
+    """
+
+    __slots__ = ("name", "description")
+
+    if TYPE_CHECKING:
+
+        def __init__(
+            self,
+            *,
+            name: str = "",
+            description: str = "",
+        ) -> None:
+            pass
+
+        name: str
+        description: str
 
 _GetTodosRequestFields: TypeAlias = Literal["session_id"]
 
@@ -5037,6 +5349,31 @@ class SecretKeeper(Enum):
     KEYRING = 1
     MEMORY = 2
 
+class PromptOrigin(Enum):
+    """
+    ```proto
+    enum portico.v1.PromptOrigin
+    ```
+
+    Attributes:
+        UNSPECIFIED:
+            ```proto
+            PROMPT_ORIGIN_UNSPECIFIED = 0
+            ```
+        WORKSPACE:
+            ```proto
+            PROMPT_ORIGIN_WORKSPACE = 1
+            ```
+        USER:
+            ```proto
+            PROMPT_ORIGIN_USER = 2
+            ```
+    """
+
+    UNSPECIFIED = 0
+    WORKSPACE = 1
+    USER = 2
+
 class ConflictSide(Enum):
     """
     Whose lines stay where both changed them.
@@ -5186,7 +5523,7 @@ class ProblemSeverity(Enum):
 
 
 _DESC = file_desc(
-    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\xd0\x03\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xca\x03\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorStateB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\xc5\x01\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"F\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"L\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\xcc\x02\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommandB\t\n\x07request" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xab\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failureB\x08\n\x06result".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xe3\x1b\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
+    b'\n\x16portico/v1/agent.proto\x12\nportico.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x17portico/v1/events.proto"\x16\n\x14GetServerInfoRequest"\xe2\x01\n\x15GetServerInfoResponse\x12\x18\n\x07version\x18\x01 \x01(\tR\x07version\x12\x1d\n\npage_build\x18\x02 \x01(\tR\tpageBuild\x129\n\nstarted_at\x18\x03 \x01(\x0b2\x1a.google.protobuf.TimestampR\tstartedAt\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x12#\n\rdefault_agent\x18\x05 \x01(\tR\x0cdefaultAgent\x12\x12\n\x04home\x18\x06 \x01(\tR\x04home"\xe8\x03\n\x0eSessionSummary\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1c\n\tworkspace\x18\x02 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x03 \x01(\tR\x05agent\x12\x14\n\x05title\x18\x04 \x01(\tR\x05title\x12+\n\x05state\x18\x05 \x01(\x0e2\x15.portico.v1.TurnStateR\x05state\x129\n\ncreated_at\x18\x06 \x01(\x0b2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n\nupdated_at\x18\x07 \x01(\x0b2\x1a.google.protobuf.TimestampR\tupdatedAt\x12\x19\n\x08last_seq\x18\x08 \x01(\x03R\x07lastSeq\x12\x1d\n\nreads_only\x18\t \x01(\x08R\treadsOnly\x12\x1b\n\thas_draft\x18\n \x01(\x08R\x08hasDraft\x12\x15\n\x06is_new\x18\x0b \x01(\x08R\x05isNew\x12\x18\n\x07waiting\x18\x0c \x01(\x05R\x07waiting\x12*\n\x04mode\x18\r \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06queued\x18\x0e \x01(\x05R\x06queued"\x9d\x05\n\rSessionDetail\x124\n\x07summary\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryR\x07summary\x12/\n\x08commands\x18\x02 \x03(\x0b2\x13.portico.v1.CommandR\x08commands\x122\n\x07options\x18\x03 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options\x12.\n\x05usage\x18\x04 \x01(\x0b2\x18.portico.v1.UsageUpdatedR\x05usage\x12)\n\x04plan\x18\x05 \x03(\x0b2\x15.portico.v1.PlanEntryR\x04plan\x12&\n\x05todos\x18\x06 \x03(\x0b2\x10.portico.v1.TodoR\x05todos\x12A\n\x0bpermissions\x18\x07 \x03(\x0b2\x1f.portico.v1.PermissionRequestedR\x0bpermissions\x127\n\tquestions\x18\x08 \x03(\x0b2\x19.portico.v1.QuestionAskedR\tquestions\x12$\n\x04desk\x18\t \x01(\x0b2\x10.portico.v1.DeskR\x04desk\x12O\n\x13prompt_capabilities\x18\n \x01(\x0b2\x1e.portico.v1.PromptCapabilitiesR\x12promptCapabilities\x12\x19\n\x08can_fork\x18\x0b \x01(\x08R\x07canFork\x12%\n\x0eopen_elsewhere\x18\x0c \x01(\x08R\ropenElsewhere\x129\n\tproposals\x18\r \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals"k\n\x12PromptCapabilities\x12\x14\n\x05image\x18\x01 \x01(\x08R\x05image\x12\x14\n\x05audio\x18\x02 \x01(\x08R\x05audio\x12)\n\x10embedded_context\x18\x03 \x01(\x08R\x0fembeddedContext"\x85\x01\n\x04Desk\x12\x14\n\x05draft\x18\x01 \x01(\tR\x05draft\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId\x12.\n\x05queue\x18\x03 \x03(\x0b2\x18.portico.v1.QueuedPromptR\x05queue\x12\x1a\n\x08revision\x18\x04 \x01(\x03R\x08revision"a\n\x0cQueuedPrompt\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12 \n\x0battachments\x18\x03 \x01(\x05R\x0battachments"\x94\x01\n\x13StartSessionRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x1d\n\nreads_only\x18\x03 \x01(\x08R\treadsOnly\x12*\n\x04mode\x18\x04 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"K\n\x14StartSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x8b\x01\n\x13ListSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x16\n\x06search\x18\x02 \x01(\tR\x06search\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit\x12(\n\x10after_session_id\x18\x04 \x01(\tR\x0eafterSessionId"b\n\x14ListSessionsResponse\x126\n\x08sessions\x18\x01 \x03(\x0b2\x1a.portico.v1.SessionSummaryR\x08sessions\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"4\n\x14WatchSessionsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"\xc0\x01\n\x15WatchSessionsResponse\x126\n\x07changed\x18\x01 \x01(\x0b2\x1a.portico.v1.SessionSummaryH\x00R\x07changed\x12.\n\x12removed_session_id\x18\x02 \x01(\tH\x00R\x10removedSessionId\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06change"&\n\tHeartbeat\x12\x19\n\x08last_seq\x18\x01 \x01(\x03R\x07lastSeq"2\n\x11GetSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"I\n\x12GetSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"h\n\x12GetTimelineRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1d\n\nbefore_seq\x18\x02 \x01(\x03R\tbeforeSeq\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"T\n\x13GetTimelineResponse\x12)\n\x06events\x18\x01 \x03(\x0b2\x11.portico.v1.EventR\x06events\x12\x12\n\x04more\x18\x02 \x01(\x08R\x04more"5\n\x14ResumeSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"L\n\x15ResumeSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"3\n\x12DiscardTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\x15\n\x13DiscardTurnResponse"3\n\x12ForkSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"J\n\x13ForkSessionResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"a\n\x13ClearSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12+\n\x11discard_proposals\x18\x02 \x01(\x08R\x10discardProposals"\x16\n\x14ClearSessionResponse"g\n\x14ExportSessionRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06format\x18\x02 \x01(\x0e2\x18.portico.v1.ExportFormatR\x06format"N\n\x15ExportSessionResponse\x12\x1b\n\tfile_name\x18\x01 \x01(\tR\x08fileName\x12\x18\n\x07content\x18\x02 \x01(\tR\x07content">\n\x1dGetConversationPreviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"b\n\x1eGetConversationPreviewResponse\x12\x1f\n\x0blast_prompt\x18\x01 \x01(\tR\nlastPrompt\x12\x1f\n\x0blast_answer\x18\x02 \x01(\tR\nlastAnswer"s\n\nAttachment\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1b\n\tmime_type\x18\x02 \x01(\tR\x08mimeType\x12\x14\n\x04path\x18\x03 \x01(\tH\x00R\x04path\x12\x14\n\x04data\x18\x04 \x01(\x0cH\x00R\x04dataB\x08\n\x06source"\xd9\x01\n\rInvokeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x128\n\x0battachments\x18\x03 \x03(\x0b2\x16.portico.v1.AttachmentR\x0battachments\x121\n\twhen_busy\x18\x04 \x01(\x0e2\x14.portico.v1.WhenBusyR\x08whenBusy\x12(\n\x10queued_prompt_id\x18\x05 \x01(\tR\x0equeuedPromptId"y\n\x0eInvokeResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x122\n\x06queued\x18\x02 \x01(\x0b2\x18.portico.v1.QueuedPromptH\x00R\x06queuedB\x08\n\x06update"F\n\x0fStopTurnRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05force\x18\x02 \x01(\x08R\x05force",\n\x10StopTurnResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"T\n\x12StopCommandRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bterminal_id\x18\x02 \x01(\tR\nterminalId"/\n\x13StopCommandResponse\x12\x18\n\x07stopped\x18\x01 \x01(\x08R\x07stopped"J\n\x0cWatchRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tafter_seq\x18\x02 \x01(\x03R\x08afterSeq"\xa3\x01\n\rWatchResponse\x12)\n\x05event\x18\x01 \x01(\x0b2\x11.portico.v1.EventH\x00R\x05event\x12&\n\x04desk\x18\x02 \x01(\x0b2\x10.portico.v1.DeskH\x00R\x04desk\x125\n\theartbeat\x18\x03 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"\xca\x03\n\x18SubmitClientEventRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12T\n\x14permission_decisions\x18\x02 \x01(\x0b2\x1f.portico.v1.PermissionDecisionsH\x00R\x13permissionDecisions\x12B\n\x0equestion_reply\x18\x03 \x01(\x0b2\x19.portico.v1.QuestionReplyH\x00R\rquestionReply\x12/\n\x05draft\x18\x04 \x01(\x0b2\x17.portico.v1.DraftChangeH\x00R\x05draft\x12?\n\rqueue_removal\x18\x05 \x01(\x0b2\x18.portico.v1.QueueRemovalH\x00R\x0cqueueRemoval\x12<\n\x0ceditor_reply\x18\x06 \x01(\x0b2\x17.portico.v1.EditorReplyH\x00R\x0beditorReply\x12<\n\x0ceditor_state\x18\x07 \x01(\x0b2\x17.portico.v1.EditorStateH\x00R\x0beditorStateB\x07\n\x05event"\x1b\n\x19SubmitClientEventResponse"S\n\x13PermissionDecisions\x12<\n\tdecisions\x18\x01 \x03(\x0b2\x1e.portico.v1.PermissionDecisionR\tdecisions"\x83\x01\n\x12PermissionDecision\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x121\n\x05scope\x18\x03 \x01(\x0e2\x1b.portico.v1.PermissionScopeR\x05scope"\x85\x01\n\rQuestionReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x122\n\x06action\x18\x02 \x01(\x0e2\x1a.portico.v1.QuestionActionR\x06action\x12!\n\x0ccontent_json\x18\x03 \x01(\tR\x0bcontentJson">\n\x0bDraftChange\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text\x12\x1b\n\tclient_id\x18\x02 \x01(\tR\x08clientId"+\n\x0cQueueRemoval\x12\x1b\n\tprompt_id\x18\x01 \x01(\tR\x08promptId"\x9b\x01\n\x17SetSessionConfigRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\toption_id\x18\x02 \x01(\tR\x08optionId\x12\x18\n\x06choice\x18\x03 \x01(\tH\x00R\x06choice\x12!\n\x0bswitched_on\x18\x04 \x01(\x08H\x00R\nswitchedOnB\x07\n\x05value"N\n\x18SetSessionConfigResponse\x122\n\x07options\x18\x01 \x03(\x0b2\x18.portico.v1.ConfigOptionR\x07options"1\n\x11ListAgentsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListAgentsResponse\x12)\n\x06agents\x18\x01 \x03(\x0b2\x11.portico.v1.AgentR\x06agents"\x91\x01\n\x05Agent\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05title\x18\x02 \x01(\tR\x05title\x12\x1c\n\tinstalled\x18\x03 \x01(\x08R\tinstalled\x12!\n\x0cinstall_hint\x18\x04 \x01(\tR\x0binstallHint\x12\x1d\n\nis_default\x18\x05 \x01(\x08R\tisDefault"4\n\x14ListScenariosRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"g\n\x15ListScenariosResponse\x122\n\tscenarios\x18\x01 \x03(\x0b2\x14.portico.v1.ScenarioR\tscenarios\x12\x1a\n\x08problems\x18\x02 \x03(\tR\x08problems"u\n\x08Scenario\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x14\n\x05model\x18\x03 \x01(\tR\x05model\x12\x1d\n\nis_default\x18\x04 \x01(\x08R\tisDefault"1\n\x11ListModelsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"?\n\x12ListModelsResponse\x12)\n\x06models\x18\x01 \x03(\x0b2\x11.portico.v1.ModelR\x06models"\x96\x01\n\x05Model\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05about\x18\x02 \x01(\tR\x05about\x12\x1d\n\nis_default\x18\x03 \x01(\x08R\tisDefault\x12\x16\n\x06window\x18\x04 \x01(\x05R\x06window\x12\x14\n\x05tools\x18\x05 \x01(\x08R\x05tools\x12\x16\n\x06images\x18\x06 \x01(\x08R\x06images"\xc5\x01\n\x14CompleteModelRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x14\n\x05model\x18\x02 \x01(\tR\x05model\x12\x16\n\x06system\x18\x03 \x01(\tR\x06system\x124\n\x08messages\x18\x04 \x03(\x0b2\x18.portico.v1.ModelMessageR\x08messages\x12+\n\x05tools\x18\x05 \x03(\x0b2\x15.portico.v1.ModelToolR\x05tools"f\n\x0cModelMessage\x12)\n\x04role\x18\x01 \x01(\x0e2\x15.portico.v1.ModelRoleR\x04role\x12+\n\x05parts\x18\x02 \x03(\x0b2\x15.portico.v1.ModelPartR\x05parts"\xc1\x01\n\tModelPart\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12.\n\x05image\x18\x02 \x01(\x0b2\x16.portico.v1.ModelImageH\x00R\x05image\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x125\n\x06result\x18\x04 \x01(\x0b2\x1b.portico.v1.ModelToolResultH\x00R\x06resultB\x06\n\x04part"=\n\nModelImage\x12\x1b\n\tmime_type\x18\x01 \x01(\tR\x08mimeType\x12\x12\n\x04data\x18\x02 \x01(\x0cR\x04data"c\n\rModelToolCall\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name\x12%\n\x0earguments_json\x18\x03 \x01(\tR\rargumentsJson"n\n\x0fModelToolResult\x12\x17\n\x07call_id\x18\x01 \x01(\tR\x06callId\x12\x12\n\x04text\x18\x02 \x01(\tR\x04text\x12.\n\x06images\x18\x03 \x03(\x0b2\x16.portico.v1.ModelImageR\x06images"b\n\tModelTool\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x12\x1f\n\x0bschema_json\x18\x03 \x01(\tR\nschemaJson"\xa0\x01\n\x15CompleteModelResponse\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12\x1c\n\x08thinking\x18\x02 \x01(\tH\x00R\x08thinking\x12/\n\x04call\x18\x03 \x01(\x0b2\x19.portico.v1.ModelToolCallH\x00R\x04call\x12\x18\n\x06notice\x18\x04 \x01(\tH\x00R\x06noticeB\x08\n\x06update"V\n\x18AuthenticateAgentRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1b\n\tmethod_id\x18\x02 \x01(\tR\x08methodId"\x1b\n\x19AuthenticateAgentResponse"<\n\x10SetSecretRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n\x05value\x18\x02 \x01(\tR\x05value"E\n\x11SetSecretResponse\x120\n\x06keeper\x18\x01 \x01(\x0e2\x18.portico.v1.SecretKeeperR\x06keeper"]\n\x10FindFilesRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x14\n\x05query\x18\x02 \x01(\tR\x05query\x12\x14\n\x05limit\x18\x03 \x01(\x05R\x05limit"@\n\x11FindFilesResponse\x12+\n\x05files\x18\x01 \x03(\x0b2\x15.portico.v1.FoundFileR\x05files"9\n\tFoundFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x18\n\x07matched\x18\x02 \x03(\x05R\x07matched"2\n\x12ListPromptsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"G\n\x13ListPromptsResponse\x120\n\x07prompts\x18\x01 \x03(\x0b2\x16.portico.v1.KeptPromptR\x07prompts"\x8e\x01\n\nKeptPrompt\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription\x120\n\x06origin\x18\x03 \x01(\x0e2\x18.portico.v1.PromptOriginR\x06origin\x12\x18\n\x07problem\x18\x04 \x01(\tR\x07problem"D\n\x10GetPromptRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace\x12\x12\n\x04name\x18\x02 \x01(\tR\x04name"D\n\x11GetPromptResponse\x12/\n\x06pieces\x18\x01 \x03(\x0b2\x17.portico.v1.PromptPieceR\x06pieces"]\n\x0bPromptPiece\x12\x14\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x12/\n\x05blank\x18\x02 \x01(\x0b2\x17.portico.v1.PromptBlankH\x00R\x05blankB\x07\n\x05piece"C\n\x0bPromptBlank\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12 \n\x0bdescription\x18\x02 \x01(\tR\x0bdescription"0\n\x0fGetTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId":\n\x10GetTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"Z\n\x11WriteTodosRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12&\n\x05todos\x18\x02 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"<\n\x12WriteTodosResponse\x12&\n\x05todos\x18\x01 \x03(\x0b2\x10.portico.v1.TodoR\x05todos"2\n\x12GetSettingsRequest\x12\x1c\n\tworkspace\x18\x01 \x01(\tR\tworkspace"F\n\x13GetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"v\n\x07Setting\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x1d\n\nvalue_json\x18\x02 \x01(\tR\tvalueJson\x12\x16\n\x06source\x18\x03 \x01(\tR\x06source\x12 \n\x0bdescription\x18\x04 \x01(\tR\x0bdescription"E\n\x12SetSettingsRequest\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"F\n\x13SetSettingsResponse\x12/\n\x08settings\x18\x01 \x03(\x0b2\x13.portico.v1.SettingR\x08settings"\x16\n\x14ListApprovalsRequest"K\n\x15ListApprovalsResponse\x122\n\tapprovals\x18\x01 \x03(\x0b2\x14.portico.v1.ApprovalR\tapprovals"\xaa\x01\n\x08Approval\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId\x12\x14\n\x05agent\x18\x02 \x01(\tR\x05agent\x12\x12\n\x04rule\x18\x03 \x01(\tR\x04rule\x12\x1c\n\tworkspace\x18\x04 \x01(\tR\tworkspace\x125\n\x08given_at\x18\x05 \x01(\x0b2\x1a.google.protobuf.TimestampR\x07givenAt"8\n\x15RevokeApprovalRequest\x12\x1f\n\x0bapproval_id\x18\x01 \x01(\tR\napprovalId"\x18\n\x16RevokeApprovalResponse"j\n\x12GetProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x14\n\x05paths\x18\x03 \x03(\tR\x05paths"\x86\x01\n\x13GetProposalResponse\x129\n\tproposals\x18\x01 \x03(\x0b2\x1b.portico.v1.ProposalUpdatedR\tproposals\x124\n\x08contents\x18\x02 \x03(\x0b2\x18.portico.v1.FileContentsR\x08contents"\xf8\x01\n\x0cFileContents\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1e\n\x08old_text\x18\x02 \x01(\tH\x00R\x07oldText\x88\x01\x01\x12\x1e\n\x08new_text\x18\x03 \x01(\tH\x01R\x07newText\x88\x01\x01\x12\x12\n\x04diff\x18\x04 \x01(\tR\x04diff\x12.\n\x05hunks\x18\x05 \x03(\x0b2\x18.portico.v1.ProposedHunkR\x05hunks\x126\n\tconflicts\x18\x06 \x03(\x0b2\x18.portico.v1.FileConflictR\tconflictsB\x0b\n\t_old_textB\x0b\n\t_new_text"\x91\x01\n\x0cFileConflict\x12\x12\n\x04line\x18\x01 \x01(\x05R\x04line\x12\x17\n\x04base\x18\x02 \x01(\tH\x00R\x04base\x88\x01\x01\x12\x1b\n\x06person\x18\x03 \x01(\tH\x01R\x06person\x88\x01\x01\x12\x19\n\x05agent\x18\x04 \x01(\tH\x02R\x05agent\x88\x01\x01B\x07\n\x05_baseB\t\n\x07_personB\x08\n\x06_agent"o\n\nFileChoice\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x19\n\x08hunk_ids\x18\x02 \x03(\tR\x07hunkIds\x122\n\x07resolve\x18\x03 \x01(\x0e2\x18.portico.v1.ConflictSideR\x07resolve"\xa0\x01\n\x14ApplyProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"\x82\x01\n\x15ApplyProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x18\n\x07applied\x18\x02 \x01(\x08R\x07applied\x12\x16\n\x06merged\x18\x03 \x03(\tR\x06merged"\xa2\x01\n\x16DiscardProposalRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files"R\n\x17DiscardProposalResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"R\n\x10UndoApplyRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId"~\n\x11UndoApplyResponse\x127\n\x08proposal\x18\x01 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal\x12\x16\n\x06undone\x18\x02 \x01(\x08R\x06undone\x12\x18\n\x07already\x18\x03 \x01(\x08R\x07already"\xbe\x01\n\x18GetRevisionPromptRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12\x1f\n\x0bproposal_id\x18\x02 \x01(\tR\nproposalId\x12\x1a\n\x08revision\x18\x03 \x01(\x05R\x08revision\x12,\n\x05files\x18\x04 \x03(\x0b2\x16.portico.v1.FileChoiceR\x05files\x12\x18\n\x07comment\x18\x05 \x01(\tR\x07comment"/\n\x19GetRevisionPromptResponse\x12\x12\n\x04text\x18\x01 \x01(\tR\x04text"\xc4\x01\n\nCheckpoint\x12#\n\rcheckpoint_id\x18\x01 \x01(\tR\x0ccheckpointId\x12*\n\x02at\x18\x02 \x01(\x0b2\x1a.google.protobuf.TimestampR\x02at\x12\x14\n\x05label\x18\x03 \x01(\tR\x05label\x124\n\x06moment\x18\x04 \x01(\x0e2\x1c.portico.v1.CheckpointMomentR\x06moment\x12\x19\n\x08left_out\x18\x05 \x01(\x05R\x07leftOut"7\n\x16ListCheckpointsRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"S\n\x17ListCheckpointsResponse\x128\n\x0bcheckpoints\x18\x01 \x03(\x0b2\x16.portico.v1.CheckpointR\x0bcheckpoints"\x8e\x01\n\x18GetCheckpointDiffRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId\x12.\n\x13other_checkpoint_id\x18\x03 \x01(\tR\x11otherCheckpointId"g\n\x19GetCheckpointDiffResponse\x12.\n\x05files\x18\x01 \x03(\x0b2\x18.portico.v1.ProposedFileR\x05files\x12\x1a\n\x08unlisted\x18\x02 \x01(\x05R\x08unlisted"^\n\x18RestoreCheckpointRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12#\n\rcheckpoint_id\x18\x02 \x01(\tR\x0ccheckpointId"\x90\x01\n\x19RestoreCheckpointResponse\x12:\n\x08restored\x18\x01 \x01(\x0b2\x1e.portico.v1.CheckpointRestoredR\x08restored\x127\n\x08proposal\x18\x02 \x01(\x0b2\x1b.portico.v1.ProposalUpdatedR\x08proposal"7\n\x16GetReviewStatusRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId"\xfe\x01\n\x17GetReviewStatusResponse\x12*\n\x04mode\x18\x01 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode\x12\x16\n\x06branch\x18\x02 \x01(\tR\x06branch\x12\x1f\n\x0bhome_branch\x18\x03 \x01(\tR\nhomeBranch\x12\x16\n\x06folder\x18\x04 \x01(\tR\x06folder\x12\x1e\n\nunfinished\x18\x05 \x01(\x08R\nunfinished\x122\n\x08possible\x18\x06 \x03(\x0e2\x16.portico.v1.ReviewModeR\x08possible\x12\x12\n\x04hint\x18\x07 \x01(\tR\x04hint"a\n\x14SetReviewModeRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x12*\n\x04mode\x18\x02 \x01(\x0e2\x16.portico.v1.ReviewModeR\x04mode"L\n\x15SetReviewModeResponse\x123\n\x07session\x18\x01 \x01(\x0b2\x19.portico.v1.SessionDetailR\x07session"\x80\x01\n\x13FinishReviewRequest\x12\x1d\n\nsession_id\x18\x01 \x01(\tR\tsessionId\x120\n\x06ending\x18\x02 \x01(\x0e2\x18.portico.v1.ReviewEndingR\x06ending\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"L\n\x14FinishReviewResponse\x12\x16\n\x06commit\x18\x01 \x01(\tR\x06commit\x12\x1c\n\treference\x18\x02 \x01(\tR\treference"\x87\x01\n\x13AttachEditorRequest\x12\x12\n\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n\x07folders\x18\x02 \x03(\tR\x07folders\x12B\n\x0ccapabilities\x18\x03 \x01(\x0b2\x1e.portico.v1.EditorCapabilitiesR\x0ccapabilities"z\n\x12EditorCapabilities\x12\x18\n\x07buffers\x18\x01 \x01(\x08R\x07buffers\x12\x14\n\x05edits\x18\x02 \x01(\x08R\x05edits\x12\x18\n\x07lookups\x18\x03 \x01(\x08R\x07lookups\x12\x1a\n\x08commands\x18\x04 \x01(\x08R\x08commands"\x8c\x02\n\x14AttachEditorResponse\x128\n\x08attached\x18\x01 \x01(\x0b2\x1a.portico.v1.EditorAttachedH\x00R\x08attached\x125\n\x07request\x18\x02 \x01(\x0b2\x19.portico.v1.EditorRequestH\x00R\x07request\x12B\n\tcancelled\x18\x03 \x01(\x0b2".portico.v1.EditorRequestCancelledH\x00R\tcancelled\x125\n\theartbeat\x18\x04 \x01(\x0b2\x15.portico.v1.HeartbeatH\x00R\theartbeatB\x08\n\x06update"-\n\x0eEditorAttached\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId"7\n\x16EditorRequestCancelled\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId"\xcc\x02\n\rEditorRequest\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x12\x1d\n\nsession_id\x18\x02 \x01(\tR\tsessionId\x129\n\x0bread_buffer\x18\x03 \x01(\x0b2\x16.portico.v1.ReadBufferH\x00R\nreadBuffer\x129\n\x0bapply_edits\x18\x04 \x01(\x0b2\x16.portico.v1.ApplyEditsH\x00R\napplyEdits\x122\n\x06lookup\x18\x05 \x01(\x0b2\x18.portico.v1.EditorLookupH\x00R\x06lookup\x12H\n\x10dispatch_command\x18\x06 \x01(\x0b2\x1b.portico.v1.DispatchCommandH\x00R\x0fdispatchCommandB\t\n\x07request" \n\nReadBuffer\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path"P\n\nApplyEdits\x12\x14\n\x05label\x18\x01 \x01(\tR\x05label\x12,\n\x05files\x18\x02 \x03(\x0b2\x16.portico.v1.EditedFileR\x05files"y\n\nEditedFile\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x1f\n\x08expected\x18\x02 \x01(\tH\x00R\x08expected\x88\x01\x01\x12\x1d\n\x07content\x18\x03 \x01(\tH\x01R\x07content\x88\x01\x01B\x0b\n\t_expectedB\n\n\x08_content"\x96\x01\n\x0cEditorLookup\x120\n\x04kind\x18\x01 \x01(\x0e2\x1c.portico.v1.EditorLookupKindR\x04kind\x12\x12\n\x04path\x18\x02 \x01(\tR\x04path\x12\x12\n\x04line\x18\x03 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x04 \x01(\x05R\x06column\x12\x14\n\x05query\x18\x05 \x01(\tR\x05query"S\n\x0fDispatchCommand\x12\x18\n\x07command\x18\x01 \x01(\tR\x07command\x12\x10\n\x03cwd\x18\x02 \x01(\tR\x03cwd\x12\x14\n\x05title\x18\x03 \x01(\tR\x05title"\xab\x02\n\x0bEditorReply\x12\x1d\n\nrequest_id\x18\x01 \x01(\tR\trequestId\x120\n\x06buffer\x18\x02 \x01(\x0b2\x16.portico.v1.BufferTextH\x00R\x06buffer\x120\n\x05edits\x18\x03 \x01(\x0b2\x18.portico.v1.EditsAppliedH\x00R\x05edits\x128\n\x08findings\x18\x04 \x01(\x0b2\x1a.portico.v1.EditorFindingsH\x00R\x08findings\x129\n\x07command\x18\x05 \x01(\x0b2\x1d.portico.v1.CommandDispatchedH\x00R\x07command\x12\x1a\n\x07failure\x18\x06 \x01(\tH\x00R\x07failureB\x08\n\x06result".\n\nBufferText\x12\x17\n\x04text\x18\x01 \x01(\tH\x00R\x04text\x88\x01\x01B\x07\n\x05_text"_\n\x0cEditsApplied\x12\x18\n\x07applied\x18\x01 \x01(\x08R\x07applied\x12\x18\n\x07changed\x18\x02 \x03(\tR\x07changed\x12\x1b\n\tnot_saved\x18\x03 \x03(\tR\x08notSaved"\x8c\x01\n\x0eEditorFindings\x12.\n\x06places\x18\x01 \x03(\x0b2\x16.portico.v1.FoundPlaceR\x06places\x124\n\x08problems\x18\x02 \x03(\x0b2\x18.portico.v1.FoundProblemR\x08problems\x12\x14\n\x05words\x18\x03 \x01(\tR\x05words"\xc6\x01\n\nFoundPlace\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x12\x19\n\x08end_line\x18\x04 \x01(\x05R\x07endLine\x12\x1d\n\nend_column\x18\x05 \x01(\x05R\tendColumn\x12\x12\n\x04name\x18\x06 \x01(\tR\x04name\x12\x16\n\x06detail\x18\x07 \x01(\tR\x06detail\x12\x12\n\x04text\x18\x08 \x01(\tR\x04text"\xb9\x01\n\x0cFoundProblem\x12\x12\n\x04path\x18\x01 \x01(\tR\x04path\x12\x12\n\x04line\x18\x02 \x01(\x05R\x04line\x12\x16\n\x06column\x18\x03 \x01(\x05R\x06column\x127\n\x08severity\x18\x04 \x01(\x0e2\x1b.portico.v1.ProblemSeverityR\x08severity\x12\x18\n\x07message\x18\x05 \x01(\tR\x07message\x12\x16\n\x06source\x18\x06 \x01(\tR\x06source"]\n\x11CommandDispatched\x12\x12\n\x04sent\x18\x01 \x01(\x08R\x04sent\x12\x1a\n\x08terminal\x18\x02 \x01(\tR\x08terminal\x12\x18\n\x07message\x18\x03 \x01(\tR\x07message"^\n\x0bEditorState\x12\x1b\n\teditor_id\x18\x01 \x01(\tR\x08editorId\x12\x18\n\x07unsaved\x18\x02 \x03(\tR\x07unsaved\x12\x18\n\x07focused\x18\x03 \x01(\x08R\x07focused*\x8d\x01\n\nReviewMode\x12\x1b\n\x17REVIEW_MODE_UNSPECIFIED\x10\x00\x12\x16\n\x12REVIEW_MODE_DIRECT\x10\x01\x12\x18\n\x14REVIEW_MODE_PROPOSAL\x10\x02\x12\x16\n\x12REVIEW_MODE_BRANCH\x10\x03\x12\x18\n\x14REVIEW_MODE_WORKTREE\x10\x04*a\n\x0cExportFormat\x12\x1d\n\x19EXPORT_FORMAT_UNSPECIFIED\x10\x00\x12\x1a\n\x16EXPORT_FORMAT_MARKDOWN\x10\x01\x12\x16\n\x12EXPORT_FORMAT_JSON\x10\x02*P\n\x08WhenBusy\x12\x19\n\x15WHEN_BUSY_UNSPECIFIED\x10\x00\x12\x14\n\x10WHEN_BUSY_REFUSE\x10\x01\x12\x13\n\x0fWHEN_BUSY_QUEUE\x10\x02*V\n\tModelRole\x12\x1a\n\x16MODEL_ROLE_UNSPECIFIED\x10\x00\x12\x13\n\x0fMODEL_ROLE_USER\x10\x01\x12\x18\n\x14MODEL_ROLE_ASSISTANT\x10\x02*b\n\x0cSecretKeeper\x12\x1d\n\x19SECRET_KEEPER_UNSPECIFIED\x10\x00\x12\x19\n\x15SECRET_KEEPER_KEYRING\x10\x01\x12\x18\n\x14SECRET_KEEPER_MEMORY\x10\x02*b\n\x0cPromptOrigin\x12\x1d\n\x19PROMPT_ORIGIN_UNSPECIFIED\x10\x00\x12\x1b\n\x17PROMPT_ORIGIN_WORKSPACE\x10\x01\x12\x16\n\x12PROMPT_ORIGIN_USER\x10\x02*`\n\x0cConflictSide\x12\x1d\n\x19CONFLICT_SIDE_UNSPECIFIED\x10\x00\x12\x18\n\x14CONFLICT_SIDE_PERSON\x10\x01\x12\x17\n\x13CONFLICT_SIDE_AGENT\x10\x02*\x93\x01\n\x0cReviewEnding\x12\x1d\n\x19REVIEW_ENDING_UNSPECIFIED\x10\x00\x12\x17\n\x13REVIEW_ENDING_MERGE\x10\x01\x12\x18\n\x14REVIEW_ENDING_SQUASH\x10\x02\x12\x16\n\x12REVIEW_ENDING_KEEP\x10\x03\x12\x19\n\x15REVIEW_ENDING_DISCARD\x10\x04*\xde\x01\n\x10EditorLookupKind\x12"\n\x1eEDITOR_LOOKUP_KIND_UNSPECIFIED\x10\x00\x12!\n\x1dEDITOR_LOOKUP_KIND_DEFINITION\x10\x01\x12!\n\x1dEDITOR_LOOKUP_KIND_REFERENCES\x10\x02\x12\x1e\n\x1aEDITOR_LOOKUP_KIND_SYMBOLS\x10\x03\x12\x1c\n\x18EDITOR_LOOKUP_KIND_HOVER\x10\x04\x12"\n\x1eEDITOR_LOOKUP_KIND_DIAGNOSTICS\x10\x05*\xaa\x01\n\x0fProblemSeverity\x12 \n\x1cPROBLEM_SEVERITY_UNSPECIFIED\x10\x00\x12\x1a\n\x16PROBLEM_SEVERITY_ERROR\x10\x01\x12\x1c\n\x18PROBLEM_SEVERITY_WARNING\x10\x02\x12 \n\x1cPROBLEM_SEVERITY_INFORMATION\x10\x03\x12\x19\n\x15PROBLEM_SEVERITY_HINT\x10\x042\xcd\x1d\n\x0cAgentService\x12T\n\rGetServerInfo\x12 .portico.v1.GetServerInfoRequest\x1a!.portico.v1.GetServerInfoResponse\x12Q\n\x0cStartSession\x12\x1f.portico.v1.StartSessionRequest\x1a .portico.v1.StartSessionResponse\x12Q\n\x0cListSessions\x12\x1f.portico.v1.ListSessionsRequest\x1a .portico.v1.ListSessionsResponse\x12V\n\rWatchSessions\x12 .portico.v1.WatchSessionsRequest\x1a!.portico.v1.WatchSessionsResponse0\x01\x12K\n\nGetSession\x12\x1d.portico.v1.GetSessionRequest\x1a\x1e.portico.v1.GetSessionResponse\x12N\n\x0bGetTimeline\x12\x1e.portico.v1.GetTimelineRequest\x1a\x1f.portico.v1.GetTimelineResponse\x12T\n\rResumeSession\x12 .portico.v1.ResumeSessionRequest\x1a!.portico.v1.ResumeSessionResponse\x12N\n\x0bDiscardTurn\x12\x1e.portico.v1.DiscardTurnRequest\x1a\x1f.portico.v1.DiscardTurnResponse\x12N\n\x0bForkSession\x12\x1e.portico.v1.ForkSessionRequest\x1a\x1f.portico.v1.ForkSessionResponse\x12Q\n\x0cClearSession\x12\x1f.portico.v1.ClearSessionRequest\x1a .portico.v1.ClearSessionResponse\x12T\n\rExportSession\x12 .portico.v1.ExportSessionRequest\x1a!.portico.v1.ExportSessionResponse\x12o\n\x16GetConversationPreview\x12).portico.v1.GetConversationPreviewRequest\x1a*.portico.v1.GetConversationPreviewResponse\x12A\n\x06Invoke\x12\x19.portico.v1.InvokeRequest\x1a\x1a.portico.v1.InvokeResponse0\x01\x12E\n\x08StopTurn\x12\x1b.portico.v1.StopTurnRequest\x1a\x1c.portico.v1.StopTurnResponse\x12N\n\x0bStopCommand\x12\x1e.portico.v1.StopCommandRequest\x1a\x1f.portico.v1.StopCommandResponse\x12>\n\x05Watch\x12\x18.portico.v1.WatchRequest\x1a\x19.portico.v1.WatchResponse0\x01\x12`\n\x11SubmitClientEvent\x12$.portico.v1.SubmitClientEventRequest\x1a%.portico.v1.SubmitClientEventResponse\x12]\n\x10SetSessionConfig\x12#.portico.v1.SetSessionConfigRequest\x1a$.portico.v1.SetSessionConfigResponse\x12K\n\nListAgents\x12\x1d.portico.v1.ListAgentsRequest\x1a\x1e.portico.v1.ListAgentsResponse\x12T\n\rListScenarios\x12 .portico.v1.ListScenariosRequest\x1a!.portico.v1.ListScenariosResponse\x12K\n\nListModels\x12\x1d.portico.v1.ListModelsRequest\x1a\x1e.portico.v1.ListModelsResponse\x12V\n\rCompleteModel\x12 .portico.v1.CompleteModelRequest\x1a!.portico.v1.CompleteModelResponse0\x01\x12S\n\x0cAttachEditor\x12\x1f.portico.v1.AttachEditorRequest\x1a .portico.v1.AttachEditorResponse0\x01\x12`\n\x11AuthenticateAgent\x12$.portico.v1.AuthenticateAgentRequest\x1a%.portico.v1.AuthenticateAgentResponse\x12H\n\tSetSecret\x12\x1c.portico.v1.SetSecretRequest\x1a\x1d.portico.v1.SetSecretResponse\x12H\n\tFindFiles\x12\x1c.portico.v1.FindFilesRequest\x1a\x1d.portico.v1.FindFilesResponse\x12N\n\x0bListPrompts\x12\x1e.portico.v1.ListPromptsRequest\x1a\x1f.portico.v1.ListPromptsResponse\x12H\n\tGetPrompt\x12\x1c.portico.v1.GetPromptRequest\x1a\x1d.portico.v1.GetPromptResponse\x12E\n\x08GetTodos\x12\x1b.portico.v1.GetTodosRequest\x1a\x1c.portico.v1.GetTodosResponse\x12K\n\nWriteTodos\x12\x1d.portico.v1.WriteTodosRequest\x1a\x1e.portico.v1.WriteTodosResponse\x12N\n\x0bGetProposal\x12\x1e.portico.v1.GetProposalRequest\x1a\x1f.portico.v1.GetProposalResponse\x12T\n\rApplyProposal\x12 .portico.v1.ApplyProposalRequest\x1a!.portico.v1.ApplyProposalResponse\x12Z\n\x0fDiscardProposal\x12".portico.v1.DiscardProposalRequest\x1a#.portico.v1.DiscardProposalResponse\x12H\n\tUndoApply\x12\x1c.portico.v1.UndoApplyRequest\x1a\x1d.portico.v1.UndoApplyResponse\x12`\n\x11GetRevisionPrompt\x12$.portico.v1.GetRevisionPromptRequest\x1a%.portico.v1.GetRevisionPromptResponse\x12Z\n\x0fListCheckpoints\x12".portico.v1.ListCheckpointsRequest\x1a#.portico.v1.ListCheckpointsResponse\x12`\n\x11GetCheckpointDiff\x12$.portico.v1.GetCheckpointDiffRequest\x1a%.portico.v1.GetCheckpointDiffResponse\x12`\n\x11RestoreCheckpoint\x12$.portico.v1.RestoreCheckpointRequest\x1a%.portico.v1.RestoreCheckpointResponse\x12Z\n\x0fGetReviewStatus\x12".portico.v1.GetReviewStatusRequest\x1a#.portico.v1.GetReviewStatusResponse\x12T\n\rSetReviewMode\x12 .portico.v1.SetReviewModeRequest\x1a!.portico.v1.SetReviewModeResponse\x12Q\n\x0cFinishReview\x12\x1f.portico.v1.FinishReviewRequest\x1a .portico.v1.FinishReviewResponse\x12N\n\x0bGetSettings\x12\x1e.portico.v1.GetSettingsRequest\x1a\x1f.portico.v1.GetSettingsResponse\x12N\n\x0bSetSettings\x12\x1e.portico.v1.SetSettingsRequest\x1a\x1f.portico.v1.SetSettingsResponse\x12T\n\rListApprovals\x12 .portico.v1.ListApprovalsRequest\x1a!.portico.v1.ListApprovalsResponse\x12W\n\x0eRevokeApproval\x12!.portico.v1.RevokeApprovalRequest\x1a".portico.v1.RevokeApprovalResponseb\x06proto3',
     [
         timestamp_pb.desc(),
         events_pb.desc(),
@@ -5227,6 +5564,8 @@ _DESC = file_desc(
         "InvokeResponse": InvokeResponse,
         "StopTurnRequest": StopTurnRequest,
         "StopTurnResponse": StopTurnResponse,
+        "StopCommandRequest": StopCommandRequest,
+        "StopCommandResponse": StopCommandResponse,
         "WatchRequest": WatchRequest,
         "WatchResponse": WatchResponse,
         "SubmitClientEventRequest": SubmitClientEventRequest,
@@ -5262,6 +5601,13 @@ _DESC = file_desc(
         "FindFilesRequest": FindFilesRequest,
         "FindFilesResponse": FindFilesResponse,
         "FoundFile": FoundFile,
+        "ListPromptsRequest": ListPromptsRequest,
+        "ListPromptsResponse": ListPromptsResponse,
+        "KeptPrompt": KeptPrompt,
+        "GetPromptRequest": GetPromptRequest,
+        "GetPromptResponse": GetPromptResponse,
+        "PromptPiece": PromptPiece,
+        "PromptBlank": PromptBlank,
         "GetTodosRequest": GetTodosRequest,
         "GetTodosResponse": GetTodosResponse,
         "WriteTodosRequest": WriteTodosRequest,
@@ -5326,6 +5672,7 @@ _DESC = file_desc(
         "WhenBusy": WhenBusy,
         "ModelRole": ModelRole,
         "SecretKeeper": SecretKeeper,
+        "PromptOrigin": PromptOrigin,
         "ConflictSide": ConflictSide,
         "ReviewEnding": ReviewEnding,
         "EditorLookupKind": EditorLookupKind,
