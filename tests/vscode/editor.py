@@ -11,6 +11,7 @@ from typing import Any
 import psutil
 
 from scripts.find_vscode import VARIABLE, find
+from tests.support.processes import wait_for_death
 from tests.support.program import PROGRAM
 
 # Looked up once, because tests take the environment away.
@@ -114,6 +115,5 @@ class CodeServer:
         self._process.terminate()
         self._process.communicate(timeout=30)
         # An extension host of a window that was hardly open waits for a word from it.
-        _, left = psutil.wait_procs(started, timeout=5)
-        for process in left:
+        for process in wait_for_death(started, seconds=5):
             process.kill()

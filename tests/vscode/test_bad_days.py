@@ -57,6 +57,17 @@ async def test_two_windows_on_one_folder_show_the_same_session(window: Workbench
     await expect(chat.answers.last).to_contain_text("From the other window.")
 
 
+async def test_whoever_sends_a_prompt_and_leaves_at_once_has_sent_it(window: Workbench) -> None:
+    chat = window.chat()
+    await chat.ready()
+    await chat.prompt.fill("say all aboard")
+    await chat.prompt.press("Enter")
+    await window.leave_chat()
+    await window.show()
+    await expect(chat.prompts).to_have_text(["say all aboard"])
+    await expect(chat.prompt).to_have_value("")
+
+
 async def test_a_view_that_is_closed_while_something_is_asked_leaves_the_question_open(
     window: Workbench,
 ) -> None:

@@ -11,6 +11,9 @@ from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+BACKGROUND = "(element) => getComputedStyle(element).backgroundColor"
+CLEAR = "rgba(0, 0, 0, 0)"
+
 
 async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back(
     window: Workbench, house: House
@@ -31,6 +34,22 @@ async def test_a_proposal_is_looked_at_in_the_diff_editor_applied_and_taken_back
     assert file.read_text() == "first\nthird\n"
     await window.answer("Portico: applied.", "Undo")
     wait_until(lambda: file.read_text() == before, "the file as it was")
+
+
+async def test_changes_are_reviewed_in_the_chat_in_their_colours(window: Workbench, house: House) -> None:
+    file = house.workspace / "hull.txt"
+    file.write_text("first\nsecond\n")
+    chat = await window.propose({"write": {"path": "hull.txt", "content": "first\nthird\n"}})
+    await window.command("Portico: Review Changes")
+    lines = window.chat_frame.locator(".p-rl-added, .p-rl-removed")
+    await expect(lines).to_have_count(2)
+    await window.page.screenshot(path=OUTPUT / "review.png")
+    for line in await lines.all():
+        assert await line.evaluate(BACKGROUND) != CLEAR
+        # VS Code has a colour of its own for code, which would hide that of the line.
+        assert await line.locator("code").evaluate(BACKGROUND) == CLEAR
+    await chat.button("Apply all").last.click()
+    wait_until(lambda: file.read_text() == "first\nthird\n", "the change")
 
 
 async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_view(

@@ -1,6 +1,7 @@
 """Whole ways through the commands of the extension, from the palette to what comes of it, in a real VS Code."""
 
 import re
+import shutil
 from collections.abc import Awaitable, Callable
 
 import pytest
@@ -14,6 +15,33 @@ from tests.vscode.persisting import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+async def test_a_task_that_is_typed_gets_a_session_of_its_own(window: Workbench) -> None:
+    chat = await window.open_chat()
+    await chat.tell("say before")
+    await window.command("Portico: Run Task")
+    await window.type("say the deck is clean", title="Run Task")
+    await expect(chat.prompts).to_have_text(["say the deck is clean"])
+    await expect(chat.seen("the deck is clean")).to_be_visible()
+
+
+async def test_a_kept_prompt_is_run_as_a_task_with_what_the_person_says(
+    window: Workbench, house: House
+) -> None:
+    kept = house.workspace / ".portico" / "prompts" / "swab.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text("---\nvariables:\n  what:\n    description: what to swab\n---\nsay swab {{ what }}")
+    try:
+        await window.command("Portico: Run Task")
+        await expect(window.picker.get_by_role("option", name=re.compile("swab"))).to_be_visible()
+        await window.field.fill("swa")
+        await expect(window.picker.locator(".monaco-list-row.focused")).to_have_text(re.compile("swab"))
+        await window.field.press("Enter")
+        await window.type("the deck", title="swab: what")
+    finally:
+        shutil.rmtree(kept.parent.parent)
+    await expect(window.chat().prompts).to_have_text(["say swab the deck"])
 
 
 async def test_another_agent_begins_a_session_and_its_mode_is_switched(window: Workbench) -> None:

@@ -7,6 +7,7 @@ import pytest
 from playwright.async_api import Locator, expect
 
 from tests.browser.house import House
+from tests.support.processes import lives
 from tests.support.waiting import wait_until
 from tests.vscode.conftest import OUTPUT
 from tests.vscode.editor import CodeServer
@@ -50,7 +51,7 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
     first = house.server.process
     assert VARIABLE not in first.environ()
     await window.command("Portico: Restart Server")
-    wait_until(lambda: not first.is_running() and has_model(house), "a server that has the key again")
+    wait_until(lambda: not lives(first) and has_model(house), "a server that has the key again")
     assert house.server.process.environ()[VARIABLE] == KEY
     await window.chat().ready()
     assert files_with(KEY.encode(), code_server.data, house.home / "portico", house.workspace) == []
@@ -114,7 +115,7 @@ async def test_a_key_that_is_typed_into_the_chat_is_kept_by_vs_code_and_outlives
     await window.page.screenshot(path=OUTPUT / "key-form.png")
     first = house.server.process
     await restart(window)
-    wait_until(lambda: not first.is_running() and has_model(house, "groq"), "a server that has the key again")
+    wait_until(lambda: not lives(first) and has_model(house, "groq"), "a server that has the key again")
     environ = house.server.process.environ()
     assert environ["GROQ_API_KEY"] == TYPED_KEY
     assert "OPENROUTER_API_KEY" not in environ

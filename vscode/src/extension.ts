@@ -8,6 +8,7 @@ import { codeCommands } from "./commands/code";
 import { reviewCommands } from "./commands/review";
 import { serverCommands } from "./commands/server";
 import { sessionCommands } from "./commands/sessions";
+import { taskCommand } from "./commands/tasks";
 import { EditorContext } from "./editor/context";
 import { keepStateFile } from "./editor/state";
 import { Folders } from "./folders";
@@ -55,6 +56,7 @@ export function activate(context: vscode.ExtensionContext): void {
     showTodos(parts),
     showChanges(parts),
     ...sessionCommands(parts),
+    taskCommand(parts),
     ...codeCommands(parts),
     ...reviewCommands(parts),
     ...serverCommands(parts),

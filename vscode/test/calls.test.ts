@@ -123,3 +123,31 @@ test("a call that the page takes back ends at the server too", async () => {
   });
   expect(frames.map((frame) => frame.type)).toEqual(["head", "chunk"]);
 });
+
+test("what a page has asked for before it was hidden reaches the server, and a stream that it reads ends", async () => {
+  const frames: FromExtension[] = [];
+  const asked: string[] = [];
+  await new Promise<void>((ended) => {
+    let closed = 0;
+    void serve((request, response) => {
+      asked.push(request.url ?? "");
+      response.writeHead(200).write("first");
+      response.on("close", () => {
+        if (++closed === 2) ended();
+      });
+    }).then(async (address) => {
+      const calls = new Calls(at(address), (frame) => {
+        frames.push(frame);
+        if (frame.type !== "chunk") return;
+        void calls.begin(2, call({ path: "/portico.v1.AgentService/Invoke" }));
+        calls.leave();
+      });
+      await calls.begin(1, call({ path: "/portico.v1.AgentService/Watch" }));
+    });
+  });
+  expect(asked).toEqual(["/portico.v1.AgentService/Watch", "/portico.v1.AgentService/Invoke"]);
+  expect(frames.map(({ id, type }) => [id, type])).toEqual([
+    [1, "head"],
+    [1, "chunk"],
+  ]);
+});

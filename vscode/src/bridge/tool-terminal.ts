@@ -67,6 +67,8 @@ class ToolTerminal implements vscode.Pseudoterminal {
   readonly onDidWrite = this.#written.event;
   #said = "";
   #asking = false;
+  /** Where Portico runs the command, and not the agent itself. */
+  #terminalId: string | undefined;
 
   constructor(link: Link, call: Call) {
     this.#link = link;
@@ -118,7 +120,8 @@ class ToolTerminal implements vscode.Pseudoterminal {
     return payload.case === "toolCompleted";
   }
 
-  #print({ text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
+  #print({ terminalId, text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
+    this.#terminalId = ended ? undefined : terminalId;
     if (leftOut > 0n) this.#note(`${leftOut} characters were left out`);
     this.#write(text);
     if (ended) this.#note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
@@ -126,6 +129,7 @@ class ToolTerminal implements vscode.Pseudoterminal {
 
   /** What an agent with a terminal of its own tells of it: all of it, each time. */
   #say(parts: readonly ToolPart[]): void {
+    for (const { part } of parts) if (part.case === "terminal") this.#terminalId = part.value.terminalId;
     const all = parts.flatMap(({ part }) => (part.case === "text" ? [part.value.text] : [])).join("\n");
     if (all === "") return;
     this.#write(all.startsWith(this.#said) ? all.slice(this.#said.length) : `\n${all}`);
@@ -141,6 +145,12 @@ class ToolTerminal implements vscode.Pseudoterminal {
   }
 
   async #stop(): Promise<void> {
+    const { sessionId } = this.#call;
+    const terminalId = this.#terminalId;
+    if (terminalId !== undefined) {
+      await this.#link.call((client) => client.stopCommand({ sessionId, terminalId }));
+      return;
+    }
     if (this.#asking) return;
     this.#asking = true;
     const stops = await isSure(
@@ -149,7 +159,6 @@ class ToolTerminal implements vscode.Pseudoterminal {
       "The command ends with the turn that it belongs to.",
     );
     this.#asking = false;
-    const { sessionId } = this.#call;
     if (stops) await this.#link.call((client) => client.stopTurn({ sessionId }));
   }
 }

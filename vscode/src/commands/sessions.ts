@@ -54,12 +54,17 @@ export function sessionCommands(parts: Parts): vscode.Disposable[] {
   ];
 }
 
-/** In a window with several folders the person says which one is meant. */
-async function begin({ chat, folders }: Parts, { mode }: { mode?: ReviewMode }): Promise<void> {
-  const workspace = await folders.choose();
+interface Beginning {
+  readonly mode?: ReviewMode;
+  readonly task?: string;
+}
+
+/** In a window with several folders the person says which one is meant, unless that is known. */
+export async function begin({ chat, folders }: Parts, start: Beginning, folder?: string): Promise<void> {
+  const workspace = folder ?? (await folders.choose());
   if (workspace === undefined) return;
   const elsewhere = folders.all.length < 2 ? {} : { workspace };
-  await chat.tell({ name: "new_session", ...elsewhere, ...(mode !== undefined && { mode }) });
+  await chat.tell({ name: "new_session", ...elsewhere, ...start });
 }
 
 async function chooseFormat(): Promise<ExportFormat | undefined> {

@@ -16,12 +16,14 @@ const OURS = new Set([
   "accept-encoding",
 ]);
 
+type Tell = (frame: FromExtension) => void;
+
 export class Calls {
   readonly #server: Server;
-  readonly #tell: (frame: FromExtension) => void;
-  readonly #open = new Map<number, ClientRequest | undefined>();
+  readonly #tell: Tell;
+  readonly #open = new Map<number, Call>();
 
-  constructor(server: Server, tell: (frame: FromExtension) => void) {
+  constructor(server: Server, tell: Tell) {
     this.#server = server;
     this.#tell = tell;
   }
@@ -29,76 +31,111 @@ export class Calls {
   /** Begins a call. One that is malformed is refused like one that the server refuses. */
   async begin(id: number, payload: CallPayload): Promise<void> {
     if (!isCall(payload) || this.#open.has(id)) {
-      this.#refuse(id, "The page sent a call that makes no sense.");
+      const message = "The page sent a call that makes no sense.";
+      this.#tell({ protocol: PROTOCOL, id, type: "failed", payload: { message } });
       return;
     }
-    this.#open.set(id, undefined);
-    try {
-      const address = await this.#server.address();
-      if (this.#open.has(id)) this.#send(id, address, payload);
-    } catch (error) {
-      this.#fail(id, error instanceof Error ? error.message : String(error));
-    }
+    const call = new Call(id, this.#tell, () => {
+      if (this.#open.get(id) === call) this.#open.delete(id);
+    });
+    this.#open.set(id, call);
+    await call.send(this.#server, payload);
   }
 
   cancel(id: number): void {
-    const call = this.#open.get(id);
-    if (this.#open.delete(id)) call?.destroy();
+    this.#open.get(id)?.cancel();
   }
 
-  dispose(): void {
-    for (const id of [...this.#open.keys()]) this.cancel(id);
+  /** The page is gone. What it has asked for is done all the same: somebody may have pressed Enter and left. */
+  leave(): void {
+    for (const call of this.#open.values()) call.leave();
+    this.#open.clear();
+  }
+}
+
+class Call {
+  readonly #id: number;
+  readonly #tell: Tell;
+  readonly #over: () => void;
+  #request: ClientRequest | undefined;
+  #isAnswered = false;
+  #stands: "open" | "left" | "over" = "open";
+
+  constructor(id: number, tell: Tell, over: () => void) {
+    this.#id = id;
+    this.#tell = tell;
+    this.#over = over;
   }
 
-  #send(id: number, address: Address, { path, headers, body }: CallPayload): void {
-    const kept = headers.filter(([name]) => !OURS.has(name.toLowerCase()));
-    const call = request({
+  async send(server: Server, { path, headers, body }: CallPayload): Promise<void> {
+    try {
+      const address = await server.address();
+      if (this.#stands === "over") return;
+      const kept = headers.filter(([name]) => !OURS.has(name.toLowerCase()));
+      const request = this.#begin(address, path, Object.fromEntries(kept), body.byteLength);
+      request.on("error", (error: NodeJS.ErrnoException) => {
+        if (error.code === "ECONNREFUSED") server.lost(address);
+        this.#fail(error.message);
+      });
+      request.end(body);
+    } catch (error) {
+      this.#fail(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  cancel(): void {
+    this.#end();
+    this.#request?.destroy();
+  }
+
+  /** Nobody waits for the answer any more; once the server has begun with it, it has the call. */
+  leave(): void {
+    if (this.#isAnswered) this.cancel();
+    else this.#stands = "left";
+  }
+
+  #begin(address: Address, path: string, headers: Record<string, string>, length: number): ClientRequest {
+    this.#request = request({
       host: "127.0.0.1",
       port: address.port,
       path,
       method: "POST",
-      headers: {
-        ...Object.fromEntries(kept),
-        "content-length": body.byteLength,
-        authorization: `Bearer ${address.token}`,
-      },
+      headers: { ...headers, "content-length": length, authorization: `Bearer ${address.token}` },
     });
-    this.#open.set(id, call);
-    call.on("response", (response) => this.#answer(id, response));
-    call.on("error", (error: NodeJS.ErrnoException) => {
-      if (error.code === "ECONNREFUSED") this.#server.lost(address);
-      this.#fail(id, error.message);
-    });
-    call.end(body);
+    return this.#request.on("response", (response) => this.#answer(response));
   }
 
-  #answer(id: number, response: IncomingMessage): void {
+  #answer(response: IncomingMessage): void {
     const headers = Object.entries(response.headers).flatMap(([name, value]): [string, string][] =>
       value === undefined ? [] : [[name, Array.isArray(value) ? value.join(", ") : value]],
     );
-    this.#tell({
-      protocol: PROTOCOL,
-      id,
-      type: "head",
-      payload: { status: response.statusCode ?? 502, headers },
-    });
+    const head = { status: response.statusCode ?? 502, headers };
+    this.#say({ protocol: PROTOCOL, id: this.#id, type: "head", payload: head });
     response.on("data", (chunk: Buffer) => {
-      if (this.#open.has(id))
-        this.#tell({ protocol: PROTOCOL, id, type: "chunk", payload: new Uint8Array(chunk) });
+      this.#isAnswered = true;
+      if (this.#stands === "left") this.cancel();
+      this.#say({ protocol: PROTOCOL, id: this.#id, type: "chunk", payload: new Uint8Array(chunk) });
     });
     response.on("end", () => {
-      if (this.#open.delete(id)) this.#tell({ protocol: PROTOCOL, id, type: "end", payload: null });
+      this.#say({ protocol: PROTOCOL, id: this.#id, type: "end", payload: null });
+      this.#end();
     });
-    response.on("error", (error) => this.#fail(id, error.message));
+    response.on("error", (error) => this.#fail(error.message));
   }
 
-  /** A call that the page has taken back cannot fail any more. */
-  #fail(id: number, message: string): void {
-    if (this.#open.delete(id)) this.#refuse(id, message);
+  #fail(message: string): void {
+    this.#say({ protocol: PROTOCOL, id: this.#id, type: "failed", payload: { message } });
+    this.#end();
   }
 
-  #refuse(id: number, message: string): void {
-    this.#tell({ protocol: PROTOCOL, id, type: "failed", payload: { message } });
+  /** A call that the page has taken back says nothing any more. */
+  #say(frame: FromExtension): void {
+    if (this.#stands === "open") this.#tell(frame);
+  }
+
+  #end(): void {
+    this.#stands = "over";
+    this.#over();
   }
 }
 

@@ -71,7 +71,7 @@ export class ChatPage implements vscode.Disposable {
   /** The page is out of sight. */
   hide(): void {
     this.#ready = false;
-    this.#calls.dispose();
+    this.#calls.leave();
     this.#posting.dispose();
   }
 
@@ -151,7 +151,7 @@ export class ChatPage implements vscode.Disposable {
 
   /** A page begins anew after every time that it was hidden, and counts its calls from one again. */
   #begin(): void {
-    this.#calls.dispose();
+    this.#calls.leave();
     this.#ready = true;
     this.#showContext(this.#around.context.now);
     for (const command of this.#commands.splice(0)) this.tell(command);

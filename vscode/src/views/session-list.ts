@@ -22,7 +22,8 @@ export function showSessions({ live, folders }: Parts): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   let timer: NodeJS.Timeout | undefined;
   // What nobody has said anything in yet is not worth a line.
-  const begun = (): SessionSummary[] => live.newest().filter(({ isNew, hasDraft }) => !isNew || hasDraft);
+  const begun = (): SessionSummary[] =>
+    live.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
   const here = (): SessionSummary[] => begun().filter((session) => folders.isHere(session));
   const roots = (): vscode.TreeItem[] => {
     const elsewhere = begun().filter((session) => !folders.isHere(session));
