@@ -34,9 +34,12 @@ export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
 # Programs started from here may call make themselves; they must not inherit our flags and variables.
 OUTSIDE_MAKE := env -u MAKEFLAGS -u MAKEOVERRIDES -u MAKELEVEL -u MFLAGS -u PIP_CONSTRAINT -u PIP_BUILD_CONSTRAINT
 
+# Not every make can do so; one that cannot mixes up what two targets say.
+TOLD_AT_ITS_END := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup run page vsix editor check test bench dist fmt clean
+.PHONY: help setup run page vsix editor check test page-tests bench dist fmt clean
 
 help:
 	@echo "make run     open the chat page with Porter in this folder (DIR=/some/project for another)"
@@ -72,10 +75,14 @@ check: setup
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_docs.py
 
-test: check
+# What is checked and the tests of pages run side by side, each telling all it has to say at its end.
+test: setup
+	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal
+
+page-tests: setup
 	cd $(WEB) && npx vitest run
 	cd $(EDITOR) && npx vitest run
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench

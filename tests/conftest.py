@@ -21,6 +21,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+# Folders whose tests take long, or much to set up.
+LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each of several workers begins with another of the long ones, so that what is left at the end is short.
+
+    A worker is given an equal share of the list, one after the other; when it is done, it takes from the ends of others.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    shares: list[list[pytest.Item]] = [[] for _ in range(workers)]
+    folders = [item.nodeid.removeprefix("tests/").partition("/")[0] for item in items]
+    for number, folder in enumerate(LONG):
+        shares[number % workers] += [item for item, its in zip(items, folders, strict=True) if its == folder]
+    short = [item for item, its in zip(items, folders, strict=True) if its not in LONG]
+    for share in shares:
+        room = max(0, len(items) // workers - len(share))
+        share.extend(short[:room])
+        del short[:room]
+    if workers > 1:
+        items[:] = [item for share in shares for item in share] + short
+
+
 @pytest.fixture(autouse=True)
 def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that Portico, and every program a test starts, takes for the user's."""

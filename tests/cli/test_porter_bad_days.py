@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_model_failures import ask, environ
+from tests.cli.test_model_failures import ask, environ, quick_environ
 from tests.support.model_endpoint import (
     BAD_KEY,
     TOO_MANY,
@@ -47,7 +47,7 @@ def told(endpoint: ModelEndpoint, number: int = -1) -> str:
 
 async def goes_on(portico: Portico, endpoint: ModelEndpoint, *flags: str) -> None:
     endpoint.answer = lambda _: Answer(Say("Here I am."))
-    again = await ask(portico, environ(endpoint), *flags, "--continue", "and now?")
+    again = await ask(portico, quick_environ(endpoint), *flags, "--continue", "and now?")
     assert (again.code, again.stream.answer) == (0, "Here I am.")
 
 
@@ -70,7 +70,7 @@ async def test_a_tool_that_crashes_is_a_failed_call_with_words_and_the_session_g
 ) -> None:
     flags = porter_with(fault)
     async with ModelEndpoint(Answer(Call("list", "{}")), WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), *flags, "what is here?")
+        ran = await ask(portico, quick_environ(endpoint), *flags, "what is here?")
         assert (ran.code, ran.stream.answer) == (0, "Well then.")
         assert title in ran.stream.only("tool_started")["title"]
         assert "A fault of Porter's own ended this" in failed_card(ran)
@@ -99,7 +99,7 @@ async def test_a_model_that_falls_silent_is_given_up_and_the_session_goes_on(por
     silent = Answer(Say("It begins well and then there is"), hangs_after=5)
     async with ModelEndpoint() as endpoint:
         endpoint.answer = lambda _: silent
-        ran = await ask(portico, environ(endpoint), *flags, "go")
+        ran = await ask(portico, quick_environ(endpoint), *flags, "go")
         assert (ran.stream.error["code"], ran.code) == ("NETWORK_TIMEOUT", 2)
         assert ran.stream.error["details"]["modelFailure"] == "silent"
         assert "Send it again" in ran.stream.error["details"]["suggestion"]
@@ -110,7 +110,7 @@ async def test_too_many_requests_without_a_time_to_wait_are_tried_again_with_a_n
     portico: Portico,
 ) -> None:
     async with ModelEndpoint(TOO_MANY, WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), "go")
+        ran = await ask(portico, quick_environ(endpoint), "go")
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
     assert "too many requests" in notice
@@ -121,12 +121,12 @@ async def test_a_key_that_expires_between_two_calls_asks_to_sign_in_and_a_new_on
     portico: Portico,
 ) -> None:
     async with ModelEndpoint(Answer(Call("list", "{}")), BAD_KEY) as endpoint:
-        ran = await ask(portico, environ(endpoint), "go")
+        ran = await ask(portico, quick_environ(endpoint), "go")
         assert (ran.stream.error["code"], ran.code) == ("AUTH_REQUIRED", 3)
         assert ran.stream.only("tool_completed")["success"] is True
         endpoint.key = "a-new-key"
         endpoint.answer = lambda _: Answer(Say("Signed in."))
-        again = await ask(portico, environ(endpoint, ANTHROPIC_API_KEY="a-new-key"), "--continue", "go on")
+        again = await ask(portico, quick_environ(endpoint, OPENAI_API_KEY="a-new-key"), "--continue", "go on")
     assert (again.code, again.stream.answer) == (0, "Signed in.")
 
 
@@ -144,7 +144,7 @@ async def test_a_model_that_calls_tools_forever_is_stopped_at_the_limit_of_its_s
             return Answer(Call("glob", json.dumps({"pattern": f"{len(endpoint.requests)}*"})))
 
         endpoint.answer = forever
-        ran = await ask(portico, environ(endpoint), "--option", "mode=SHORT", "go")
+        ran = await ask(portico, quick_environ(endpoint), "--option", "mode=SHORT", "go")
         assert len(endpoint.requests) == 3
         assert any("ended after 3 steps" in notice for notice in ran.stream.notices)
         await goes_on(portico, endpoint)
@@ -153,7 +153,7 @@ async def test_a_model_that_calls_tools_forever_is_stopped_at_the_limit_of_its_s
 async def test_a_result_of_50_mb_is_cut_for_the_model_and_for_the_log(portico: Portico) -> None:
     portico.settings(server())
     async with ModelEndpoint(Answer(Call("math__huge", "{}")), WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), "--allow", "other", "go")
+        ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
         assert "of 50000000 characters are left out" in told(endpoint)
         assert len(told(endpoint)) < 100_000
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
@@ -163,12 +163,12 @@ async def test_a_result_of_50_mb_is_cut_for_the_model_and_for_the_log(portico: P
 async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time(portico: Portico) -> None:
     portico.settings(server())
     async with ModelEndpoint(Answer(Call("math__die", "{}")), WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), "--allow", "other", "go")
+        ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
         assert ran.code == 0
         assert "The MCP server math ended. Its last words: out of memory" in failed_card(ran)
         assert "out of memory" in told(endpoint)
         endpoint.add(Answer(Call("math__add", '{"a": 1, "b": 2}')), Answer(Say("Three.")))
-        again = await ask(portico, environ(endpoint), "--allow", "other", "--continue", "add")
+        again = await ask(portico, quick_environ(endpoint), "--allow", "other", "--continue", "add")
         assert (again.code, again.stream.answer) == (0, "Three.")
     assert again.stream.only("tool_completed")["success"] is True
 
@@ -183,7 +183,7 @@ async def test_a_server_that_hangs_or_floods_is_left_out_with_a_notice(
     seconds = 1.0 if manners == "hang" else 20.0
     flags = porter_with(f"import portico.porter.mcp.client as one; one.HANDSHAKE_SECONDS = {seconds}")
     async with ModelEndpoint(WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), *flags, "go")
+        ran = await ask(portico, quick_environ(endpoint), *flags, "go")
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
     assert words in notice
@@ -203,7 +203,7 @@ async def test_a_model_that_obeys_what_it_reads_gets_nothing_that_the_person_did
         Call("run", '{"command": "touch made"}', "call_4"),
     )
     async with ModelEndpoint(Answer(Call("read", '{"path": "notes.md"}')), obeys, WELL) as endpoint:
-        ran = await ask(portico, environ(endpoint), "--allow", "read", "read my notes")
+        ran = await ask(portico, quick_environ(endpoint), "--allow", "read", "read my notes")
         assert "secret" not in told(endpoint).replace("may hold secrets", "")
     assert ran.code == 1
     assert not (portico.workspace / "made").exists()

@@ -2,7 +2,6 @@
 
 import fcntl
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -10,9 +9,11 @@ import termios
 from pathlib import Path
 from typing import IO
 
+import psutil
 import pytest
 
 from portico.testing import read_transcript
+from tests.support.processes import lives
 from tests.support.program import Portico, Ran, Running, agent_command
 from tests.support.waiting import wait_for_file, wait_until
 
@@ -46,9 +47,12 @@ def test_a_signal_stops_the_turn_cleanly(portico: Portico, number: signal.Signal
 
 def test_a_stopped_session_goes_on(portico: Portico) -> None:
     running = portico.start_exec("hang")
+    # Mostly before the agent has been given anything to do.
     running.until("running")
     running.signal(signal.SIGINT)
-    stopped(running.end())
+    ran = running.end()
+    stopped(ran)
+    assert ran.stream.result["durationMs"] < GRACE_MS
     assert portico.exec("say on we go", "--continue").stream.answer == "on we go"
 
 
@@ -193,7 +197,6 @@ def sleeps(pid: int) -> bool:
 
 def exists(pid: int) -> bool:
     try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
+        return lives(psutil.Process(pid))
+    except psutil.NoSuchProcess:
         return False
-    return True

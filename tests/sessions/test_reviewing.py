@@ -129,6 +129,28 @@ async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:
         assert PROPOSED in [event.payload for event in await host.events()]
 
 
+async def test_an_agent_does_not_hear_a_prompt_that_was_stopped_while_the_way_back_was_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keeping, kept = asyncio.Event(), asyncio.Event()
+
+    async def begin_turn(label: str) -> Sequence[AnyPayload]:
+        keeping.set()
+        await kept.wait()
+        return ()
+
+    async with world(answer, tmp_path) as host, asyncio.timeout(10):
+        monkeypatch.setattr(await reviewed(host), "begin_turn", begin_turn)
+        turn = host.prompting()
+        await keeping.wait()
+        host.service.stop(host.session_id)
+        await host.agent.canceled.wait()
+        kept.set()
+        await turn
+        (ended,) = [one.payload for one in await host.events() if isinstance(one.payload, TurnEnded)]
+    assert (ended.stop_reason, host.agent.prompts) == ("cancelled", [])
+
+
 @pytest.mark.parametrize("mode", ["proposal", "worktree"])
 async def test_sessions_with_a_tree_of_their_own_work_side_by_side(tmp_path: Path, mode: ReviewMode) -> None:
     async with world(stop_when_told, tmp_path) as host:

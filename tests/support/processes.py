@@ -2,8 +2,11 @@
 
 import time
 import uuid
+from collections.abc import Sequence
 
 import psutil
+
+from tests.support.waiting import LOOK_AGAIN
 
 MARK = "TEST_PROCESS_MARK"
 AGENT = "portico.testing.agent"
@@ -38,9 +41,21 @@ def agents(mark: str) -> list[psutil.Process]:
 def survivors(mark: str, *, seconds: float = 20) -> list[psutil.Process]:
     """Wait until nobody carries the mark; whoever still does at the deadline."""
     deadline = time.monotonic() + seconds
-    while alive := members(mark):
-        left = deadline - time.monotonic()
-        if left <= 0:
-            return alive
-        psutil.wait_procs(alive, timeout=left)
-    return []
+    while (alive := members(mark)) and (left := deadline - time.monotonic()) > 0:
+        wait_for_death(alive, seconds=left)
+    return alive
+
+
+def wait_for_death(processes: Sequence[psutil.Process], *, seconds: float) -> list[psutil.Process]:
+    """Whoever is still alive at the deadline. The dead need not be waited for until somebody collects them."""
+    deadline = time.monotonic() + seconds
+    while (alive := [process for process in processes if lives(process)]) and time.monotonic() < deadline:
+        time.sleep(LOOK_AGAIN)
+    return alive
+
+
+def lives(process: psutil.Process) -> bool:
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.NoSuchProcess:
+        return False

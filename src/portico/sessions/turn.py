@@ -141,6 +141,9 @@ class Turn:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
             for name, value in self._prompt.options.items():
                 await session.set_option(name, value)
+            if self.stopping:
+                # The agent was told so too early: it would take up a prompt that comes after that, and do it all.
+                return Ending(TurnEvent.USER_STOP, "cancelled")
             return await self._converse(self._prompt)
         except TimeoutError:
             what = f"did not open a session within {session.ports.limits.start:g} s"
