@@ -49,6 +49,21 @@ def test_a_session_that_is_open_elsewhere_cannot_be_continued(portico: Portico, 
     assert portico.exec("say second", "--continue").stream.answer == "second"
 
 
+def test_whoever_waits_for_a_session_goes_on_with_it_when_it_is_free(
+    portico: Portico, first: Running
+) -> None:
+    flags = ("--agent-command", portico.agent)
+    waiting = [portico.start_exec(f"say {name}", "--continue", "--wait", *flags) for name in ("one", "two")]
+    refused = portico.run("exec", "--continue", *flags, "say second")
+    assert "--wait" in refused.err
+    assert [each.process.poll() for each in waiting] == [None, None]
+    finish(portico, first)
+    streams = [each.end().stream for each in waiting]
+    assert [stream.answer for stream in streams] == ["one", "two"]
+    assert len({stream.session_id for stream in streams}) == 1
+    assert portico.run("sessions", "verify").code == 0
+
+
 def test_a_session_that_is_running_cannot_be_deleted(portico: Portico, first: Running) -> None:
     session_id = portico.run("sessions", "list", "--api").api["sessions"][0]["sessionId"]
     ran = portico.run("sessions", "delete", "--api", session_id)
@@ -82,6 +97,26 @@ def test_a_folder_whose_writer_was_killed_is_free_at_once(portico: Portico, firs
     first.signal(signal.SIGKILL)
     first.process.wait(30)
     assert portico.exec("say second").stream.answer == "second"
+
+
+def test_a_session_that_cannot_be_recovered_keeps_nobody_from_the_others(
+    portico: Portico, first: Running
+) -> None:
+    first.signal(signal.SIGKILL)
+    first.process.wait(30)
+    locks = [lock for lock in (portico.state / "leases").glob("*.lock") if lock.stem != "gate"]
+    for lock in locks:
+        lock.unlink()
+        lock.mkdir()  # nobody can lock that, just as nobody can write a lock to a disk that is full
+    own_log = portico.state / "portico.log"
+    own_log.mkdir()  # and nobody can log it
+    (session,) = portico.run("sessions", "list", "--api").api["sessions"]
+    assert session["state"] == "streaming"
+    assert "busy" in portico.run("sessions", "export", session["sessionId"]).text
+    assert portico.exec("say more", "--continue").code == 2
+    for folder in (*locks, own_log):
+        folder.rmdir()
+    assert portico.run("sessions", "list", "--api").api["sessions"][0]["state"] == "interrupted"
 
 
 def test_a_session_whose_host_was_killed_is_interrupted_and_goes_on(portico: Portico, first: Running) -> None:

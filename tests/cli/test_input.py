@@ -202,6 +202,17 @@ def test_settings_that_cannot_be_read_are_told_without_the_words_of_the_system(p
     assert "Errno" not in ran.err
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.parametrize("words", [("sessions", "list"), ("review", "show"), ("checkpoints", "list")])
+def test_a_folder_that_leads_round_in_a_circle_has_no_sessions(
+    portico: Portico, words: tuple[str, ...]
+) -> None:
+    (portico.workspace / "loop").symlink_to("loop")
+    ran = portico.run(*words, "--cwd", "loop")
+    assert ran.code in (0, 5)
+    assert "should not" not in ran.err
+
+
 def test_a_mistake_leaves_no_session_behind(portico: Portico) -> None:
     portico.run("exec", "--allow", "everything", "hello")
     portico.run("exec", "--agent", "nobody", "hello")

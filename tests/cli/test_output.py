@@ -55,6 +55,22 @@ def test_no_command_minds_a_reader_that_leaves(portico: Portico, words: list[str
     assert (full.code, full.err) == (2, "portico: the output cannot be written: No space left on device.\n")
 
 
+@pytest.mark.parametrize(
+    ("redirection", "words", "code"),
+    [
+        ("2>/dev/full", ["exec", "hello", "--no-such-flag"], 5),
+        ("2>/dev/full", ["sessions", "show", "nothing"], 5),
+        (">/dev/full 2>/dev/full", ["version"], 2),
+        (">/dev/full 2>/dev/full", ["exec", "", "--api"], 2),
+    ],
+)
+def test_the_exit_code_is_right_also_where_nothing_can_be_said(
+    portico: Portico, redirection: str, words: list[str], code: int
+) -> None:
+    done = through_shell(portico, redirection, *words)
+    assert (done.code, done.text, done.err) == (code, "", "")
+
+
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 def test_a_program_reads_utf_8_whatever_the_locale_is(portico: Portico, encoding: str) -> None:
     environ = {"PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}

@@ -3,10 +3,13 @@
 import json
 import os
 import shlex
+import shutil
 import signal
 import socket
+import sqlite3
 import stat
 import sys
+from contextlib import closing
 
 import pytest
 
@@ -76,6 +79,41 @@ def test_status_tells_how_the_server_does(portico: Portico, server: Server) -> N
     shown = portico.run("status")
     assert f"Portico {__version__} serves at {server.url}" in shown.text
     assert server.token not in shown.text + json.dumps(told)
+
+
+def test_status_says_what_is_wrong_with_the_log_of_a_server_that_answers(
+    portico: Portico, server: Server
+) -> None:
+    detach(portico)
+    server.ask("StartSession", {"agent": "porter"})
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("UPDATE sessions SET state = 'spoilt'")
+    shown = portico.run("status")
+    assert shown.code == 2
+    assert f"serves at {server.url}" in shown.text
+    assert "'spoilt' is not a valid TurnState" in shown.text
+    assert "portico doctor" in shown.text
+    told = portico.run("status", "--api")
+    assert (told.code, told.api["status"], told.api["running"]) == (2, "failed", True)
+    assert "spoilt" in told.api["error"]
+    assert told.api["diagnostics"]["exit_code"] == 2
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("UPDATE sessions SET state = 'idle'")
+    assert portico.run("status").code == 0
+
+
+def test_a_server_that_cannot_use_its_log_says_so_in_words(portico: Portico, server: Server) -> None:
+    portico.run("exec", "--agent-command", portico.agent, "say hello")
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("UPDATE sessions SET state = 'spoilt'")
+    ran = portico.run("serve", "--detach")
+    assert ran.code == 2
+    assert ran.complaint[0].startswith("portico: The summary of session ")
+    assert "'spoilt' is not a valid TurnState" in ran.complaint[0]
+    (way_on,) = ran.complaint[1:]
+    assert way_on.startswith(
+        "  Run `portico doctor`; a newer Portico may have written it. The server's log is "
+    )
 
 
 def test_stopping_what_does_not_run_is_no_failure(portico: Portico) -> None:
@@ -258,6 +296,27 @@ def test_a_turn_under_way_is_lost_to_nobody_when_the_server_stops(portico: Porti
     assert "so far" in portico.run("sessions", "export", session_id).text
     assert portico.run("sessions", "verify").code == 0
     assert members(portico.mark) == []
+
+
+def test_a_server_whose_files_were_removed_is_found_again(portico: Portico, server: Server) -> None:
+    detach(portico)
+    record, token = server.record, server.token
+    server.record_file.unlink()
+    server.token_file.unlink()
+    wait_until(lambda: portico.run("status", "--api").api["running"], "the files being back")
+    assert (server.record, server.token) == (record, token)
+    assert stat.S_IMODE(server.token_file.stat().st_mode) == 0o600
+    stopped(portico)
+
+
+def test_a_server_whose_state_folder_was_removed_ends_by_itself(portico: Portico, server: Server) -> None:
+    settings_with_scripted_agent(portico)
+    detach(portico)
+    _, turn = begin_turn(portico, server, "say so far\nhang")
+    turn.until("so far")
+    shutil.rmtree(portico.state.rename(portico.home / "removed"))
+    wait_until(lambda: members(portico.mark) == [], "the end of the server and of its agent")
+    assert portico.run("status").text.startswith("No server runs.")
 
 
 def test_more_signals_do_not_cut_the_end_short(portico: Portico, server: Server) -> None:

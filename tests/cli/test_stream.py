@@ -155,3 +155,21 @@ def test_secrets_of_the_environment_are_not_in_the_tap(portico: Portico, frame_w
     assert stream.answer == "SERVICE_TOKEN=hush-hush-1234", "the agent has it"
     (tap,) = frame_watch.folder.glob("*.ndjson")
     assert b"SERVICE_TOKEN=[hidden]" in tap.read_bytes()
+
+
+def test_a_stream_whose_log_is_lost_on_the_way_still_ends_with_its_result_and_its_exit_code(
+    portico: Portico,
+) -> None:
+    running = portico.start_exec("say before\ntool\nwait go\nsay after")
+    running.until("tool_completed")
+    for part in portico.state.glob("portico.db*"):
+        part.unlink()
+    (portico.workspace / "go").touch()
+    ran = running.end()
+    assert ran.code == 2
+    stream = ran.stream
+    assert "portico.db" in stream.error["message"]
+    assert stream.error["message"] in ran.err
+    assert (stream.result["state"], stream.result["stopReason"]) == ("failed", "error")
+    assert (stream.result["toolsUsed"], stream.answer) == (1, "before")
+    assert stream.lines[-1]["payload"]["previous"] == "streaming"

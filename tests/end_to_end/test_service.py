@@ -6,6 +6,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing
 from pathlib import Path
@@ -19,7 +20,7 @@ from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1 import events_pb
 from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceClient
 from tests.support.program import Portico
-from tests.support.serving import Server, Streamed, detach, stopped
+from tests.support.serving import SERVICE, Server, Streamed, detach, stopped
 from tests.support.stream import Json
 from tests.support.waiting import wait_until
 
@@ -104,6 +105,17 @@ class Caller:
         assert answer.session is not None
         assert answer.session.desk is not None
         return answer.session.desk
+
+
+def refusal(server: Server, call: str, request: Json) -> Json:
+    """What is said to a caller who asks for something that cannot be."""
+    body = json.dumps(request).encode()
+    replied = server.call(
+        "POST", SERVICE + call, token=server.token, body=body, content_type="application/json"
+    )
+    found: Json = replied.json
+    assert (replied.status, found["code"]) == (400, "invalid_argument"), found
+    return found
 
 
 def kind_of(event: events_pb.Event) -> str:
@@ -215,6 +227,28 @@ class TestThePythonClient:
 
 
 class TestPlainHttp:
+    @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+    def test_a_workspace_that_cannot_be_one_is_refused_in_words(self, server: Server) -> None:
+        folder = server.portico.workspace
+        (folder / "file").touch()
+        (folder / "broken").symlink_to("nowhere")
+        (folder / "loop").symlink_to("loop")
+        impossible = ["a\0b", "x" * 300, "file", "file/below", "loop"]
+        for name in [*impossible, "broken", "missing"]:
+            refused = refusal(server, "StartSession", {"workspace": f"{folder}/{name}"})
+            assert "is not a folder" in refused["message"] or "cannot be used" in refused["message"], refused
+            assert len(refused["message"]) < 400
+            assert "folder" in refused["details"][0]["debug"]["suggestion"]
+        for name in impossible:
+            for call in ("ListAgents", "ListScenarios", "GetSettings"):
+                refusal(server, call, {"workspace": f"{folder}/{name}"})
+        assert server.ask("ListAgents", {"workspace": f"{folder}/missing"})["agents"]
+        session_id = start(server)
+        for name in ("a\0b", "x" * 300, "loop"):
+            turn = {"sessionId": session_id, "text": "say hello", "attachments": [{"path": name}]}
+            ending = server.stream("Invoke", turn).end()
+            assert ending["error"]["code"] == "invalid_argument", ending
+
     def test_a_whole_turn_with_a_permission_in_it(self, server: Server) -> None:
         session_id = start(server)
         turn = server.stream("Invoke", {"sessionId": session_id, "text": ASKING})

@@ -99,6 +99,22 @@ async def test_what_was_asked_for_is_what_is_found(
         assert client.text.startswith(word)
 
 
+@pytest.mark.parametrize("engine", ["rg", "git", "none"])
+async def test_a_match_in_a_very_long_line_is_found_and_shown_by_its_beginning(
+    state: Path, files: Path, tmp_path: Path, engine: str
+) -> None:
+    if engine != "none":
+        make_repository(files)
+    (files / "packed.js").write_text("first\nvar a;" + "b" * 200_000 + "unheard_of" + "c" * 100_000 + "\n")
+    environ = programs(tmp_path, *(() if engine == "none" else (engine,)))
+    async with connected(state, environ=environ) as client:
+        session = await client.open(files)
+        await client.prompt(session, "/search unheard_of")
+        assert client.text.startswith("Found 1 match in 1 file")
+        assert "\n2: var a;bbb" in client.text
+        assert len(client.text) < 2000
+
+
 async def test_a_broken_expression_is_explained_and_nothing_is_run(client: Client, files: Path) -> None:
     session = await client.open(files)
     await client.prompt(session, "/search /(unclosed/")

@@ -73,6 +73,7 @@ def test_what_is_outside_or_secret_or_no_file_is_not_linked(tmp_path: Path) -> N
         (workspace / name).write_text("x")
     (workspace / "way-out").symlink_to(tmp_path / "outside.txt")
     (workspace / "innocent").symlink_to(workspace / ".env")
+    (workspace / "loop").symlink_to("loop")
     os.mkfifo(workspace / "pipe")
-    text = f"@plain.txt @.env @server.key @folder @pipe @way-out @innocent @../outside.txt @{tmp_path}/outside.txt"
+    text = f"@plain.txt @loop @.env @server.key @folder @pipe @way-out @innocent @../outside.txt @{tmp_path}/outside.txt"
     assert names(text + " @" + "x" * 5000, workspace) == ["plain.txt"]

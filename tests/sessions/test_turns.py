@@ -1,6 +1,7 @@
 """A turn as a person sees it: what the log holds, in which order, and how each turn ends."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from portico.acp import _schema as acp
 from portico.domain.errors import ErrorCode, InvalidInput, SessionBusy, StoreFailed
 from portico.domain.events import (
     ErrorReported,
+    Event,
     Notice,
     PermissionRequested,
     PermissionResolved,
@@ -135,6 +137,29 @@ async def test_malformed_lines_are_told_and_counted_and_the_turn_goes_on(tmp_pat
     assert sum(notice.count for notice in notices) == 50
     assert "Welcome to the agent!" in notices[0].text
     assert states(turn)[-1] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        (rb"cut \ud83d here", "cut \ufffd here"),
+        (rb"at the end \uD83D", "at the end \ufffd"),
+        (rb"\ude00 at the beginning", "\ufffd at the beginning"),
+        (rb"\ude00\ud83d\ude00\ud83d", "\ufffd\U0001f600\ufffd"),
+        (rb"a path \\\ud83d and \\ud83d", "a path \\\ufffd and \\ud83d"),
+    ],
+)
+async def test_half_of_a_character_costs_no_more_than_itself(tmp_path: Path, said: bytes, shown: str) -> None:
+    async def cut(agent: FakeAgent, request: acp.PromptRequest) -> None:
+        agent.write_raw(
+            b'{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"a1","update":'
+            b'{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"%b"}}}}' % said
+        )
+
+    async with world(cut, tmp_path) as host:
+        turn = await host.prompt()
+    assert [event.payload.text for event in turn if isinstance(event.payload, TextDelta)] == [shown]
+    assert [event.payload for event in turn if isinstance(event.payload, Notice)] == []
 
 
 async def test_updates_sent_before_the_session_is_answered_are_kept_in_order(tmp_path: Path) -> None:
@@ -565,6 +590,89 @@ class TestPermissions:
             host.store.before_append = None
         assert outcomes == ["refused"]
 
+    async def test_an_answer_that_outruns_its_question_is_acknowledged_only_when_the_log_has_it(
+        self, tmp_path: Path
+    ) -> None:
+        written = {PermissionRequested: asyncio.Event(), PermissionResolved: asyncio.Event()}
+        held = {kind: asyncio.Event() for kind in written}
+
+        async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            await agent.end.request_permission(permission(("yes", "allow_once")))
+
+        async def hold(events: Sequence[Event]) -> None:
+            for kind in {type(event.payload) for event in events} & written.keys():
+                held[kind].set()
+                await written[kind].wait()
+
+        async with world(ask, tmp_path) as host:
+            await host.start()
+            host.store.before_append = hold
+            turn = host.prompting()
+            await held[PermissionRequested].wait()
+            (question,) = (await host.service.view(host.session_id)).permissions
+            yes = Decision(option_id="yes", by="person")
+            host.service.answer(host.session_id, question.request_id, yes)
+            acknowledged = asyncio.create_task(host.service.keep_answers(host.session_id))
+            await host.clock.advance(1)
+            written[PermissionRequested].set()
+            await held[PermissionResolved].wait()
+            await host.clock.advance(1)
+            assert not acknowledged.done()
+            written[PermissionResolved].set()
+            await acknowledged
+            await turn
+
+    async def test_an_acknowledged_answer_stands_in_the_log_though_the_agent_takes_its_question_back(
+        self, tmp_path: Path
+    ) -> None:
+        async def ask(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            await agent.end.request_permission(permission(("yes", "allow_once")))
+
+        async with world(ask, tmp_path) as host:
+            await host.start()
+            turn = host.prompting()
+            await host.until(lambda payload: isinstance(payload, PermissionRequested))
+            yes = Decision(option_id="yes", by="person")
+            host.service.answer(host.session_id, "p1", yes)
+            (asking,) = [one for one in asyncio.all_tasks() if "request_permission" in one.get_name()]
+            asking.cancel()
+            await host.service.keep_answers(host.session_id)
+            log = await host.events()
+            turn.cancel()
+        answers = [event.payload for event in log if isinstance(event.payload, PermissionResolved)]
+        assert [(answer.by, answer.outcome) for answer in answers] == [("person", "allowed")]
+
+    async def test_a_question_that_is_still_being_written_when_the_turn_ends_is_settled_within_it(
+        self, tmp_path: Path
+    ) -> None:
+        release, held = asyncio.Event(), asyncio.Event()
+        asking: list[asyncio.Task[object]] = []
+
+        async def ask_and_leave(agent: FakeAgent, request: acp.PromptRequest) -> None:
+            assert agent.end is not None
+            question = permission(("yes", "allow_once"))
+            asking.append(asyncio.create_task(agent.end.request_permission(question)))
+            await held.wait()
+
+        async def hold(events: Sequence[Event]) -> None:
+            if any(isinstance(event.payload, PermissionRequested) for event in events):
+                held.set()
+                await release.wait()
+
+        async with world(ask_and_leave, tmp_path) as host:
+            await host.start()
+            host.store.before_append = hold
+            turn = host.prompting()
+            await held.wait()
+            await host.clock.advance(1)
+            release.set()
+            await turn
+            await asyncio.wait(asking)
+            log = await host.events()
+        assert kinds(log).index("permission_resolved") < kinds(log).index("turn_ended")
+
     async def test_a_denial_where_nothing_can_be_rejected_is_an_error_never_cancelled(
         self, tmp_path: Path
     ) -> None:
@@ -858,6 +966,26 @@ class TestOneWriter:
             await host.clock.advance(1)
             await until(lambda: host.service.stop(second))
             await waiting
+
+    async def test_who_waits_is_told_for_which_conversation_by_its_words(self, tmp_path: Path) -> None:
+        async with world(stop_when_told, tmp_path) as host:
+            await host.start()
+            first = asyncio.create_task(
+                host.service.prompt(host.session_id, Prompt(text="Mend the roof\nbefore it rains"))
+            )
+            await host.until_state(TurnState.STREAMING)
+            host.session_id = await host.service.start(tmp_path, SPEC)
+            waiting = asyncio.create_task(
+                host.service.prompt(host.session_id, Prompt(text="after you"), wait_for_tree=True)
+            )
+            told = (await host.until(lambda payload: isinstance(payload, Notice))).payload
+            assert isinstance(told, Notice)
+            assert (
+                told.text == "Waiting for “Mend the roof before it rains”, which is working in this folder."
+            )
+            first.cancel()
+            waiting.cancel()
+            await asyncio.gather(first, waiting, return_exceptions=True)
 
     async def test_a_session_whose_host_died_since_can_be_taken_over(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:

@@ -1,13 +1,14 @@
 """Watching a session wherever it is written: each event once, in order, whoever has it just now."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from portico.acp import _schema as acp
-from portico.domain.errors import SessionNotFound
-from portico.domain.events import TodosUpdated
+from portico.domain.errors import InvalidInput, SessionNotFound
+from portico.domain.events import Event, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.domain.values import Todo
 from portico.sessions import watching
@@ -68,6 +69,7 @@ async def test_a_session_that_wanders_between_processes_is_watched_without_a_gap
         doors(answer_at_once, tmp_path, store=store) as here,
     ):
         name = there.session_id
+        await write(there, name, 2)
         async with Watcher(here, name) as watcher, Watcher(here, name, after_seq=3) as later:
             for _ in range(3):
                 await write(there, name)
@@ -119,6 +121,48 @@ async def test_closing_the_host_ends_watchers_of_sessions_here_and_elsewhere(tmp
         await two.look()
         assert one.ended
         assert two.ended
+
+
+async def test_whoever_knows_more_than_the_log_has_is_told_to_read_it_again(tmp_path: Path) -> None:
+    store = MemoryStore()
+    async with (
+        doors(answer_at_once, tmp_path, store=store) as there,
+        doors(answer_at_once, tmp_path, store=store) as here,
+    ):
+        for door in (there, here):
+            last = (await numbers(door, door.session_id))[-1]
+            with pytest.raises(
+                InvalidInput, match=f"ends at event {last}.*after event {last + 1}"
+            ) as refused:
+                async with asyncio.timeout(10):
+                    await anext(here.host.service.watch(door.session_id, after_seq=last + 1))
+            assert "Read" in str(refused.value.suggestion)
+            async with Watcher(here, door.session_id, after_seq=last) as watcher:
+                await write(door, door.session_id)
+                assert await watcher.look() == [last + 1]
+
+
+async def test_what_the_log_has_and_the_writer_is_just_about_to_know_can_be_asked_for(tmp_path: Path) -> None:
+    written, go_on = asyncio.Event(), asyncio.Event()
+
+    class SlowToTell(MemoryStore):
+        async def append(self, events: Sequence[Event], *, durable: bool) -> None:
+            await super().append(events, durable=durable)
+            written.set()
+            await go_on.wait()
+
+    go_on.set()
+    async with doors(answer_at_once, tmp_path, store=SlowToTell()) as door:
+        written.clear()
+        go_on.clear()
+        writing = asyncio.create_task(write(door, door.session_id))
+        await written.wait()
+        last = (await numbers(door, door.session_id))[-1]
+        async with Watcher(door, door.session_id, after_seq=last) as watcher:
+            go_on.set()
+            await writing
+            await write(door, door.session_id)
+            assert await watcher.look() == [last + 1]
 
 
 async def test_a_session_that_there_is_not_cannot_be_watched(tmp_path: Path) -> None:

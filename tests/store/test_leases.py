@@ -1,6 +1,7 @@
 """A right that one process has at a time, and that a dead process cannot keep."""
 
 import os
+import shutil
 import threading
 from pathlib import Path
 
@@ -47,6 +48,31 @@ def test_two_stores_in_one_process_exclude_each_other(folder: Path) -> None:
     assert second.lease_holder(TREE) == "the first"
     lease.release()
     assert second.lease_holder(TREE) is None
+
+
+def test_a_lease_whose_folder_was_removed_takes_nothing_from_whoever_came_after(tmp_path: Path) -> None:
+    folder = tmp_path / "leases"
+    leases = FileLeases(folder)
+    first = leases.take(TREE, "the first")
+    assert first is not None
+    assert first.is_in_place
+    shutil.rmtree(folder)
+    assert not first.is_in_place
+    second = leases.take(TREE, "the second")
+    assert second is not None
+    first.release()
+    assert leases.holder(TREE) == "the second"
+    assert second.is_in_place
+    second.release()
+    assert leases.holder(TREE) is None
+
+
+def test_a_lease_whose_folder_was_removed_does_not_make_it_anew(tmp_path: Path) -> None:
+    lease = FileLeases(tmp_path / "leases").take(TREE, "a test")
+    assert lease is not None
+    shutil.rmtree(tmp_path / "leases")
+    lease.release()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_released_lease_leaves_no_file_of_its_own(folder: Path) -> None:

@@ -60,6 +60,12 @@ def folder_of(text: str) -> Path:
     return Path(proper_text(str(folder.resolve()), "The name of the folder"))
 
 
+def in_full(text: str) -> Path:
+    """A folder that may be gone by now, by the one name that sessions know it by."""
+    # Unlike Path.resolve, this also has a name for a loop of links.
+    return Path(os.path.realpath(expanded(text)))
+
+
 def seconds(text: str) -> float:
     """A positive number of seconds."""
     try:

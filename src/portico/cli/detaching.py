@@ -91,14 +91,17 @@ def _start(
 
 
 def _refused(files: ServerFiles, began: int) -> PorticoError | None:
-    """What it said itself of why it would not start, if that is for the person to mend."""
+    """What it said itself of why it would not start."""
     for line in reversed(_last_words(files, began).splitlines()):
         try:
             told = msgspec.json.decode(line, type=Failed)
         except msgspec.MsgspecError:
             continue
+        way_on = told.diagnostics.suggestion
         if told.diagnostics.error_code is ErrorCode.INVALID_INPUT:
-            return InvalidInput(told.error, suggestion=told.diagnostics.suggestion)
+            return InvalidInput(told.error, suggestion=way_on)
+        pointer = f"The server's log is {files.log_file}."
+        return DeveloperMustAct(told.error, suggestion=f"{way_on} {pointer}" if way_on else pointer)
     return None
 
 

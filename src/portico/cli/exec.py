@@ -12,13 +12,14 @@ import msgspec
 from portico.cli.answering import Answerer, Person
 from portico.cli.arguments import Arguments, add_trace_flag, proper_text, seconds
 from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_budget
+from portico.cli.clock import SystemClock
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
 from portico.cli.host import open_host
 from portico.cli.sending import add_attach_flag, attached, mentioned
 from portico.cli.showing import LOST_HOST, after_lost_host, explain_lost_host, shown_to_person
 from portico.cli.taps import opened_trace
-from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, SessionBusy
+from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, PorticoError, SessionBusy
 from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
 from portico.doors.outcome import Outcome
@@ -119,11 +120,20 @@ async def _turn(
 
 async def _stream(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
     stream = NdjsonStream()
+    writing: list[asyncio.Task[None]] = []
 
     async def show(event: Event) -> None:
-        await asyncio.to_thread(_write_out, stream.line(event))
+        # Shielded: a line that is given up in the middle would come out after those that close the stream.
+        writing[:] = [asyncio.create_task(asyncio.to_thread(_write_out, stream.line(event)), name="a line")]
+        await asyncio.shield(writing[0])
 
-    await _follow(chosen, prompt, flags, show)
+    try:
+        await _follow(chosen, prompt, flags, show)
+    except PorticoError as error:
+        if writing:
+            await asyncio.wait(writing)
+        await asyncio.to_thread(_write_out, stream.broken_off(error, SystemClock().now_ms()))
+        raise
     explain_lost_host(stream.outcome, chosen.session_id)
     return int(stream.outcome.exit_code)
 

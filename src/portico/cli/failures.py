@@ -52,7 +52,8 @@ def report(error: Exception, *, api: bool) -> int:
     try:
         _tell(error, trace_id, api=api)
     except OSError as failure:
-        return _unheard(failure)
+        # Whoever cannot read what happened still gets its code; a program that was to get an object got none.
+        return _unheard(failure) if api else _unread(int(error.exit_code))
     return int(error.exit_code)
 
 
@@ -82,9 +83,18 @@ def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
 def _unheard(failure: OSError) -> int:
     """The reader has left, which is no failure of ours, or the disk behind the output is full."""
     sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
-    if not isinstance(failure, BrokenPipeError):
-        print(f"portico: the output cannot be written: {failure.strerror}.", file=sys.stderr)
+    try:
+        if not isinstance(failure, BrokenPipeError):
+            print(f"portico: the output cannot be written: {failure.strerror}.", file=sys.stderr)
+    except OSError:
+        return _unread(int(ExitCode.TRANSPORT))
     return int(ExitCode.TRANSPORT)
+
+
+def _unread(code: int) -> int:
+    """Nobody reads what is said to people either."""
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 - for the exit flush only
+    return code
 
 
 def failed(error: PorticoError, trace_id: str) -> Failed:
@@ -111,6 +121,8 @@ def configure_log() -> None:
     if log.handlers:
         return
     log.propagate = False
+    # A log that cannot be written, on a full disk say, is no reason to show a person the insides.
+    logging.raiseExceptions = False
     try:
         folder = state_folder(os.environ)
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

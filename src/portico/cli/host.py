@@ -89,7 +89,7 @@ async def open_host(
             version=__version__,
         )
         service = SessionService(ports)
-        await service.recover()
+        await service.recover(forgiving=True)
         try:
             yield Host(service, ports, reviews, attached)
         finally:

@@ -52,8 +52,8 @@ async def join(
             pass
     raise _busy(
         session.session_id,
-        "Close it there first, or start a new session. A session that your server has open (portico serve) "
-        "can be used from several places at once.",
+        "Close it there, wait for that with --wait, or start a new session. A session that your server has open "
+        "(portico serve) can be used from several places at once.",
     )
 
 

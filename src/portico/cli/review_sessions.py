@@ -7,11 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from portico.cli.arguments import Arguments
+from portico.cli.arguments import Arguments, in_full
 from portico.cli.editor_desks import EditorReviews, editor_sessions_in, named_editor_session
 from portico.cli.host import Host, open_host
 from portico.cli.reviewing import LocalReviews
-from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
@@ -98,10 +97,6 @@ async def desk_of(host: Host, session: SessionSummary, environ: Mapping[str, str
     return ServerReviews(conversation.calls, here)
 
 
-def _folder(word: str) -> Path:
-    return expanded(word).resolve()
-
-
 async def proposes(desk: ReviewDesk, session_id: SessionId) -> bool:
     return bool(await desk.proposals(session_id))
 
@@ -120,7 +115,7 @@ async def _meant(
 ) -> SessionSummary:
     if flags.session is not None:
         return named_editor_session(environ, flags.session) or await find(host.store, flags.session)
-    folder = _folder(flags.cwd)
+    folder = in_full(flags.cwd)
     found = await host.store.summaries(workspace=str(folder), limit=_LOOKED_AT)
     found = [*found, *editor_sessions_in(environ, folder)[:_LOOKED_AT]]
     if not found:

@@ -81,6 +81,13 @@ class ServerFiles:
         self._write(self.token_file, token.encode() + b"\n")
         return token
 
+    def put_back(self, record: ServerRecord, token: str) -> None:
+        """Have the files there by which this server is found, if somebody has removed one."""
+        if not self.record_file.exists():
+            self.write_record(record)
+        if not self.token_file.exists():
+            self._write(self.token_file, token.encode() + b"\n")
+
     def open_log(self) -> int:
         """Where a detached server's own output goes, for appending. One that has grown is put aside first."""
         try:

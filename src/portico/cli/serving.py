@@ -19,14 +19,16 @@ from portico import __version__
 from portico.cli.failures import configure_log
 from portico.cli.host import Host, open_host
 from portico.cli.interrupts import on_signals
+from portico.cli.reachability import stay_reachable
 from portico.cli.server_files import ServerFiles, ServerRecord
 from portico.cli.server_finding import Running, Unproven, find_server
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.events import format_time
-from portico.doors.web.app import Health, build_app
+from portico.doors.web.app import Health, Trouble, build_app
 from portico.doors.web.asgi import ASGIApp
 from portico.doors.web.page import PageFiles
 from portico.doors.web.server import WebServer, listen
+from portico.sessions.deadlines import put_down
 
 log = logging.getLogger("portico.server")
 
@@ -88,14 +90,21 @@ async def serve(
             listener, note = _take_port(options.port, files.read_record())
             record = _record(listener, files)
 
+            staying: list[asyncio.Task[None]] = []
+
             def ready() -> None:
                 files.write_record(record)
                 log.info("started port=%d pid=%d version=%s", record.port, record.pid, record.version)
+                watch = stay_reachable(files, lease, record, token, life.stop)
+                staying.append(asyncio.create_task(watch, name="staying reachable"))
                 on_ready(Started(record=record, token=token, note=note))
 
             with listener:
                 async with _open_door(options, environ, token, life, open_service) as app:
-                    await life.run(WebServer(app, listener, life.closing), ready)
+                    try:
+                        await life.run(WebServer(app, listener, life.closing), ready)
+                    finally:
+                        await put_down(*staying)
             log.info("stopped port=%d pid=%d", record.port, record.pid)
     finally:
         lease.release()
@@ -140,13 +149,22 @@ class _Life:
             await server.run(on_ready)
 
     async def health(self) -> Health:
+        sessions: int | None = None
+        active: int | None = None
+        trouble: Trouble | None = None
+        try:
+            sessions = len(await self.host.store.summaries(limit=_COUNTED_SESSIONS))
+            active = len(await self.host.store.active_sessions())
+        except StoreFailed as failure:
+            trouble = Trouble(failure.message, failure.suggestion)
         return Health(
             pid=os.getpid(),
             workspace=str(self._workspace),
             uptime_seconds=round(time.monotonic() - self._began, 1),
-            sessions=len(await self.host.store.summaries(limit=_COUNTED_SESSIONS)),
-            active_sessions=len(await self.host.store.active_sessions()),
+            sessions=sessions,
+            active_sessions=active,
             memory_bytes=_memory(),
+            trouble=trouble,
         )
 
     def stop(self) -> None:

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments, positive, refuse
+from portico.cli.arguments import Arguments, in_full, positive, refuse
 from portico.cli.confirming import is_sure
 from portico.cli.host import Host, open_host
-from portico.config.paths import expanded
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.summaries import SessionSummary
@@ -87,7 +86,7 @@ async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 async def _list(host: Host, flags: argparse.Namespace) -> int:
-    workspace = None if flags.all else _resolved(flags.cwd)
+    workspace = None if flags.all else str(in_full(flags.cwd))
     found = await host.store.summaries(workspace=workspace, limit=flags.limit)
     if flags.api:
         _print_json({"status": "ok", "sessions": [_listed(one) for one in found], "count": len(found)})
@@ -178,10 +177,6 @@ def _listed(summary: SessionSummary) -> ListedSession:
         updated_at=format_time(summary.updated_at),
         events=summary.last_seq,
     )
-
-
-def _resolved(folder: str) -> str:
-    return str(expanded(folder).resolve())
 
 
 def _print_json(value: object) -> None:

@@ -2,7 +2,7 @@
 
 Every line is an event of the log under its own `seq`. Two go by another name here, because they
 close the stream: `turn_ended` is `result`, with the whole answer, and the change of state that
-follows it is `done`, with the exit code.
+follows it is `done`, with the exit code. Where the log itself fails, the stream is closed all the same.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,18 @@ from typing import Any
 
 import msgspec
 
-from portico.domain.events import PAYLOADS, AnyPayload, Event, StateChanged, TurnEnded
+from portico.domain.errors import PorticoError
+from portico.domain.events import (
+    PAYLOADS,
+    AnyPayload,
+    ErrorReported,
+    Event,
+    PromptSubmitted,
+    StateChanged,
+    ToolStarted,
+    TurnEnded,
+)
+from portico.domain.turns import TurnState
 from portico.doors.outcome import Outcome
 from portico.sessions.service import ends_turn
 
@@ -45,9 +56,13 @@ class NdjsonStream:
     def __init__(self) -> None:
         self.outcome = Outcome()
         self._encoder = msgspec.json.Encoder()
+        self._prompt: Event | None = None
+        self._last: Event | None = None
+        self._state = TurnState.STARTING
+        self._tools_used = 0
 
     def line(self, event: Event) -> bytes:
-        self.outcome.take(event.payload)
+        self._note(event)
         kind, payload = self._named(event)
         line = Line(
             type=kind,
@@ -58,6 +73,47 @@ class NdjsonStream:
             payload=payload,
         )
         return self._encoder.encode(line) + b"\n"
+
+    def broken_off(self, error: PorticoError, at: int) -> bytes:
+        """What closes a turn that was shown so far, and whose log has failed.
+
+        These lines are of the door's own making: their numbers go on, and are not in the log.
+        """
+        if self._prompt is None or self._last is None or ends_turn(self._last):
+            return b""
+        closing: list[AnyPayload] = [
+            ErrorReported(
+                code=error.code, message=error.message, recoverable=error.recoverable, details=error.details
+            )
+        ]
+        if self.outcome.ended is None:
+            closing.append(
+                TurnEnded(
+                    state=TurnState.FAILED,
+                    stop_reason="error",
+                    duration_ms=max(at - self._prompt.at, 0),
+                    tools_used=self._tools_used,
+                )
+            )
+        closing.append(StateChanged(state=TurnState.FAILED, previous=self._state, reason=error.message))
+        next_seq = self._last.seq + 1
+        return b"".join(
+            self.line(msgspec.structs.replace(self._last, seq=next_seq + place, at=at, payload=payload))
+            for place, payload in enumerate(closing)
+        )
+
+    def _note(self, event: Event) -> None:
+        self.outcome.take(event.payload)
+        self._last = event
+        match event.payload:
+            case PromptSubmitted():
+                self._prompt = event
+            case StateChanged(state=state) if state.active:
+                self._state = state
+            case ToolStarted():
+                self._tools_used += 1
+            case _:
+                pass
 
     def _named(self, event: Event) -> tuple[str, AnyPayload | Result | Done]:
         payload = event.payload

@@ -125,7 +125,8 @@ async def _collect(
     try:
         while data := await group.stdout.read(READ_SIZE):
             for line in splitter.feed(data):
-                match = _match(line, folder) if isinstance(line, bytes) else None
+                # Of a line that is too long its beginning is shown; that it was found is what counts.
+                match = _match(line if isinstance(line, bytes) else line.head, folder)
                 if match is None:
                     continue
                 if len(findings.matches) >= limit:

@@ -1,12 +1,13 @@
 """What a session asks people in its agent's name: permissions and questions, with the turn that waits for them.
 
-Every question and every answer is in the log, in this order, and an answer before the agent has it: what was allowed
-is not forgotten by a crash. While one is open the turn awaits; outside of a turn nobody is there to be asked.
+Every question and every answer is in the log, in this order, and an answer before the agent has it, or the person hears
+that it was taken: what was allowed is not forgotten by a crash. While one is open the turn awaits; outside of a turn
+nobody is there to be asked.
 """
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import msgspec
 
@@ -22,6 +23,8 @@ from portico.sessions.journal import Journal
 from portico.sessions.permissions import Decision, PendingPermissions, answer_to_agent
 from portico.sessions.questions import CANCELED, DECLINED, NOBODY_THERE, PendingQuestions
 from portico.sessions.tools import ToolLedger
+
+Given = TypeVar("Given")
 
 _WORKING = (TurnState.RUNNING, TurnState.STREAMING)
 
@@ -48,6 +51,7 @@ class Asking:
         self.permissions = PendingPermissions(asked)
         self.questions = PendingQuestions(asked)
         self._session = session
+        self._settled = asyncio.Event()
 
     @property
     def serve(self) -> Mapping[str, Serve]:
@@ -70,6 +74,7 @@ class Asking:
             raise
         finally:
             self.permissions.forget(question.request_id)
+            resolved = _given(waiting) or resolved
             self._settle(resolved)
         if resolved.by != "nobody":
             await self._session.journal.commit()
@@ -90,6 +95,7 @@ class Asking:
             reply = await waiting
         finally:
             self.questions.forget(question.request_id)
+            reply = _given(waiting) or reply
             self._settle(elicitation.question_answered(question, reply))
         if reply.by != "nobody":
             await self._session.journal.commit()
@@ -97,7 +103,8 @@ class Asking:
 
     async def keep(self) -> None:
         """Have the answers that were just given on the disk. StoreFailed if they cannot be written."""
-        await asyncio.sleep(0)
+        while self.permissions.answered or self.questions.answered:
+            await self._settled.wait()
         await self._session.journal.commit()
 
     def completed(self, elicitation_id: str) -> bool:
@@ -137,7 +144,8 @@ class Asking:
     async def end(self) -> None:
         """The turn is over. What is still open ends unanswered, and stands in the log before the turn's end."""
         self.cancel_all()
-        await asyncio.sleep(0)
+        while self.permissions.answered or self.questions.answered:
+            await self._settled.wait()
 
     async def _await_person(self, question: events.AnyPayload, nobody: Callable[[], None]) -> None:
         """Have the question on the disk before anyone sees it. Without a turn, `nobody` answers it."""
@@ -154,6 +162,13 @@ class Asking:
     def _settle(self, answer: events.AnyPayload) -> None:
         self._session.hear()
         self._session.journal.record(answer)
+        self._settled.set()
+        self._settled = asyncio.Event()
         waiting = len(self.permissions) + len(self.questions)
         if not waiting and self._session.status.state is TurnState.AWAITING:
             self._session.journal.record(self._session.move(TurnEvent.ANSWERED))
+
+
+def _given(answer: "asyncio.Future[Given]") -> "Given | None":
+    """What was answered, though whoever asked may no longer be there to take it."""
+    return answer.result() if answer.done() and not answer.cancelled() else None

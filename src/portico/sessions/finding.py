@@ -1,5 +1,6 @@
 """Finds sessions as people name them: by the beginning of an id, or by the folder that they were last used in."""
 
+import stat
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput, SessionNotFound
@@ -7,6 +8,7 @@ from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import Store
 
+_LONGEST_NAME = 200
 _SEE_ALL = "See them all with: portico sessions list"
 
 
@@ -43,6 +45,27 @@ async def latest(store: Store, workspace: Path) -> SessionSummary:
 
 def folder_of(workspace: Path) -> str:
     """A folder by the one name that sessions know it by."""
-    if not workspace.is_dir():
-        raise InvalidInput(f"{workspace} is not a folder.")
+    if not is_folder(workspace):
+        raise _unusable(workspace, "is not a folder")
     return str(workspace.resolve())
+
+
+def is_folder(path: Path) -> bool:
+    """Whether there is a folder; False if there is nothing. InvalidInput for what cannot be one."""
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _unusable(path, f"cannot be used: {error.strerror}") from error
+    except ValueError as error:
+        raise _unusable(path, f"cannot be used: {error}") from error
+    if not stat.S_ISDIR(mode):
+        raise _unusable(path, "is not a folder")
+    return True
+
+
+def _unusable(path: Path, what: str) -> InvalidInput:
+    name = str(path) if str(path).isprintable() else ascii(str(path))
+    shown = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
+    return InvalidInput(f"{shown} {what}.", suggestion="Give a folder that exists and that you may enter.")

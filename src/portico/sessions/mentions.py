@@ -41,7 +41,7 @@ def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
             place = (root / path).resolve()
             inside = place.is_relative_to(root) and not is_private(place.relative_to(root).parts)
             return inside and not is_private(Path(path).parts) and place.is_file()
-        except (OSError, ValueError):
+        except (OSError, ValueError, RuntimeError):  # the last is a loop of links, before Python 3.13
             return False
 
     return tuple(link((root / path).resolve(), path) for path in mentioned(text, is_file))

@@ -41,6 +41,11 @@ class PendingPermissions:
         """The questions that nobody has answered yet, oldest first."""
         return tuple(request for request, answer in self._waiting.values() if not answer.done())
 
+    @property
+    def answered(self) -> bool:
+        """Whether an answer was given that whoever asked has not taken yet."""
+        return any(answer.done() for _, answer in self._waiting.values())
+
     def next_id(self) -> str:
         self._asked += 1
         return f"p{self._asked}"

@@ -53,6 +53,11 @@ class PendingQuestions:
         """The questions that nobody has answered yet, oldest first."""
         return tuple(question for question, answer in self._waiting.values() if not answer.done())
 
+    @property
+    def answered(self) -> bool:
+        """Whether an answer was given that whoever asked has not taken yet."""
+        return any(answer.done() for _, answer in self._waiting.values())
+
     def next_id(self) -> str:
         self._asked += 1
         return f"q{self._asked}"

@@ -4,16 +4,19 @@ A session whose lease is held is alive in another process and is left alone. Wha
 of its own is told with its end, so that nobody takes it for nothing.
 """
 
+import logging
 from collections.abc import Sequence
 from pathlib import Path
 
-from portico.domain.errors import PorticoError
+from portico.domain.errors import PorticoError, StoreFailed
 from portico.domain.events import AnyPayload, Event, Notice, StateChanged, TurnEnded
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnStatus
 from portico.sessions.ports import Clock, Ports, Reviews, Store
 from portico.sessions.unforeseen import unforeseen
+
+log = logging.getLogger(__name__)
 
 _REASON = "Portico ended while the turn was under way."
 
@@ -23,20 +26,32 @@ def session_lease(session_id: SessionId) -> str:
     return f"session {session_id}"
 
 
-async def recover(ports: Ports) -> list[SessionId]:
-    """Interrupt every turn that nobody runs any more; the sessions it was done to."""
-    store = ports.store
-    recovered = []
-    for session_id in await store.active_sessions():
-        lease = store.lease(session_lease(session_id), "recovery")
-        if lease is None:
-            continue
+async def recover(ports: Ports, *, forgiving: bool) -> list[SessionId]:
+    """Interrupt every turn that nobody runs any more; the sessions it was done to.
+
+    StoreFailed, once all have been tried, if one of them could not be; whoever is `forgiving` leaves it to the next.
+    """
+    recovered, failure = [], None
+    for session_id in await ports.store.active_sessions():
         try:
-            if await interrupt(ports, session_id):
+            if await _recovered(ports, session_id):
                 recovered.append(session_id)
-        finally:
-            lease.release()
+        except StoreFailed as error:
+            log.warning("session %s is not recovered: %s", session_id, error.message)
+            failure = error
+    if failure is not None and not forgiving:
+        raise failure
     return recovered
+
+
+async def _recovered(ports: Ports, session_id: SessionId) -> bool:
+    lease = ports.store.lease(session_lease(session_id), "recovery")
+    if lease is None:
+        return False
+    try:
+        return await interrupt(ports, session_id)
+    finally:
+        lease.release()
 
 
 async def interrupt(ports: Ports, session_id: SessionId) -> bool:

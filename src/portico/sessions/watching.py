@@ -5,8 +5,10 @@ A watcher pulls: it is given a page when it asks for one, so a slow one costs no
 
 from collections.abc import AsyncGenerator, Callable
 
+from portico.domain.errors import InvalidInput
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
 from portico.sessions.journal import Journal
 from portico.sessions.ports import Clock, Store
 
@@ -14,6 +16,16 @@ PAGE = 500
 PAGE_BYTES = 1_000_000
 LOOK_SECONDS = 0.2
 """How soon a change that another process made is seen."""
+
+
+def require_reached(summary: SessionSummary, after_seq: int) -> None:
+    """InvalidInput for whoever has read further than the log goes: theirs was another, and nothing would ever come."""
+    if after_seq > summary.last_seq:
+        raise InvalidInput(
+            f"Session {summary.session_id} ends at event {summary.last_seq}, so nothing is known of what comes "
+            f"after event {after_seq}: this is not the log that was read before.",
+            suggestion="Read it again from the beginning, or from its end.",
+        )
 
 
 async def watch_here(journal: Journal, store: Store, *, after_seq: int) -> AsyncGenerator[Event]:

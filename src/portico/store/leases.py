@@ -68,9 +68,12 @@ class FileLeases:
 
     def give_back(self, path: Path, descriptor: int) -> None:
         try:
-            # A file that cannot be removed, as on Windows while it is open, harms nobody.
-            with suppress(OSError), self._gate():
-                path.unlink(missing_ok=True)
+            # A file that cannot be removed, as on Windows while it is open, harms nobody. One that somebody
+            # else has put in the place of a removed one is theirs.
+            if is_in_place(path, descriptor):
+                with suppress(OSError), self._gate():
+                    if is_in_place(path, descriptor):
+                        path.unlink()
         finally:
             unlock(descriptor)
             os.close(descriptor)
@@ -94,6 +97,14 @@ class FileLeases:
             os.close(descriptor)
 
 
+def is_in_place(path: Path, descriptor: int) -> bool:
+    """Whether a path still leads to the file that was opened."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except OSError:
+        return False
+
+
 class FileLease:
     """One right, held until it is released or the process is gone."""
 
@@ -101,6 +112,11 @@ class FileLease:
         self._leases = leases
         self._path = path
         self._descriptor: int | None = descriptor
+
+    @property
+    def is_in_place(self) -> bool:
+        """Whether others can see that it is held: its file may have been removed, with its folder."""
+        return self._descriptor is not None and is_in_place(self._path, self._descriptor)
 
     def release(self) -> None:
         descriptor, self._descriptor = self._descriptor, None

@@ -20,9 +20,9 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
-from portico.domain.values import DiffPart, PlanEntry
+from portico.domain.values import DiffPart, PlanEntry, TextPart
 from portico.doors.terminal.plain import PlainRenderer
-from tests.doors.terminal.support import RUNNING, ended, feed, permission, started, text, tool
+from tests.doors.terminal.support import RUNNING, ended, feed, permission, printed, started, text, tool
 
 
 class Outputs:
@@ -117,6 +117,46 @@ def test_everything_else_is_one_calm_line_each_on_the_other_output() -> None:
         "warning: A line was skipped. (×2)",
         "2.3s, 2 tools, 1.0k tokens, 0.50 EUR",
     ]
+
+
+def test_the_end_of_what_a_command_printed_stands_below_it() -> None:
+    outputs = Outputs()
+    feed(
+        renderer_on(outputs),
+        tool("make", "execute"),
+        printed("".join(f"line {number}\n" for number in range(1, 31))),
+        printed("10 %\r100 %\n\x1b[31mred\x1b[0m\x1b]0;title\x07\n"),
+        ToolCompleted(tool_id="c1", success=True, duration_ms=0),
+    )
+    assert outputs.answer == ""
+    shown = [f"  | line {number}" for number in range(25, 31)]
+    assert outputs.notes.splitlines() == [
+        "done: make",
+        "  | … 24 earlier lines",
+        *shown,
+        "  | 100 %",
+        "  | red",
+    ]
+
+
+def test_a_command_that_failed_shows_more_of_it_and_one_without_words_nothing() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs)
+    lines = "".join(f"line {number}\n" for number in range(1, 13))
+    failed = ToolCompleted(tool_id="c1", success=False, duration_ms=0)
+    feed(renderer, tool("make", "execute"), printed(lines), failed)
+    assert outputs.notes.splitlines() == ["failed: make", *(f"  | {line}" for line in lines.splitlines())]
+    outputs.notes = ""
+    feed(renderer, tool("true", "execute"), printed(""), failed)
+    assert outputs.notes == "failed: true\n"
+
+
+def test_a_command_that_an_agent_ran_by_itself_shows_what_the_agent_says_it_printed() -> None:
+    outputs = Outputs()
+    said = (TextPart(text="3 passed\n"),)
+    done = ToolCompleted(tool_id="c1", success=True, duration_ms=0, content=said)
+    feed(renderer_on(outputs), tool("pytest", "execute"), done, tool("Read a.py", "read"), done)
+    assert outputs.notes.splitlines() == ["done: pytest", "  | 3 passed", "done: Read a.py"]
 
 
 def test_an_error_names_its_code_what_to_do_and_the_last_words() -> None:

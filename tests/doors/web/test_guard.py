@@ -1,11 +1,14 @@
 """Who may call the server: the right host, no foreign origin, the token or the page's own cookie."""
 
+import asyncio
 import time
 
 import pytest
 
+from portico.doors.web.asgi import Request
 from portico.doors.web.credentials import PASS_SECONDS, Credentials, make_pass, make_token
-from portico.doors.web.guard import SERVICE_PATH
+from portico.doors.web.guard import MAX_BODY_BYTES, SERVICE_PATH, Guard
+from portico.doors.web.refusals import Refused
 from tests.doors.web.support import INFO, JSON_BODY, TOKEN, Door, bearer, open_door
 
 DENIED = (403, "permission_denied")
@@ -52,6 +55,12 @@ ORIGINS = [
 ]
 
 
+def request(port: int, **headers: str) -> Request:
+    """A request to a port that a test may not be allowed to take."""
+    named = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return Request({"method": "GET", "path": "/", "server": ("127.0.0.1", port), "headers": named})
+
+
 async def test_a_program_with_the_token_is_heard() -> None:
     async with open_door() as door:
         reply = await door.info(bearer(TOKEN))
@@ -87,6 +96,17 @@ async def test_a_name_that_only_points_here_is_refused() -> None:
 async def test_the_names_of_this_machine_are_answered(host: str) -> None:
     async with open_door() as door:
         assert (await door.info(bearer(TOKEN), host=f"{host}:{door.port}")).status == 200
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]", "localhost:80"])
+def test_on_the_port_that_http_has_anyway_clients_leave_it_out(host: str) -> None:
+    guard = Guard(Credentials(TOKEN), asyncio.Event(), MAX_BODY_BYTES)
+    guard.admit(request(80, host=host))
+    guard.admit(request(80, host=host, origin=f"http://{host}"))
+    with pytest.raises(Refused):
+        guard.admit(request(80, host="evil.example"))
+    with pytest.raises(Refused):
+        guard.admit(request(80, host=host, origin="http://evil.example"))
 
 
 async def test_a_request_without_a_host_is_refused() -> None:

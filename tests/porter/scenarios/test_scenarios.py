@@ -3,8 +3,10 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from portico.acp import _schema as schema
+from portico.porter.scenarios import documents
 from portico.porter.scenarios.loading import load_scenarios, parse_scenario
 from portico.porter.scenarios.scenario import Mode, Problem, Scenario
 from portico.porter.tools.table import TOOLS
@@ -114,6 +116,17 @@ def test_a_broken_file_is_reported_with_its_line(text: str, line: int, why: str)
     assert isinstance(problem, Problem)
     assert why in problem.why
     assert (problem.path, problem.line) == ("review.yaml", line)
+
+
+@pytest.mark.parametrize("loader", [yaml.SafeLoader, getattr(yaml, "CSafeLoader", yaml.SafeLoader)])
+@pytest.mark.parametrize("character", ["\x07", "\0", "\ufffe"])
+def test_a_character_that_yaml_does_not_know_breaks_one_file_only(
+    monkeypatch: pytest.MonkeyPatch, loader: type, character: str
+) -> None:
+    monkeypatch.setattr(documents, "_LOADER", loader)
+    problem = parse_scenario(f"name: a{character}b\n".encode(), "odd.yaml")
+    assert isinstance(problem, Problem)
+    assert "not YAML" in problem.why
 
 
 async def test_a_broken_file_is_told_to_the_person_and_the_others_hold(client: Client, folder: Path) -> None:

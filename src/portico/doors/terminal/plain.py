@@ -37,10 +37,12 @@ from portico.domain.events import (
 from portico.doors.terminal import phrasing, review_words
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.renderers import PromptEcho
-from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line
+from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line, clean_output
 from portico.doors.terminal.tool_view import ToolView
 
 _ERROR_TAIL = 8
+_OUTPUT_LINES = 8
+_LINE_LENGTH = 2000
 
 
 class PlainRenderer:
@@ -177,6 +179,18 @@ class PlainRenderer:
         self._note(f"{state}: {view.title}" + (f" ({', '.join(facts)})" if facts else ""))
         for part in view.diffs if view.success else ():
             self._note(f"  changed {phrasing.short_path(part.path, self._workspace)}")
+        self._printed(view)
+
+    def _printed(self, view: ToolView) -> None:
+        """The end of what a command printed, because that is where it says how it went."""
+        words = view.output if view.output.strip() or view.kind != "execute" else view.text
+        lines = clean(clean_output(words)).strip("\n").splitlines()
+        limit = _OUTPUT_LINES if view.success else 2 * _OUTPUT_LINES
+        earlier = max(len(lines), view.output_lines) - limit
+        if earlier > 0:
+            self._note(f"  | … {phrasing.counted(earlier, 'earlier line')}")
+        for line in lines[-limit:]:
+            self._note(f"  | {line[:_LINE_LENGTH]}")
 
     def _inquiry(
         self, payload: PermissionRequested | PermissionResolved | QuestionAsked | QuestionAnswered

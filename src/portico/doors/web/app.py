@@ -30,15 +30,23 @@ _LONGEST_CHALLENGE = 200
 _LONGEST_LOGGED_PATH = 200
 
 
+class Trouble(msgspec.Struct, frozen=True):
+    """What keeps a server that answers from its work, and what to do about it."""
+
+    message: str
+    suggestion: str | None
+
+
 class Health(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server does, for those who know its token."""
+    """How a server does, for those who know its token. One whose log fails cannot count its sessions."""
 
     pid: int
     workspace: str
     uptime_seconds: float
-    sessions: int
-    active_sessions: int
+    sessions: int | None
+    active_sessions: int | None
     memory_bytes: int | None
+    trouble: Trouble | None = None
 
 
 class Pulse(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

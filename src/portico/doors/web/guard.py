@@ -17,6 +17,7 @@ from portico.doors.web.refusals import Refused
 MAX_BODY_BYTES = 16 * 1024 * 1024
 SERVICE_PATH = "/portico.v1.AgentService/"
 
+_HTTP_PORT = 80
 _BEARER: Header = (b"www-authenticate", b"Bearer")
 
 
@@ -84,7 +85,10 @@ def unauthenticated(message: str) -> Refused:
 
 
 def _own_hosts(port: int) -> set[str]:
-    return {f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")}
+    """What a client calls this server. The port that HTTP has anyway is left out, and may be said."""
+    names = {"127.0.0.1", "localhost", "[::1]"}
+    said = {f"{name}:{port}" for name in names}
+    return said | names if port == _HTTP_PORT else said
 
 
 def _from_own_page(request: Request) -> bool:

@@ -46,18 +46,15 @@ def read_document(data: bytes) -> Document:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise NotReadable("The file is not UTF-8 text.", data.count(b"\n", 0, error.start) + 1) from error
-    loader = _LOADER(text)
     try:
         _refuse_what_grows(text)
-        node = loader.get_single_node()
+        node = yaml.compose(text, Loader=_LOADER)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = error.problem or error.context or "It is not YAML."
         raise NotReadable(f"This is not YAML: {words}.", mark.line + 1 if mark else 1) from error
     except (yaml.YAMLError, RecursionError) as error:
         raise NotReadable("This is not YAML that can be read here.", 1) from error
-    finally:
-        loader.dispose()
     if node is None:
         raise NotReadable("The file is empty.", 1)
     lines: dict[Path, int] = {}
