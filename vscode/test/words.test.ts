@@ -11,7 +11,7 @@ import { statusOf } from "../src/status";
 import { chatDocument } from "../src/view/document";
 
 const place: Place = {
-  path: "src/a.py",
+  name: "@src/a.py",
   startLine: 3,
   endLine: 4,
   language: "python",
@@ -35,11 +35,6 @@ test("a fix names every problem with who reports it", () => {
   expect(words).toContain(
     "Fix these problems in @src/a.py, lines 3–4:\n\n- x is unused (ruff)\n- y is odd\n",
   );
-});
-
-test("a file is mentioned as the server reads it", () => {
-  expect(explainPrompt({ ...place, path: "a b.py" })).toContain('of @"a b.py":');
-  expect(explainPrompt({ ...place, path: "odd." })).toContain('of @"odd.":');
 });
 
 const address = { port: 1, token: "", version: "0.1.0" };

@@ -10,7 +10,7 @@ export function codeCommands(parts: Parts): vscode.Disposable[] {
   const nameOf = (file: vscode.Uri): string =>
     folders.nameOf(file, live.sessions.value.get(current.chosen ?? ""));
   const placeIn = (document: vscode.TextDocument, range: vscode.Range): Place => ({
-    path: nameOf(document.uri),
+    name: document.isUntitled ? document.fileName : mentionText(nameOf(document.uri)),
     ...linesIn(document, range),
   });
   return [
@@ -36,9 +36,11 @@ export function codeCommands(parts: Parts): vscode.Disposable[] {
     command("addFileToChat", parts, async (uri, all) => {
       const chosen =
         Array.isArray(all) && all.length > 0 ? all : [uri ?? vscode.window.activeTextEditor?.document.uri];
-      const files = chosen.filter((one) => one instanceof vscode.Uri);
+      const texts = chosen.filter((one) => one instanceof vscode.Uri);
+      const files = texts.filter(({ scheme }) => scheme !== "untitled");
+      if (files.length === 0) throw new Error("There is no file here yet. Save it first.");
       const words = files.map((file) => mentionText(nameOf(file)));
-      if (words.length > 0) await chat.tell({ name: "insert", text: `${words.join(" ")} ` });
+      await chat.tell({ name: "insert", text: `${words.join(" ")} ` });
     }),
     vscode.languages.registerCodeActionsProvider({ scheme: "file" }, new FixActions(), {
       providedCodeActionKinds: [vscode.CodeActionKind.QuickFix],
@@ -87,7 +89,7 @@ function here(): Trouble | undefined {
 }
 
 /** Whole lines: half a line explains nothing. Without a selection it is the line of the cursor. */
-function linesIn(document: vscode.TextDocument, range: vscode.Range): Omit<Place, "path"> {
+function linesIn(document: vscode.TextDocument, range: vscode.Range): Omit<Place, "name"> {
   const last =
     range.end.character === 0 && range.end.line > range.start.line ? range.end.line - 1 : range.end.line;
   const whole = new vscode.Range(range.start.line, 0, last, document.lineAt(last).text.length);

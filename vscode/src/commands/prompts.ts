@@ -1,10 +1,8 @@
 // Words for the agent about a place in the code. Lines count from one.
 
-import { mentionText } from "../../../web/src/view/composer/mentions";
-
 export interface Place {
-  /** As the session names it. */
-  readonly path: string;
+  /** A mention, as the session names the file; of a text that is none yet, its title. */
+  readonly name: string;
   readonly startLine: number;
   readonly endLine: number;
   readonly language: string;
@@ -28,15 +26,15 @@ export function fenced({ language, text }: Place): string {
 }
 
 export function explainPrompt(place: Place): string {
-  return `Explain ${linesOf(place)} of ${mentionText(place.path)}:\n\n${fenced(place)}`;
+  return `Explain ${linesOf(place)} of ${place.name}:\n\n${fenced(place)}`;
 }
 
 export function fixPrompt(place: Place, complaints: readonly Complaint[]): string {
   const list = complaints.map(({ message, source }) => `- ${message}${source === "" ? "" : ` (${source})`}`);
   const what = complaints.length === 1 ? "this problem" : "these problems";
-  return `Fix ${what} in ${mentionText(place.path)}, ${linesOf(place)}:\n\n${list.join("\n")}\n\n${fenced(place)}`;
+  return `Fix ${what} in ${place.name}, ${linesOf(place)}:\n\n${list.join("\n")}\n\n${fenced(place)}`;
 }
 
 export function selectionWords(place: Place): string {
-  return `${mentionText(place.path)}, ${linesOf(place)}:\n\n${fenced(place)}\n`;
+  return `${place.name}, ${linesOf(place)}:\n\n${fenced(place)}\n`;
 }
