@@ -87,33 +87,48 @@ def test_status_says_what_is_wrong_with_the_log_of_a_server_that_answers(
     detach(portico)
     server.ask("StartSession", {"agent": "porter"})
     with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
-        log.execute("UPDATE sessions SET state = 'spoilt'")
+        log.execute("ALTER TABLE sessions RENAME TO mislaid")
     shown = portico.run("status")
     assert shown.code == 2
     assert f"serves at {server.url}" in shown.text
-    assert "'spoilt' is not a valid TurnState" in shown.text
+    assert "no such table: sessions" in shown.text
     assert "portico doctor" in shown.text
     told = portico.run("status", "--api")
     assert (told.code, told.api["status"], told.api["running"]) == (2, "failed", True)
-    assert "spoilt" in told.api["error"]
+    assert "no such table" in told.api["error"]
     assert told.api["diagnostics"]["exit_code"] == 2
     with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
-        log.execute("UPDATE sessions SET state = 'idle'")
+        log.execute("ALTER TABLE mislaid RENAME TO sessions")
     assert portico.run("status").code == 0
 
 
 def test_a_server_that_cannot_use_its_log_says_so_in_words(portico: Portico, server: Server) -> None:
     portico.run("exec", "--agent-command", portico.agent, "say hello")
     with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
-        log.execute("UPDATE sessions SET state = 'spoilt'")
+        log.execute("ALTER TABLE sessions RENAME TO mislaid")
     ran = portico.run("serve", "--detach")
     assert ran.code == 2
-    assert ran.complaint[0].startswith("portico: The summary of session ")
-    assert "'spoilt' is not a valid TurnState" in ran.complaint[0]
+    assert "no such table: sessions" in ran.complaint[0]
     (way_on,) = ran.complaint[1:]
-    assert way_on.startswith(
-        "  Run `portico doctor`; a newer Portico may have written it. The server's log is "
-    )
+    assert way_on.startswith("  Run `portico doctor`")
+    assert "The server's log is " in way_on
+
+
+def test_a_session_that_cannot_be_read_keeps_nobody_from_the_others(portico: Portico, server: Server) -> None:
+    for words in ("say one", "say two"):
+        portico.run("exec", "--agent-command", portico.agent, words)
+    kept, spoilt = portico.run("sessions", "list", "--api").api["sessions"]
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("UPDATE sessions SET state = 'spoilt' WHERE session_id = ?", (spoilt["sessionId"],))
+    left = portico.run("sessions", "list", "--api").api["sessions"]
+    assert [one["sessionId"] for one in left] == [kept["sessionId"]]
+    detach(portico)
+    assert [one["sessionId"] for one in server.ask("ListSessions", {})["sessions"]] == [kept["sessionId"]]
+    shown = portico.run("sessions", "show", spoilt["sessionId"])
+    assert shown.code == 2
+    assert "'spoilt' is not a valid TurnState" in shown.complaint[0]
+    assert "portico sessions verify" in shown.complaint[1]
+    assert spoilt["sessionId"] in portico.run("sessions", "verify").text
 
 
 def test_stopping_what_does_not_run_is_no_failure(portico: Portico) -> None:

@@ -205,15 +205,17 @@ async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     await store.close()
 
 
-async def test_a_summary_that_cannot_be_read_is_an_error_with_its_session(
+async def test_a_summary_that_cannot_be_read_is_an_error_for_whoever_names_it_and_for_nobody_else(
     store: SqliteStore, folder: Path
 ) -> None:
-    await store.append([started()], durable=False)
+    for name in (ALPHA, BETA):
+        await store.append(session(name, length=2), durable=False)
     with raw_file(folder) as file:
-        file.execute("UPDATE sessions SET state = 'dreaming'")
+        file.execute("UPDATE sessions SET state = 'dreaming' WHERE session_id = ?", (ALPHA,))
     with pytest.raises(StoreFailed, match="session alpha") as caught:
-        await store.summaries()
+        await store.summary(ALPHA)
     assert caught.value.suggestion
+    assert [one.session_id for one in await store.summaries()] == [BETA]
 
 
 async def test_a_name_that_is_not_unicode_is_an_error_and_no_traceback(store: SqliteStore) -> None:

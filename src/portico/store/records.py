@@ -125,7 +125,7 @@ def summary_of(row: SummaryRow) -> SessionSummary:
     except ValueError as error:
         raise StoreFailed(
             f"The summary of session {row.session_id} cannot be read ({error}).",
-            suggestion="Run `portico doctor`; a newer Portico may have written it.",
+            suggestion="A newer Portico may have written it. See what is wrong with: portico sessions verify",
         ) from error
     return SessionSummary(
         session_id=row.session_id,
@@ -155,5 +155,5 @@ def desk_of(session_id: SessionId, row: bytes) -> Desk:
     except _UNREADABLE as error:
         raise StoreFailed(
             f"The draft of session {session_id} cannot be read ({error}).",
-            suggestion="Run `portico doctor`; a newer Portico may have written it.",
+            suggestion="A newer Portico may have written it. See what is wrong with: portico sessions verify",
         ) from error
