@@ -55,6 +55,13 @@ def test_the_users_own_agents_come_before_known_ones() -> None:
     assert (spec.command, spec.env) == (("my-gemini", "--acp", "-v"), {"KEY": "1"})
 
 
+def test_a_program_is_found_at_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/me")
+    agents = registry(custom={"mine": AgentSetting(command="~/bin/mine", args=("~/x",))})
+    assert agents.resolve("mine").command == ("/home/me/bin/mine", "~/x")
+    assert agents.parse_command("~/bin/mine --acp").command == ("/home/me/bin/mine", "--acp")
+
+
 def test_a_session_goes_on_with_the_program_that_it_was_given_by_its_command(tmp_path: Path) -> None:
     installed, mine = tmp_path / "installed", tmp_path / "mine"
     for folder in (installed, mine):

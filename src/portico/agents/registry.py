@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 
 import msgspec
 
+from portico.config.paths import expanded
 from portico.config.settings import AgentSetting
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
 from portico.rpc.programs import CannotRun, find_program
@@ -64,7 +65,7 @@ class AgentRegistry:
         """How to start the named agent. AgentNotFound when nobody has that name."""
         if name in self._custom:
             setting = self._custom[name]
-            command = (setting.command, *setting.args)
+            command = (_at_home(setting.command), *setting.args)
             return AgentSpec(name=name, command=command, env=setting.env, login_hint=login_command(name))
         if name == PORTER:
             # The folder being worked on must not stand first among Python's places to import from.
@@ -122,6 +123,7 @@ class AgentRegistry:
             raise InvalidInput(
                 "The agent's command is empty.", suggestion='Give a program: --agent-command "my-agent --acp"'
             )
+        words[0] = _at_home(words[0])
         name = PurePath(words[0]).stem or words[0]
         by_program = {agent.program: agent.install_hint for agent in KNOWN_AGENTS}
         return AgentSpec(
@@ -162,6 +164,11 @@ class AgentRegistry:
 def login_command(*words: str) -> str:
     """What a person types to sign in to an agent."""
     return shlex.join(("portico", "agents", "login", *words))
+
+
+def _at_home(program: str) -> str:
+    """A program as people write it. No shell stands between the settings and the agent, to know whose home ~ is."""
+    return str(expanded(program)) if program.startswith("~") else program
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:
