@@ -174,7 +174,11 @@ async def test_a_server_that_dies_in_a_call_is_told_and_is_there_again_next_time
 
 
 @pytest.mark.parametrize(
-    ("manners", "words"), [("hang", "did not answer initialize"), ("flood", "The MCP server math ended")]
+    ("manners", "words"),
+    [
+        ("hang", "did not answer initialize"),
+        ("flood", "The MCP server math was ended: it writes what is no message"),
+    ],
 )
 async def test_a_server_that_hangs_or_floods_is_left_out_with_a_notice(
     portico: Portico, manners: str, words: str

@@ -1,7 +1,6 @@
 // A task that gets a session of its own: words of the person's, or a prompt that is kept as a file.
 
 import * as vscode from "vscode";
-import type { KeptPrompt } from "../../../web/src/generated/portico/v1/agent_pb";
 import { command, type Parts } from "../parts";
 import type { Link } from "../server/link";
 import { begin } from "./sessions";
@@ -9,6 +8,9 @@ import { begin } from "./sessions";
 interface Choice extends vscode.QuickPickItem {
   readonly prompt?: string;
 }
+
+const TITLE = "Run Task";
+const OWN: Choice = { label: "$(edit) Write a task…" };
 
 /** Whoever gives the words along is not asked for them. */
 export function taskCommand(parts: Parts): vscode.Disposable {
@@ -22,45 +24,16 @@ export function taskCommand(parts: Parts): vscode.Disposable {
 
 async function chooseTask(link: Link, workspace: string): Promise<string | undefined> {
   const { prompts } = await link.call((client) => client.listPrompts({ workspace }));
-  const { typed, prompt } = await pick(prompts);
-  return prompt === undefined ? typed : await filledIn(link, workspace, prompt);
-}
-
-interface Picked {
-  readonly typed?: string;
-  readonly prompt?: string;
-}
-
-/** What is typed is the first choice, unless it is how a kept prompt begins. */
-function pick(prompts: readonly KeptPrompt[]): Promise<Picked> {
   const kept = prompts.map(({ name, description, problem }): Choice => ({
     label: `$(book) ${name}`,
     description: problem === "" ? description : `cannot be used: ${problem}`,
     prompt: name,
   }));
-  const list = vscode.window.createQuickPick<Choice>();
-  list.title = "Run Task";
-  list.placeholder = "What is to be done";
-  list.items = kept;
-  list.onDidChangeValue((typed) => {
-    const own: Choice = { label: typed, description: "in a session of its own", alwaysShow: true };
-    list.items = typed.trim() === "" ? kept : [own, ...kept];
-    const first = kept.find(({ prompt = "" }) => prompt.startsWith(typed.trim())) ?? own;
-    if (typed.trim() !== "") list.activeItems = [first];
-  });
-  return new Promise((resolve) => {
-    list.onDidAccept(() => {
-      const prompt = list.selectedItems[0]?.prompt;
-      // The line that repeats what is typed may be a letter behind.
-      resolve(prompt === undefined ? { typed: list.value } : { prompt });
-      list.hide();
-    });
-    list.onDidHide(() => {
-      resolve({});
-      list.dispose();
-    });
-    list.show();
-  });
+  const options = { title: TITLE, placeHolder: "A prompt that is kept, or words of your own" };
+  const chosen = kept.length === 0 ? OWN : await vscode.window.showQuickPick([OWN, ...kept], options);
+  if (chosen?.prompt !== undefined) return await filledIn(link, workspace, chosen.prompt);
+  const asked = { title: TITLE, prompt: "What is to be done", ignoreFocusOut: true };
+  return chosen && (await vscode.window.showInputBox(asked));
 }
 
 /** Undefined if the person leaves a question unanswered. */
