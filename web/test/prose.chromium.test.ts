@@ -105,6 +105,9 @@ describe("an answer", () => {
       async (text) => {
         const half = text.slice(0, 3_000);
         window.bench.showNow(half, true);
+        // It works for a part of a frame only, which on a busy machine is soon over.
+        while (document.querySelector("#root [aria-busy]") !== null)
+          await new Promise((resolve) => requestAnimationFrame(resolve));
         const before = [...document.querySelectorAll(".prose-block")].slice(0, -1);
         const inside = before.flatMap((block) => [...block.querySelectorAll("*")]);
         const changed: Node[] = [];

@@ -9,7 +9,7 @@ import type { Cancel } from "./world";
 const TYPING = 600;
 /** Between two turns while somebody types, and no longer if no key gets on the screen. Often enough for an eye
     that is on the keys, and no more, because a key right behind a turn may have to wait for the display. */
-const PACE = 180;
+const PACE = 250;
 /** After a turn that took long it rests so many times as long. */
 const REST = 4;
 /** Who has paused for so many times the longest while between two of their last keys may pause longer. */
