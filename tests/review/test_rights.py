@@ -12,6 +12,7 @@ from portico.review.checkpoints.checkpoints import Checkpoints, Moment
 from portico.review.disk.applying import Applied, Applier
 from portico.review.disk.calls import Disk
 from portico.review.reviews import Reviews
+from portico.review.session_review import SessionReview
 from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
 from portico.testing.clock import ManualClock
 from tests.review.folders import change
@@ -26,7 +27,7 @@ def note(path: Path, text: bytes = b"mine") -> None:
     try:
         os.setxattr(path, NOTE, text)
     except OSError as error:
-        pytest.skip(f"The file system of the tests takes no notes ({error.strerror}).")
+        pytest.fail(f"The temporary folder takes no notes ({error.strerror}): set TMPDIR to one that does.")
 
 
 def notes(path: Path) -> dict[str, bytes]:
@@ -222,24 +223,25 @@ async def test_an_agent_that_writes_a_file_anew_opens_it_to_nobody(
     assert (review.folder / "a.txt").read_text() == "mine\n"
 
 
-async def test_a_file_that_is_only_written_anew_is_no_change(tmp_path: Path) -> None:
+async def rewriting(tmp_path: Path) -> tuple[Path, Reviews, SessionReview]:
+    """A turn in which the agent has removed a private file, to write it anew."""
     work = repository(tmp_path / "work", a__txt="private\n")
     (work / "a.txt").chmod(0o600)
     reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "proposal")
     await review.begin_turn("Do it")
     (review.folder / "a.txt").unlink()
+    return work, reviews, review
+
+
+async def test_a_file_that_is_only_written_anew_is_no_change(tmp_path: Path) -> None:
+    _, _, review = await rewriting(tmp_path)
     write(review.folder, {"a.txt": "private\n"})
     assert await review.end_turn() == []
 
 
 async def test_a_private_file_that_is_written_anew_elsewhere_stays_private(tmp_path: Path) -> None:
-    work = repository(tmp_path / "work", a__txt="private\n")
-    (work / "a.txt").chmod(0o600)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
-    review = await reviews.open("s1", work, "proposal")
-    await review.begin_turn("Do it")
-    (review.folder / "a.txt").unlink()
+    work, reviews, review = await rewriting(tmp_path)
     write(review.folder, {"d/b.txt": "private\n"})
     (told,) = [one for one in await review.end_turn() if isinstance(one, ProposalUpdated)]
     await reviews.apply("s1", told.proposal_id, told.revision)
