@@ -211,14 +211,45 @@ async def test_a_command_of_the_agent_is_shown_in_a_terminal_when_the_person_ask
         async def stop() -> None:
             await terminals.locator(".xterm-helper-textarea").focus(timeout=ATTEMPT_MS)
             await window.page.keyboard.press("Control+c")
+            await expect(printed).to_contain_text("Ended by SIGTERM", timeout=ATTEMPT_MS)
+
+        await persist(stop)
+        await chat.rested()
+        await expect(window.dialog).to_have_count(0)
+        await chat.fold("Sound the depth").click()
+        await chat.button("Show in a terminal").first.click()
+        await expect(window.page.locator(".xterm-rows:visible")).to_contain_text("twelve fathoms")
+    finally:
+        await window.command("Terminal: Kill All Terminals")
+    await expect(terminals).to_have_count(0)
+
+
+async def test_a_command_that_the_agent_runs_itself_is_read_to_its_last_word_and_ends_with_the_turn(
+    window: Workbench,
+) -> None:
+    chat = window.chat()
+    terminals = window.page.locator(".terminal-wrapper")
+    depths = "".join(f"{depth} fathoms\n" for depth in range(40))
+    opening = {"id": "soundings", "title": "Sound on", "kind": "execute", "statuses": ["in_progress"]}
+    await chat.ask(
+        {"tool": opening},
+        {"tool_update": {"id": "soundings", "text": depths}},
+        {"tool_update": {"id": "soundings", "text": f"{depths}aground\n"}},
+        {"hang": {}},
+    )
+    await expect(chat.seen("aground")).to_be_visible()
+    try:
+        await window.command("Portico: Show Command in Terminal")
+        await expect(terminals.locator(".xterm-rows")).to_contain_text("aground")
+
+        async def stop() -> None:
+            await terminals.locator(".xterm-helper-textarea").focus(timeout=ATTEMPT_MS)
+            await window.page.keyboard.press("Control+c")
             await expect(window.dialog).to_be_visible(timeout=ATTEMPT_MS)
 
         await persist(stop)
         await window.confirm("Stop the turn?", "Stop")
         await chat.rested()
-        await chat.fold("Sound the depth").click()
-        await chat.button("Show in a terminal").first.click()
-        await expect(window.page.locator(".xterm-rows:visible")).to_contain_text("twelve fathoms")
     finally:
         await window.command("Terminal: Kill All Terminals")
     await expect(terminals).to_have_count(0)

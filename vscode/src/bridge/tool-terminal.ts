@@ -2,15 +2,10 @@
 // and then what it prints. The agent reads the same. It opens only when the person asks, and closing it stops nothing.
 
 import * as vscode from "vscode";
-import {
-  ToolKind,
-  type Event,
-  type TerminalOutput,
-  type ToolPart,
-} from "../../../web/src/generated/portico/v1/events_pb";
-import { commandOf } from "../../../web/src/view/cards/permission-words";
+import { ToolKind } from "../../../web/src/generated/portico/v1/events_pb";
 import { idIn, isSure, onSession, type Parts } from "../parts";
 import { wordsOf, type Link } from "../server/link";
+import { CommandOutput } from "./command-output";
 
 /** As far back as the commands of a session are looked for. */
 const PAGES = 20;
@@ -64,20 +59,21 @@ class ToolTerminal implements vscode.Pseudoterminal {
   readonly #call: Call;
   readonly #written = new vscode.EventEmitter<string>();
   readonly #reading = new AbortController();
+  readonly #output: CommandOutput;
   readonly onDidWrite = this.#written.event;
-  #said = "";
   #asking = false;
-  /** Where Portico runs the command, and not the agent itself. */
-  #terminalId: string | undefined;
 
   constructor(link: Link, call: Call) {
     this.#link = link;
     this.#call = call;
+    this.#output = new CommandOutput(call.toolId, (text) =>
+      this.#written.fire(text.replace(/\r?\n/g, "\r\n")),
+    );
   }
 
   open(): void {
     void this.#read().catch((reason: unknown) => {
-      if (!this.#reading.signal.aborted) this.#note(wordsOf(reason));
+      if (!this.#reading.signal.aborted) this.#output.note(wordsOf(reason));
     });
   }
 
@@ -86,7 +82,8 @@ class ToolTerminal implements vscode.Pseudoterminal {
   }
 
   handleInput(keys: string): void {
-    if (keys === "\x03") void this.#stop();
+    if (keys === "\x03" && !this.#output.isOver)
+      void this.#stop().catch((reason: unknown) => this.#output.note(wordsOf(reason)));
   }
 
   async #read(): Promise<void> {
@@ -94,71 +91,24 @@ class ToolTerminal implements vscode.Pseudoterminal {
     const { signal } = this.#reading;
     await this.#link.call(async (client) => {
       for await (const { update } of client.watch({ sessionId, afterSeq: seq - 1n }, { signal })) {
-        if (update.case === "event" && this.#isLast(update.value)) return;
+        if (update.case === "event") this.#output.take(update.value);
+        if (this.#output.isOver) return;
       }
     });
   }
 
-  /** Shows an event; whether nothing more will come. */
-  #isLast({ payload }: Event): boolean {
-    if (payload.case === "turnEnded") {
-      this.#note("The turn has ended");
-      return true;
-    }
-    const isTool =
-      payload.case === "toolStarted" || payload.case === "toolUpdated" || payload.case === "toolCompleted";
-    if (!isTool || payload.value.toolId !== this.#call.toolId) return false;
-    if (payload.case === "toolStarted") {
-      this.#write(`\x1b[1m$ ${commandOf(payload.value.inputJson) ?? this.#call.title}\x1b[0m\n`);
-      this.#say(payload.value.content);
-      return false;
-    }
-    this.#say(payload.value.content?.parts ?? []);
-    if (payload.case === "toolUpdated" && payload.value.terminal !== undefined)
-      this.#print(payload.value.terminal);
-    if (payload.case === "toolCompleted") this.#note(payload.value.success ? "Done" : "Failed");
-    return payload.case === "toolCompleted";
-  }
-
-  #print({ terminalId, text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
-    this.#terminalId = ended ? undefined : terminalId;
-    if (leftOut > 0n) this.#note(`${leftOut} characters were left out`);
-    this.#write(text);
-    if (ended) this.#note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
-  }
-
-  /** What an agent with a terminal of its own tells of it: all of it, each time. */
-  #say(parts: readonly ToolPart[]): void {
-    for (const { part } of parts) if (part.case === "terminal") this.#terminalId = part.value.terminalId;
-    const all = parts.flatMap(({ part }) => (part.case === "text" ? [part.value.text] : [])).join("\n");
-    if (all === "") return;
-    this.#write(all.startsWith(this.#said) ? all.slice(this.#said.length) : `\n${all}`);
-    this.#said = all;
-  }
-
-  #note(words: string): void {
-    this.#write(`\n\x1b[2m${words}\x1b[0m\n`);
-  }
-
-  #write(text: string): void {
-    if (text !== "") this.#written.fire(text.replace(/\r?\n/g, "\r\n"));
-  }
-
   async #stop(): Promise<void> {
     const { sessionId } = this.#call;
-    const terminalId = this.#terminalId;
+    const { terminalId } = this.#output;
     if (terminalId !== undefined) {
       await this.#link.call((client) => client.stopCommand({ sessionId, terminalId }));
       return;
     }
     if (this.#asking) return;
     this.#asking = true;
-    const stops = await isSure(
-      "Stop the turn?",
-      "Stop",
-      "The command ends with the turn that it belongs to.",
-    );
+    const about = "The command ends with the turn that it belongs to.";
+    const stops = await isSure("Stop the turn?", "Stop", about);
     this.#asking = false;
-    if (stops) await this.#link.call((client) => client.stopTurn({ sessionId }));
+    if (stops && !this.#output.isOver) await this.#link.call((client) => client.stopTurn({ sessionId }));
   }
 }

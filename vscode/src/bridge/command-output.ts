@@ -1,0 +1,81 @@
+// What a command of the agent prints, as a terminal shows it: each thing once, however often the agent repeats it.
+
+import type { Event, TerminalOutput, ToolPart } from "../../../web/src/generated/portico/v1/events_pb";
+import { ToolCell } from "../../../web/src/model/calls";
+import { commandOf } from "../../../web/src/view/cards/permission-words";
+
+export class CommandOutput {
+  readonly #toolId: string;
+  readonly #print: (text: string) => void;
+  #tool: ToolCell | undefined;
+  #said = "";
+  #isOver = false;
+
+  constructor(toolId: string, print: (text: string) => void) {
+    this.#toolId = toolId;
+    this.#print = print;
+  }
+
+  /** Nothing more will come. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
+  /** Of the command that runs, if Portico runs it and not the agent itself. */
+  get terminalId(): string | undefined {
+    if (this.#tool === undefined || this.#isOver) return undefined;
+    const { content, terminals } = this.#tool.item;
+    const named = content.flatMap(({ part }) => (part.case === "terminal" ? [part.value.terminalId] : []));
+    return [...named, ...terminals.keys()].findLast((id) => terminals.get(id)?.last.ended !== true);
+  }
+
+  take(event: Event): void {
+    const { payload } = event;
+    if (payload.case === "turnEnded") this.#end("The turn has ended");
+    const isTool =
+      payload.case === "toolStarted" || payload.case === "toolUpdated" || payload.case === "toolCompleted";
+    if (!isTool || payload.value.toolId !== this.#toolId) return;
+    const tool = (this.#tool ??= new ToolCell(event, this.#toolId));
+    if (payload.case === "toolStarted") {
+      tool.start(event, payload.value);
+      this.#print(`\x1b[1m$ ${commandOf(payload.value.inputJson) ?? payload.value.title}\x1b[0m\n`);
+    } else if (payload.case === "toolUpdated") tool.update(event, payload.value);
+    else tool.complete(event, payload.value);
+    this.#say(tool.item.content);
+    if (payload.case === "toolUpdated" && payload.value.terminal !== undefined)
+      this.#take(payload.value.terminal);
+    if (payload.case === "toolCompleted") this.#end(payload.value.success ? "Done" : "Failed");
+  }
+
+  note(words: string): void {
+    this.#print(`\n\x1b[2m${words}\x1b[0m\n`);
+  }
+
+  #end(words: string): void {
+    this.note(words);
+    this.#isOver = true;
+  }
+
+  #take({ text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
+    if (leftOut > 0n) this.note(`${leftOut} characters were left out`);
+    this.#print(text);
+    if (ended) this.note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
+  }
+
+  /** What an agent with a terminal of its own tells of it: all of it, each time. */
+  #say(parts: readonly ToolPart[]): void {
+    const all = parts.flatMap(({ part }) => (part.case === "text" ? [bare(part.value.text)] : [])).join("\n");
+    if (all === this.#said) return;
+    this.#print(all.startsWith(this.#said) ? all.slice(this.#said.length) : `\n${all}`);
+    this.#said = all;
+  }
+}
+
+/** Without the fence that agents put around their output, which closes anew with every update. */
+function bare(text: string): string {
+  const [opening, fence] = /^(`{3,}|~{3,}).*\n/.exec(text) ?? [];
+  if (opening === undefined || fence === undefined) return text;
+  const inside = text.slice(opening.length);
+  const end = inside.trimEnd();
+  return end.endsWith(`\n${fence}`) ? end.slice(0, -fence.length - 1) : inside;
+}
