@@ -6,6 +6,7 @@ from playwright.async_api import expect
 from tests.browser.chat import say
 from tests.browser.wishes import wish
 from tests.vscode.conftest import OUTPUT
+from tests.vscode.persisting import ATTEMPT_MS, persist
 from tests.vscode.workbench import Workbench
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -25,3 +26,33 @@ async def test_a_view_that_was_hidden_comes_back_with_all_that_was_said(window: 
     await window.leave_chat()
     chat = await window.open_chat()
     await expect(chat.prompt).to_have_value("a draft that nobody has sent")
+
+
+async def test_a_file_that_is_dragged_into_the_chat_is_mentioned(window: Workbench) -> None:
+    page, chat = window.page, window.chat()
+    await window.open_file("boats.py")
+    await chat.prompt.fill("Look at")
+    tab = page.locator(".tab.active").get_by_text("boats.py")
+    start, end = await tab.bounding_box(), await chat.prompt.bounding_box()
+    assert start
+    assert end
+
+    async def drag() -> None:
+        await page.mouse.move(start["x"] + 5, start["y"] + 5)
+        await page.mouse.down()
+        await page.mouse.move(start["x"] + 40, start["y"] + 60, steps=5)
+        # VS Code hands a drag to a view for as long as this key is held.
+        await page.keyboard.down("Shift")
+        await page.mouse.move(end["x"] + 30, end["y"] + 10, steps=10)
+        over = window.chat_frame.get_by_text("Drop to mention")
+        try:
+            await expect(over).to_be_visible(timeout=ATTEMPT_MS)
+            await page.screenshot(path=OUTPUT / "dragged.png")
+        finally:
+            await page.mouse.up()
+            await page.keyboard.up("Shift")
+        await expect(over).to_have_count(0)
+
+    await persist(drag)
+    await expect(chat.prompt).to_have_value("Look at @boats.py ")
+    await chat.prompt.fill("")

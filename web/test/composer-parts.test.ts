@@ -14,10 +14,37 @@ import {
 } from "../src/view/composer/attachments";
 import { agentChoices, ordered } from "../src/view/composer/choices";
 import { contextAttachments, EVERYTHING } from "../src/view/composer/context";
+import { editorPaths, isFromEditor } from "../src/view/composer/dropped-files";
 import { fileIcon } from "../src/view/composer/file-icons";
 import { placeAfterKey, placeByLetters } from "../src/view/composer/list-keys";
 import { choicesIn, widthOf } from "../src/view/composer/room";
 import { levelOf, money, shareUsed, usageLines } from "../src/view/composer/usage-words";
+
+describe("what is dragged from the editor", () => {
+  function dragged(list: string) {
+    const type = "application/vnd.code.uri-list";
+    return { types: [type], getData: (asked: string) => (asked === type ? list : "") };
+  }
+
+  test("files are known by their whole paths, each once, wherever the editor has them", () => {
+    const list = [
+      "# two of them",
+      "file:///home/me/a%20b.py",
+      "vscode-remote://localhost%2B8000/home/me/c.py",
+      "file:///c%3A/boats/d.py",
+      "file:///home/me/a%20b.py",
+      "",
+    ].join("\r\n");
+    expect(editorPaths(dragged(list))).toEqual(["/home/me/a b.py", "/home/me/c.py", "c:/boats/d.py"]);
+  });
+
+  test("what is no file is left out, and a link of another page is not the editor's", () => {
+    const list = "untitled:Untitled-1\nhttps://example.com/a.py\nno address\nfile:///bad%";
+    expect(editorPaths(dragged(list))).toEqual([]);
+    expect(isFromEditor(dragged(list))).toBe(true);
+    expect(isFromEditor({ types: ["text/uri-list", "text/plain"] })).toBe(false);
+  });
+});
 
 describe("attachments", () => {
   test("a name is shown without anything that could disguise it", () => {

@@ -9,6 +9,7 @@ import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { useKeptFocus } from "../review/kept-focus";
 import { ModePicker } from "../review/mode-picker";
+import { shortPath } from "../timeline/paths";
 import { Chips } from "./chips";
 import { Completer } from "./completer";
 import { CompletionMenu } from "./completion-menu";
@@ -16,6 +17,7 @@ import { compositionOf, type Composition } from "./composition";
 import { DropZone } from "./drop-zone";
 import { FolderNote } from "./folder-note";
 import { Hints } from "./hints";
+import { mentionText } from "./mentions";
 import { ContextMeter } from "./meter";
 import { Notes } from "./notes";
 import { Pickers } from "./pickers";
@@ -32,6 +34,20 @@ export interface ComposerProps {
   /** Another session that writes in the same folder just now. */
   readonly writer: ReadonlySignal<SessionSummary | undefined>;
   readonly onNewSession: OnNewSession;
+}
+
+/** At the caret, as if they had been picked one after the other. */
+function mention(
+  paths: readonly string[],
+  session: SessionModel,
+  composition: Composition,
+  box: TextBox,
+): void {
+  const folder = session.detail.peek()?.summary?.workspace ?? "";
+  const names = paths.map((path) => shortPath(path, folder));
+  for (const name of names) composition.files.learn(name);
+  const before = /(^|\s)$/.test(box.text.slice(0, box.caret)) ? "" : " ";
+  if (names.length > 0) box.replace(box.caret, box.caret, `${before}${names.map(mentionText).join(" ")} `);
 }
 
 /** What is typed while the prompt is fetched stays. */
@@ -78,7 +94,11 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
       <Notes session={session} composition={composition} agent={agent} box={box} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
       <QueueStack session={session} box={box} writer={writer} />
-      <DropZone composition={composition} closed={isOpenElsewhere}>
+      <DropZone
+        composition={composition}
+        closed={isOpenElsewhere}
+        onMention={(paths) => mention(paths, session, composition, box)}
+      >
         <CompletionMenu completer={completer} />
         <Chips session={session} gateway={gateway} composition={composition} box={box} />
         <TextField

@@ -1,44 +1,55 @@
-// The frame of the composer, which takes files that are dropped anywhere on it.
+// The frame of the composer, which takes files that are dropped anywhere on it: those of the editor by their names,
+// all others with what is in them.
 
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Composition } from "./composition";
+import { editorPaths, isFromEditor } from "./dropped-files";
 
 interface DropZoneProps {
   readonly composition: Composition;
   readonly closed: ReadonlySignal<boolean>;
+  readonly onMention: (paths: readonly string[]) => void;
   readonly children: ComponentChildren;
 }
 
-export function DropZone({ composition, closed, children }: DropZoneProps) {
-  const over = useSignal(false);
-  const carriesFiles = (event: DragEvent): boolean =>
-    !closed.peek() && event.dataTransfer?.types.includes("Files") === true;
+type Over = "attach" | "mention" | undefined;
+
+export function DropZone({ composition, closed, onMention, children }: DropZoneProps) {
+  const over = useSignal<Over>(undefined);
+  const offered = ({ dataTransfer }: DragEvent): Over => {
+    if (closed.peek()) return undefined;
+    if (isFromEditor(dataTransfer)) return "mention";
+    return dataTransfer?.types.includes("Files") === true ? "attach" : undefined;
+  };
   const enter = (event: DragEvent): void => {
-    if (!carriesFiles(event)) return;
+    const now = offered(event);
+    if (now === undefined) return;
     event.preventDefault();
-    over.value = true;
+    over.value = now;
   };
   return (
     <div
-      class={`p-composer-box${over.value ? " p-composer-over" : ""}`}
+      class={`p-composer-box${over.value === undefined ? "" : " p-composer-over"}`}
       onDragEnter={enter}
       onDragOver={enter}
       onDragLeave={(event) => {
         const to = event.relatedTarget;
-        if (!(to instanceof Node && event.currentTarget.contains(to))) over.value = false;
+        if (!(to instanceof Node && event.currentTarget.contains(to))) over.value = undefined;
       }}
       onDrop={(event) => {
-        over.value = false;
-        if (!carriesFiles(event)) return;
+        over.value = undefined;
+        const now = offered(event);
+        if (now === undefined) return;
         event.preventDefault();
-        void composition.attach([...(event.dataTransfer?.files ?? [])]);
+        if (now === "mention") onMention(editorPaths(event.dataTransfer));
+        else void composition.attach([...(event.dataTransfer?.files ?? [])]);
       }}
     >
       {children}
-      {over.value && (
+      {over.value !== undefined && (
         <div class="p-drop" aria-hidden="true">
-          <i class="codicon codicon-attach" /> Drop to attach
+          <i class={`codicon codicon-${over.value}`} /> Drop to {over.value}
         </div>
       )}
     </div>
