@@ -64,3 +64,60 @@ async def test_a_model_that_fails_has_a_card_and_can_be_tried_again(
         endpoint.answer = lambda _: Answer(Say("Ahoy."))
         await card.get_by_role("button", name="Try again").click()
         await expect(chat.answers).to_have_text("Ahoy.")
+
+
+async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_it(
+    own_house: House, open_page: Open, shoot: Shoot
+) -> None:
+    async with ModelEndpoint() as endpoint:
+        endpoint.answer = lambda _: BAD_KEY
+        around = {"ANTHROPIC_BASE_URL": endpoint.address}
+        chat: Chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
+        await chat.new_session("Porter")
+        await chat.log.get_by_role("button", name="Connect a model").click()
+        dialog = chat.page.get_by_role("dialog", name="Connect a model")
+        await expect(dialog.get_by_label("Provider")).to_be_focused()
+        key = dialog.get_by_role("textbox", name="Key")
+        connect = dialog.get_by_role("button", name="Connect", exact=True)
+        await expect(connect).to_be_disabled()
+        await shoot(chat, "connect-model", widths=(300, 1100), night=True)
+
+        await key.fill("a-wrong-key")
+        await connect.click()
+        await expect(dialog.get_by_role("alert")).to_contain_text("key")
+        await expect(dialog.get_by_text("Porter uses no model yet.")).to_be_visible()
+
+        endpoint.answer = lambda _: Answer(Say("Ahoy."))
+        await key.fill("a-good-key")
+        await connect.click()
+        await expect(dialog.get_by_text("answers. Porter uses it from now on.")).to_be_visible()
+        assert endpoint.requests[-1].key == "a-good-key"
+        await expect(dialog.get_by_role("button", name="Forget the key")).to_be_visible()
+        await dialog.get_by_role("button", name="Close").click()
+
+        model = chat.composer.get_by_role("combobox", name=re.compile("^Model: Default .anthropic:"))
+        await expect(model).to_be_visible()
+        await chat.tell("Say hello to the crew.")
+        await expect(chat.answers).to_have_text("Ahoy.")
+        await chat.new_session()
+        await chat.new_session("Porter")
+        await expect(model).to_be_visible()
+        await expect(chat.log.get_by_role("button", name="Connect a model")).to_have_count(0)
+
+
+async def test_the_list_of_models_leads_to_more_of_them_and_a_key_can_be_taken_away(
+    own_house: House, open_page: Open
+) -> None:
+    around = {"GROQ_API_KEY": "a-key"}
+    chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
+    await chat.new_session("Porter")
+    await chat.choose(re.compile("^Model"), "Connect a model…")
+    dialog = chat.page.get_by_role("dialog", name="Connect a model")
+    await dialog.get_by_label("Provider").select_option("Groq ✓")
+    await expect(dialog.get_by_text("There is one already")).to_be_visible()
+    await dialog.get_by_role("button", name="Forget the key").click()
+    await expect(dialog.get_by_text("GROQ_API_KEY is forgotten.")).to_be_visible()
+    await expect(dialog.get_by_label("Provider").locator("option", has_text="Groq")).to_have_text("Groq")
+    await dialog.get_by_label("Provider").select_option("a tiny model on this machine")
+    await expect(dialog.get_by_text("fetch it with: portico models pull smollm2")).to_be_visible()
+    await expect(dialog.get_by_role("button", name="Connect", exact=True)).to_have_count(0)

@@ -141,6 +141,26 @@ async def test_a_key_that_is_given_later_makes_models_ready_and_is_told_to_nobod
     assert "very-secret" not in "".join(file.read_text() for file in portico.state.glob("*.log"))
 
 
+def test_providers_say_what_they_need_and_a_key_makes_one_ready(portico: Portico, server: Server) -> None:
+    portico.settings({"models": {"mine": {"address": "http://127.0.0.1:9/v1"}}})
+    detach(portico)
+    before = {one["name"]: one for one in server.ask("ListProviders", {})["providers"]}
+    mistral = before["mistral"]
+    assert (mistral["keyVariable"], mistral["needsKey"]) == ("MISTRAL_API_KEY", True)
+    assert mistral["models"][0] == "mistral-large-4"
+    assert len(mistral["models"]) > 1
+    assert "ready" not in mistral
+    assert (before["mine"]["ready"], before["mine"].get("keyVariable", "")) == (True, "")
+    server.ask("SetSecret", {"name": "MISTRAL_API_KEY", "value": "sk-a-very-secret-key"})
+    chosen = [{"name": "model", "valueJson": '"mistral:mistral-large-4"'}]
+    server.ask("SetSettings", {"settings": chosen})
+    after = server.ask("ListProviders", {})
+    (mistral,) = [one for one in after["providers"] if one["name"] == "mistral"]
+    assert (mistral["ready"], mistral["hasKey"], mistral.get("needsKey", False)) == (True, True, False)
+    assert after["model"] == "mistral:mistral-large-4"
+    assert "very-secret" not in json.dumps(after)
+
+
 @pytest.mark.parametrize(
     ("request_", "words"),
     [

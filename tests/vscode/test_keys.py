@@ -40,13 +40,14 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
     window: Workbench, house: House, code_server: CodeServer
 ) -> None:
     await window.command("Portico: Connect a Model")
-    await window.pick("Mistral")
-    field = window.picker.locator("input:visible").first
-    await expect(field).to_have_attribute("type", "password")
-    await window.type(KEY)
-    await window.told(f"agents that start from now on have {VARIABLE}")
-    assert has_model(house)
+    dialog = window.chat_frame.get_by_role("dialog", name="Connect a model")
+    await dialog.get_by_label("Provider").select_option("Mistral")
+    await expect(dialog.get_by_text("VS Code keeps it.")).to_be_visible()
     await window.page.screenshot(path=OUTPUT / "key.png")
+    await dialog.get_by_label("Provider").select_option("A key for another agent…")
+    await keep_by_form(dialog, VARIABLE, KEY)
+    assert has_model(house)
+    await dialog.get_by_role("button", name="Close").click()
 
     first = house.server.process
     assert VARIABLE not in first.environ()
@@ -64,11 +65,11 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
     await window.told("VS Code keeps no key of a model")
 
 
-async def keep_by_form(card: Locator, variable: str) -> None:
-    """Into the form of an error's card, which is open."""
+async def keep_by_form(card: Locator, variable: str, key: str = TYPED_KEY) -> None:
+    """Into the form for one, which is open."""
     await card.get_by_role("textbox", name=re.compile("^Variable")).fill(variable)
-    field = card.get_by_label("Key", exact=True)
-    await field.fill(TYPED_KEY)
+    field = card.get_by_role("textbox", name="Key", exact=True)
+    await field.fill(key)
     await card.get_by_role("button", name="Keep the key").click()
     await expect(card.get_by_text("It is kept. Agents that start from now on have it.")).to_be_visible()
     await expect(field).to_have_value("")

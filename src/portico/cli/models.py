@@ -16,9 +16,8 @@ from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, change_user_settings, load_settings, read_user_settings
-from portico.domain.errors import AuthRequired, InvalidInput
+from portico.domain.errors import InvalidInput
 from portico.doors.terminal.sanitize import clean_line
-from portico.porter.models.keys import find_key
 from portico.porter.models.offline.files import DEFAULT, find_file, is_ready
 from portico.porter.models.opening import chosen_model
 from portico.porter.models.providers import (
@@ -30,6 +29,7 @@ from portico.porter.models.providers import (
     parse_model_name,
     providers,
 )
+from portico.porter.models.readiness import readiness
 
 _DESCRIPTION = f"""Which models Porter can talk to.
 
@@ -106,7 +106,7 @@ def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, s
 
 
 def _listed(provider: Provider, environ: Mapping[str, str]) -> ListedProvider:
-    ready, detail = _readiness(provider, environ)
+    ready, detail = readiness(provider, environ)
     example = f"{provider.name}:{provider.example}" if provider.example else ""
     return ListedProvider(
         name=provider.name,
@@ -115,26 +115,6 @@ def _listed(provider: Provider, environ: Mapping[str, str]) -> ListedProvider:
         detail=f"{clean_line(provider.title)}; {detail}",
         example=example,
     )
-
-
-def _readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, str]:
-    if not provider.installed:
-        return False, f"not installed: pip install 'portico[{provider.extra}]'"
-    if provider.kind == OFFLINE:
-        ready = is_ready(DEFAULT, environ)
-        return ready, "ready" if ready else f"fetch it with: portico models pull {DEFAULT.name}"
-    try:
-        key = find_key(provider, environ)
-    except AuthRequired as error:
-        return False, error.message
-    if key is not None:
-        return True, f"key from {key.variable} in the {key.source}"
-    if provider.needs_key:
-        return False, f"no key: set {provider.key_variables[0]}, or portico auth login {provider.name}"
-    if provider.name == "bedrock":
-        return True, f"with the credentials of the AWS tools; or set {provider.key_variables[0]}"
-    address = provider.address_in(environ)
-    return True, f"no key needed; at {address}" if address else "no key needed"
 
 
 def _list_models(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
@@ -171,7 +151,7 @@ def _use(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, st
     if provider.kind == OFFLINE:
         find_file(name.model)
     change_user_settings(config_folder(environ), changes)
-    ready, detail = _readiness(provider, environ)
+    ready, detail = readiness(provider, environ)
     if flags.api:
         _print_json({"status": "ok", "model": str(name), "ready": ready, "detail": detail})
         return 0

@@ -35,6 +35,7 @@ from portico.doors.connect.surroundings import (
     ModelInfo,
     PromptBlank,
     PromptInfo,
+    ProviderList,
     ScenarioInfo,
     ScenarioList,
     ServerInfo,
@@ -119,6 +120,12 @@ class LocalSurroundings:
             )
 
         return await asyncio.to_thread(load)
+
+    async def providers(self, workspace: Path) -> ProviderList:
+        # Only now: what knows of providers costs a start, and is seldom asked for.
+        from portico.cli.model_providers import listed_providers
+
+        return await asyncio.to_thread(lambda: listed_providers(self._settings(workspace), self._keyed()))
 
     async def models(self, workspace: Path) -> Sequence[ModelInfo]:
         return await asyncio.to_thread(lambda: ready_models(read_setup(workspace, self._keyed())))

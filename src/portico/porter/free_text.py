@@ -10,7 +10,10 @@ from portico.porter.projects.testing import find_runners
 from portico.porter.turn import Turn
 
 _MAX_EXAMPLES = 3
-_NAME_LIKE = re.compile(r"[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]*_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*")
+# Only where a word begins: looked for within one as well, a pasted word of a megabyte takes hours.
+_NAME_LIKE = re.compile(
+    r"(?<!\w)(?:[A-Za-z_]\w*(?:\.\w+)+|[A-Za-z]*_\w+|[A-Z][a-z0-9]+[A-Z]\w*|[a-z]+[A-Z]\w*)"
+)
 
 
 async def answer_free_text(turn: Turn, text: str) -> None:
@@ -29,7 +32,8 @@ async def answer_free_text(turn: Turn, text: str) -> None:
             f"You attached {', '.join(code(one.name) for one in turn.attached)}; `/read` alone shows that."
         )
     await turn.say(
-        "To connect a model: `portico models list` shows what there is, `portico auth login PROVIDER` keeps a key, and "
+        "To connect a model, choose *Connect a model* in the chat of Portico's page or of VS Code. In a terminal, "
+        "`portico models list` shows what there is, `portico auth login PROVIDER` keeps a key, and "
         "`portico models use PROVIDER:MODEL` chooses one. `portico models pull smollm2` fetches a tiny one that "
         "needs neither key nor network. Or talk to another agent through Portico: "
         '`portico exec --agent claude "…"`, or any program that speaks ACP with '
@@ -41,7 +45,8 @@ def _examples(turn: Turn, text: str) -> list[str]:
     """Commands that would do something here. Blocks: it looks at the folder."""
     project = Project(turn.workspace.root, turn.environ)
     examples: list[str] = []
-    if name := next((found for found in _NAME_LIKE.findall(text) if len(found) <= 60), None):
+    names = (found[0] for found in _NAME_LIKE.finditer(text))
+    if name := next((name for name in names if len(name) <= 60), None):
         examples.append(f"`/explain {name}` shows where that is defined and used")
     if runners := find_runners(project).found:
         examples.append(f"`/test` runs the tests of this project, with {code(str(runners[0]))}")

@@ -2,7 +2,7 @@
 
 import * as vscode from "vscode";
 import { command, type Parts } from "../parts";
-import { connectModel, disconnectModel } from "./keys";
+import { disconnectModel } from "./keys";
 
 export function serverCommands(parts: Parts): vscode.Disposable[] {
   const { server, installing, log } = parts;
@@ -25,7 +25,7 @@ export function serverCommands(parts: Parts): vscode.Disposable[] {
       await vscode.window.withProgress(options, () => server.restart());
     }),
     command("mendBuilds", parts, () => mendBuilds(parts)),
-    command("connectModel", parts, () => connectModel(parts)),
+    command("connectModel", parts, () => parts.chat.tell({ name: "connect_model" })),
     command("disconnectModel", parts, () => disconnectModel(parts)),
   ];
 }

@@ -76,6 +76,7 @@ export type EditorCommand =
       readonly path?: string;
     }
   | { readonly name: "show_ask"; readonly sessionId: string }
+  | { readonly name: "connect_model" }
   | { readonly name: "settings" };
 
 export type FromPage =

@@ -65,6 +65,27 @@ class Service(ReviewCalls):
             problems=list(found.problems),
         )
 
+    async def list_providers(
+        self, request: pb.ListProvidersRequest, _: Context, /
+    ) -> pb.ListProvidersResponse:
+        found = await self._surroundings.providers(self._folder(request.workspace))
+        return pb.ListProvidersResponse(
+            providers=[
+                pb.Provider(
+                    name=one.name,
+                    title=one.title,
+                    ready=one.ready,
+                    detail=one.detail,
+                    key_variable=one.key_variable,
+                    needs_key=one.needs_key,
+                    has_key=one.has_key,
+                    models=list(one.models),
+                )
+                for one in found.providers
+            ],
+            model=found.model,
+        )
+
     async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
         return pb.ListModelsResponse(
             models=[

@@ -45,6 +45,26 @@ class ScenarioList(msgspec.Struct, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
 
+class ProviderInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """Who has models. `key_variable` is empty for one that takes no key; the usual one of `models` comes first."""
+
+    name: str
+    title: str
+    ready: bool
+    detail: str
+    key_variable: str = ""
+    needs_key: bool = False
+    has_key: bool = False
+    models: tuple[str, ...] = ()
+
+
+class ProviderList(msgspec.Struct, frozen=True, kw_only=True):
+    """`model` is what holds when nobody names another; empty without any."""
+
+    providers: tuple[ProviderInfo, ...]
+    model: str = ""
+
+
 class ModelInfo(msgspec.Struct, frozen=True, kw_only=True):
     """A model whose provider is ready. `window` is zero when nobody knows it."""
 
@@ -108,6 +128,10 @@ class Surroundings(Protocol):
     def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
 
     async def scenarios(self, workspace: Path) -> ScenarioList: ...
+
+    async def providers(self, workspace: Path) -> ProviderList:
+        """Everybody who has models, ready or not; nobody is asked for it."""
+        ...
 
     async def models(self, workspace: Path) -> Sequence[ModelInfo]:
         """What can be talked to without an agent; nobody is asked for it."""

@@ -43,13 +43,14 @@ async def models_of(provider: Provider, environ: Mapping[str, str]) -> list[Cata
         return [CatalogModel(name=file.name, window=file.window) for file in KNOWN.values()]
     own_address = provider.address_in(environ)
     if provider.name in BUILT_IN and provider.name != "ollama":
-        return await asyncio.to_thread(_published, provider)
+        return await asyncio.to_thread(published, provider)
     if own_address is None:
         return []
     return await asyncio.to_thread(_asked, provider, own_address, need_key(provider, environ))
 
 
-def _published(provider: Provider) -> list[CatalogModel]:
+def published(provider: Provider) -> list[CatalogModel]:
+    """Those of a company, without asking it. InvalidInput when the list is not installed."""
     try:
         from genai_prices.data_snapshot import get_snapshot
     except ImportError as error:

@@ -39,6 +39,14 @@ def find_key(provider: Provider, environ: Mapping[str, str]) -> Key | None:
     return None
 
 
+def has_key(provider: Provider, environ: Mapping[str, str]) -> bool:
+    """False, too, when the keyring does not open."""
+    try:
+        return find_key(provider, environ) is not None
+    except AuthRequired:
+        return False
+
+
 def need_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
     """The key to send; None for a provider that works without. AuthRequired when it is missing."""
     found = find_key(provider, environ)

@@ -6,8 +6,7 @@ Only names that are known without asking anybody; every other name of a provider
 from collections.abc import Iterator, Mapping
 
 from portico.config.model_settings import ProviderSetting
-from portico.domain.errors import AuthRequired
-from portico.porter.models.keys import find_key
+from portico.porter.models.keys import has_key
 from portico.porter.models.offline.files import KNOWN, is_ready
 from portico.porter.models.providers import OFFLINE, Provider, providers
 from portico.porter.setup import KnownModel
@@ -34,7 +33,7 @@ def _models(provider: Provider, setting: ProviderSetting, environ: Mapping[str, 
                 name, about = f"{OFFLINE}:{file.name}", "tiny; needs no key and no network"
                 yield KnownModel(name, about, window=file.window, tools=False, images=False)
         return
-    if not provider.installed or (provider.needs_key and not _has_key(provider, environ)):
+    if not provider.installed or (provider.needs_key and not has_key(provider, environ)):
         return
     for name, model in setting.models.items():
         yield KnownModel(
@@ -47,10 +46,3 @@ def _models(provider: Provider, setting: ProviderSetting, environ: Mapping[str, 
     usual = provider.needs_key and provider.name not in _NAMED_BY_THE_PERSON
     if usual and provider.example and provider.example not in setting.models:
         yield KnownModel(f"{provider.name}:{provider.example}", provider.title)
-
-
-def _has_key(provider: Provider, environ: Mapping[str, str]) -> bool:
-    try:
-        return find_key(provider, environ) is not None
-    except AuthRequired:
-        return False

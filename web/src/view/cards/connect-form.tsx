@@ -14,7 +14,15 @@ interface ConnectProps {
   readonly gateway: Gateway;
 }
 
-export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
+export function ConnectForm(props: ConnectProps) {
+  return (
+    <Disclosure label="Connect with a key">
+      <KeyForm {...props} />
+    </Disclosure>
+  );
+}
+
+export function KeyForm({ agent, hint, gateway }: ConnectProps) {
   const name = useSignal(likelyVariable(agent, hint));
   const secret = useSignal("");
   const saving = useSignal(false);
@@ -47,62 +55,60 @@ export function ConnectForm({ agent, hint, gateway }: ConnectProps) {
     if (await attempt(() => forgetKey(gateway, kept.peek()))) kept.value = "";
   };
   return (
-    <Disclosure label="Connect with a key">
-      <form
-        class="p-form"
-        noValidate
-        autocomplete="off"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!saving.peek()) void save();
-        }}
-      >
-        <div class="p-form-field">
-          <label for={`${id}-name`}>Variable that {agent === "" ? "the agent" : agent} reads it from</label>
-          <input
-            id={`${id}-name`}
-            class="p-field p-form-input p-mono"
-            type="text"
-            spellcheck={false}
-            autocapitalize="off"
-            autocomplete="off"
-            value={name.value}
-            onInput={(event) => (name.value = event.currentTarget.value)}
-          />
-        </div>
-        <div class="p-form-field">
-          <label for={`${id}-key`}>Key</label>
-          <input
-            id={`${id}-key`}
-            class="p-field p-form-input"
-            type="password"
-            autocomplete="new-password"
-            aria-describedby={`${id}-about`}
-            value={secret.value}
-            onInput={(event) => (secret.value = event.currentTarget.value)}
-          />
-          <p id={`${id}-about`} class="p-form-about p-soft">
-            {aboutKeeping(gateway)}
-          </p>
-        </div>
-        {problem.value !== "" && (
-          <p class="p-form-problem" role="alert">
-            {problem.value}
-          </p>
-        )}
-        {done.value !== "" && <p role="status">{done.value}</p>}
-        <div class="p-card-actions">
-          <button type="submit" class="p-button p-button-main" disabled={saving.value}>
-            Keep the key
+    <form
+      class="p-form"
+      noValidate
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!saving.peek()) void save();
+      }}
+    >
+      <div class="p-form-field">
+        <label for={`${id}-name`}>Variable that {agent === "" ? "the agent" : agent} reads it from</label>
+        <input
+          id={`${id}-name`}
+          class="p-field p-form-input p-mono"
+          type="text"
+          spellcheck={false}
+          autocapitalize="off"
+          autocomplete="off"
+          value={name.value}
+          onInput={(event) => (name.value = event.currentTarget.value)}
+        />
+      </div>
+      <div class="p-form-field">
+        <label for={`${id}-key`}>Key</label>
+        <input
+          id={`${id}-key`}
+          class="p-field p-form-input"
+          type="password"
+          autocomplete="new-password"
+          aria-describedby={`${id}-about`}
+          value={secret.value}
+          onInput={(event) => (secret.value = event.currentTarget.value)}
+        />
+        <p id={`${id}-about`} class="p-form-about p-soft">
+          {aboutKeeping(gateway)}
+        </p>
+      </div>
+      {problem.value !== "" && (
+        <p class="p-form-problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+      {done.value !== "" && <p role="status">{done.value}</p>}
+      <div class="p-card-actions">
+        <button type="submit" class="p-button p-button-main" disabled={saving.value}>
+          Keep the key
+        </button>
+        {kept.value !== "" && (
+          <button type="button" class="p-button" disabled={saving.value} onClick={() => void forget()}>
+            Forget {kept.value}
           </button>
-          {kept.value !== "" && (
-            <button type="button" class="p-button" disabled={saving.value} onClick={() => void forget()}>
-              Forget {kept.value}
-            </button>
-          )}
-        </div>
-      </form>
-    </Disclosure>
+        )}
+      </div>
+    </form>
   );
 }
 

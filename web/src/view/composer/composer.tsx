@@ -113,6 +113,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
           <AttachButton composition={composition} closed={isOpenElsewhere} />
           <Pickers
             session={session}
+            gateway={gateway}
             agents={agents}
             agent={agent}
             width={width}

@@ -3,18 +3,15 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
-import type { SessionModel } from "../../model/types";
 import { labelOf } from "./choices";
-import { OptionControl } from "./option-control";
+import { OptionControl, type OptionControlProps } from "./option-control";
 import { keepInside } from "./popup";
 
-export function MoreOptions({
-  options,
-  session,
-}: {
-  options: readonly ConfigOption[];
-  session: SessionModel;
-}) {
+interface MoreOptionsProps extends Omit<OptionControlProps, "option"> {
+  readonly options: readonly ConfigOption[];
+}
+
+export function MoreOptions(props: MoreOptionsProps) {
   const open = useSignal(false);
   const whole = useRef<HTMLSpanElement>(null);
   const button = useRef<HTMLButtonElement>(null);
@@ -45,12 +42,12 @@ export function MoreOptions({
       >
         <i class="codicon codicon-ellipsis" aria-hidden="true" />
       </button>
-      {open.value && <Panel options={options} session={session} />}
+      {open.value && <Panel {...props} />}
     </span>
   );
 }
 
-function Panel({ options, session }: { options: readonly ConfigOption[]; session: SessionModel }) {
+function Panel({ options, ...around }: MoreOptionsProps) {
   const panel = useRef<HTMLDivElement>(null);
   useLayoutEffect(() => {
     if (panel.current === null) return;
@@ -62,7 +59,7 @@ function Panel({ options, session }: { options: readonly ConfigOption[]; session
       {options.map((option) => (
         <div key={option.optionId} class="p-more-row">
           {option.value.case !== "switchedOn" && <span class="p-soft">{labelOf(option)}</span>}
-          <OptionControl option={option} session={session} />
+          <OptionControl option={option} {...around} />
         </div>
       ))}
     </div>

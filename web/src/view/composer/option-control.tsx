@@ -1,11 +1,21 @@
 // One thing about the agent that a person may set: a switch, or a choice among a few.
 
+import type { Gateway } from "../../gateway/types";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
+import { takesModels, wantsModel } from "../models/wanting";
 import { choicesOf, labelOf } from "./choices";
 import { Picker } from "./picker";
 
-export function OptionControl({ option, session }: { option: ConfigOption; session: SessionModel }) {
+export interface OptionControlProps {
+  readonly option: ConfigOption;
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+}
+
+const CONNECT = { value: "\u0000connect", name: "Connect a model…", description: "" };
+
+export function OptionControl({ option, session, gateway }: OptionControlProps) {
   const { optionId, value } = option;
   const label = labelOf(option);
   if (value.case === "switchedOn") {
@@ -24,12 +34,16 @@ export function OptionControl({ option, session }: { option: ConfigOption; sessi
       </button>
     );
   }
+  const more = takesModels(session.detail.value, option) ? [CONNECT] : [];
   return (
     <Picker
       label={label}
       value={value.value ?? ""}
-      choices={choicesOf(option)}
-      onChoose={(chosen) => void session.setOption(optionId, chosen)}
+      choices={[...choicesOf(option), ...more]}
+      onChoose={(chosen) => {
+        if (chosen === CONNECT.value) wantsModel(gateway).value = true;
+        else void session.setOption(optionId, chosen);
+      }}
     />
   );
 }

@@ -2,6 +2,7 @@
 // What has no room stands in a menu.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
@@ -14,6 +15,7 @@ import type { AgentName } from "./text-field";
 
 interface PickersProps {
   readonly session: SessionModel;
+  readonly gateway: Gateway;
   readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly agent: ReadonlySignal<AgentName>;
   /** Of the composer, in pixels. */
@@ -21,7 +23,7 @@ interface PickersProps {
   readonly onNewSession: (agent: string) => void;
 }
 
-export function Pickers({ session, agents, agent, width, onNewSession }: PickersProps) {
+export function Pickers({ session, gateway, agents, agent, width, onNewSession }: PickersProps) {
   const all = useComputed(() => session.detail.value?.options ?? []);
   const usable = useComputed(() => session.detail.value?.openElsewhere !== true);
   const options = usable.value ? ordered(all.value) : [];
@@ -42,9 +44,11 @@ export function Pickers({ session, agents, agent, width, onNewSession }: Pickers
         />
       )}
       {options.slice(0, inRow).map((option) => (
-        <OptionControl key={option.optionId} option={option} session={session} />
+        <OptionControl key={option.optionId} option={option} session={session} gateway={gateway} />
       ))}
-      {inRow < options.length && <MoreOptions options={options.slice(inRow)} session={session} />}
+      {inRow < options.length && (
+        <MoreOptions options={options.slice(inRow)} session={session} gateway={gateway} />
+      )}
     </div>
   );
 }

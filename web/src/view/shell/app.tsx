@@ -8,6 +8,8 @@ import type { SessionModel } from "../../model/types";
 import { FailureCard, PendingBar, showAsk, type NewSession, type OnNewSession } from "../cards";
 import { writerIn } from "../cards/folder-writers";
 import { Composer } from "../composer/composer";
+import { ConnectDialog } from "../models/connect-dialog";
+import { wantsModel } from "../models/wanting";
 import { BranchBar } from "../review/branch-bar";
 import { ReviewBar } from "../review/review-bar";
 import { ReviewFrame } from "../review/review-frame";
@@ -28,6 +30,7 @@ export function App({ app }: { app: AppModel }) {
   const wide = useWide();
   const history = useHistory(app, wide);
   const part = useSignal<SettingsPart | undefined>(undefined);
+  const connects = wantsModel(app.gateway);
   const front = app.front.value;
 
   useEffect(() => {
@@ -82,6 +85,13 @@ export function App({ app }: { app: AppModel }) {
         <RemovalToasts app={app} />
       </div>
       <RemovalDialog app={app} />
+      {connects.value && (
+        <ConnectDialog
+          gateway={app.gateway}
+          session={app.front.peek()}
+          onLeave={() => (connects.value = false)}
+        />
+      )}
       {part.value !== undefined && (
         <Settings app={app} part={part.value} onLeave={() => (part.value = undefined)} />
       )}

@@ -5,6 +5,7 @@ import type { EditorCommand } from "../../gateway/types";
 import { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
+import { wantsModel } from "../models/wanting";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./focus";
 
@@ -57,6 +58,10 @@ async function obey(app: AppModel, places: CommandPlaces, command: EditorCommand
       app.openSession(command.sessionId);
       await live(app);
       places.showAsk();
+      break;
+    case "connect_model":
+      await live(app);
+      wantsModel(app.gateway).value = true;
       break;
     case "settings":
       places.showSettings();

@@ -4,6 +4,7 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { SendKey, Theme } from "../preferences";
+import { wantsModel } from "../models/wanting";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
 import { canNotify, mayNotify } from "./notifying";
@@ -43,13 +44,13 @@ export function Settings({ app, part, onLeave }: SettingsProps) {
             <i class="codicon codicon-close" aria-hidden="true" />
           </button>
         </header>
-        {part === "settings" ? <Choices app={app} /> : <Keys />}
+        {part === "settings" ? <Choices app={app} onLeave={leave} /> : <Keys />}
       </div>
     </dialog>
   );
 }
 
-function Choices({ app }: { app: AppModel }) {
+function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
   const { showThinking, sendKey, theme } = app.preferences;
   return (
     <>
@@ -66,6 +67,18 @@ function Choices({ app }: { app: AppModel }) {
           onChange={(chosen) => (sendKey.value = chosen)}
         />
         <NotifySwitch app={app} />
+      </Group>
+      <Group title="Porter">
+        <button
+          type="button"
+          class="p-button"
+          onClick={() => {
+            onLeave();
+            wantsModel(app.gateway).value = true;
+          }}
+        >
+          Connect a model…
+        </button>
       </Group>
       <Group title="Look">
         <Choice<Theme>

@@ -1,12 +1,19 @@
 // A session that nobody has asked anything yet: who is there, where, and what can be asked.
 
 import { useComputed } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
 import type { SessionModel } from "../../model/types";
+import { lacksModel, wantsModel } from "../models/wanting";
 import { putIntoDraft } from "./context";
 
 const MOST_COMMANDS = 12;
 
-export function Empty({ session }: { readonly session: SessionModel }) {
+interface EmptyProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+}
+
+export function Empty({ session, gateway }: EmptyProps) {
   const detail = session.detail.value;
   const commands = useComputed(() => session.detail.value?.commands ?? []).value;
   if (detail === undefined) return null;
@@ -21,6 +28,15 @@ export function Empty({ session }: { readonly session: SessionModel }) {
         <i class="codicon codicon-folder" aria-hidden="true" />
         <span title={workspace}>{folder}</span>
       </p>
+      {lacksModel(detail) && (
+        <button
+          type="button"
+          class="p-button p-button-main"
+          onClick={() => (wantsModel(gateway).value = true)}
+        >
+          Connect a model
+        </button>
+      )}
       {commands.length === 0 ? (
         <p class="p-soft">Ask something about this folder, or say what is to be done.</p>
       ) : (

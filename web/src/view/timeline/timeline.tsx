@@ -104,7 +104,7 @@ function List({ model, session, gateway, onNewSession, isEmpty }: ListProps) {
       }}
     >
       <div ref={content} class="p-content">
-        {isEmpty && <Empty session={session} />}
+        {isEmpty && <Empty session={session} gateway={gateway} />}
         {session.hasEarlier.value && (
           <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>
             {model.loading.value && "Loading earlier messages…"}

@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -152,6 +152,12 @@ class AgentService(Protocol):
     async def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
         """
         What Porter can be told to be in a folder; a session has them as its mode.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def list_providers(self, request: ListProvidersRequest, ctx: RequestContext[ListProvidersRequest, ListProvidersResponse], /) -> ListProvidersResponse:
+        """
+        Who has models for Porter, and what each still needs before one of them can be used.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -542,6 +548,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.UNARY,
                     ),
                     function=svc.list_scenarios,
+                ),
+                "/portico.v1.AgentService/ListProviders": Endpoint.unary(
+                    method=MethodInfo(
+                        name="ListProviders",
+                        service_name="portico.v1.AgentService",
+                        input=ListProvidersRequest,
+                        output=ListProvidersResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.list_providers,
                 ),
                 "/portico.v1.AgentService/ListModels": Endpoint.unary(
                     method=MethodInfo(
@@ -1296,6 +1313,29 @@ class AgentServiceClient(ConnectClient):
             headers=headers,
             timeout_ms=timeout_ms,
         )
+    async def list_providers(
+        self,
+        request: ListProvidersRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListProvidersResponse:
+        """
+        Who has models for Porter, and what each still needs before one of them can be used.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListProviders",
+                service_name="portico.v1.AgentService",
+                input=ListProvidersRequest,
+                output=ListProvidersResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
     async def list_models(
         self,
         request: ListModelsRequest,
@@ -1997,6 +2037,12 @@ class AgentServiceSync(Protocol):
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    def list_providers(self, request: ListProvidersRequest, ctx: RequestContext[ListProvidersRequest, ListProvidersResponse], /) -> ListProvidersResponse:
+        """
+        Who has models for Porter, and what each still needs before one of them can be used.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     def list_models(self, request: ListModelsRequest, ctx: RequestContext[ListModelsRequest, ListModelsResponse], /) -> ListModelsResponse:
         """
         The models that can be talked to without an agent, as far as they are known without asking anybody.
@@ -2382,6 +2428,17 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.UNARY,
                     ),
                     function=service.list_scenarios,
+                ),
+                "/portico.v1.AgentService/ListProviders": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="ListProviders",
+                        service_name="portico.v1.AgentService",
+                        input=ListProvidersRequest,
+                        output=ListProvidersResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.list_providers,
                 ),
                 "/portico.v1.AgentService/ListModels": EndpointSync.unary(
                     method=MethodInfo(
@@ -3130,6 +3187,29 @@ class AgentServiceClientSync(ConnectClientSync):
                 service_name="portico.v1.AgentService",
                 input=ListScenariosRequest,
                 output=ListScenariosResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def list_providers(
+        self,
+        request: ListProvidersRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> ListProvidersResponse:
+        """
+        Who has models for Porter, and what each still needs before one of them can be used.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="ListProviders",
+                service_name="portico.v1.AgentService",
+                input=ListProvidersRequest,
+                output=ListProvidersResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.UNARY,
             ),

@@ -1,0 +1,29 @@
+"""Whether a provider of models can be used here and now, and what it needs if it cannot."""
+
+from collections.abc import Mapping
+
+from portico.domain.errors import AuthRequired
+from portico.porter.models.keys import find_key
+from portico.porter.models.offline.files import DEFAULT, is_ready
+from portico.porter.models.providers import OFFLINE, Provider
+
+
+def readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, str]:
+    """Whether it can be used now, and in words with what, or what it needs first."""
+    if not provider.installed:
+        return False, f"not installed: pip install 'portico[{provider.extra}]'"
+    if provider.kind == OFFLINE:
+        ready = is_ready(DEFAULT, environ)
+        return ready, "ready" if ready else f"fetch it with: portico models pull {DEFAULT.name}"
+    try:
+        key = find_key(provider, environ)
+    except AuthRequired as error:
+        return False, error.message
+    if key is not None:
+        return True, f"key from {key.variable} in the {key.source}"
+    if provider.needs_key:
+        return False, f"no key: set {provider.key_variables[0]}, or portico auth login {provider.name}"
+    if provider.name == "bedrock":
+        return True, f"with the credentials of the AWS tools; or set {provider.key_variables[0]}"
+    address = provider.address_in(environ)
+    return True, f"no key needed; at {address}" if address else "no key needed"

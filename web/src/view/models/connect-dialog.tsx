@@ -1,0 +1,207 @@
+// Where a person connects a model: who has it, with which key, and which one it is.
+
+import { useSignal } from "@preact/signals";
+import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import type { Gateway } from "../../gateway/types";
+import type { Provider } from "../../generated/portico/v1/agent_pb";
+import type { SessionModel } from "../../model/types";
+import { KeyForm } from "../cards/connect-form";
+import { aboutKeeping } from "../cards/key-keeping";
+import { Dialog } from "../review/dialog";
+import { Connecting } from "./connecting";
+
+interface ConnectDialogProps {
+  readonly gateway: Gateway;
+  readonly session: SessionModel | undefined;
+  readonly onLeave: () => void;
+}
+
+export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps) {
+  const connecting = useMemo(() => new Connecting(gateway, session), [gateway, session]);
+  const named = useSignal("");
+  useEffect(() => {
+    void connecting.begin();
+    return () => connecting.leave();
+  }, [connecting]);
+  const providers = connecting.providers.value;
+  const [current] = connecting.model.value.split(":");
+  const provider = providers.find(({ name }) => name === (named.value === "" ? current : named.value));
+  const shown = provider ?? providers[0];
+  const isOther = named.value === OTHER;
+  return (
+    <Dialog title="Connect a model" kind="connect" onLeave={onLeave}>
+      {shown !== undefined && (
+        <ProviderChoice
+          providers={providers}
+          value={isOther ? OTHER : shown.name}
+          onChange={(name) => {
+            named.value = name;
+            connecting.stage.value = { state: "asking" };
+          }}
+        />
+      )}
+      {isOther && <KeyForm agent="" hint="" gateway={gateway} />}
+      {!isOther && shown !== undefined && canConnect(shown) && (
+        <ModelForm key={shown.name} provider={shown} connecting={connecting} gateway={gateway} />
+      )}
+      {!isOther && shown !== undefined && !canConnect(shown) && <p>{`${shown.title}: ${shown.detail}`}</p>}
+      <Standing connecting={connecting} />
+    </Dialog>
+  );
+}
+
+/** In place of a provider: a key for whoever reads it. */
+const OTHER = "\u0000other";
+
+/** What is not installed here, or has to be fetched first, needs more than a key. */
+function canConnect({ ready, needsKey }: Provider): boolean {
+  return ready || needsKey;
+}
+
+interface ProviderChoiceProps {
+  readonly providers: readonly Provider[];
+  readonly value: string;
+  readonly onChange: (name: string) => void;
+}
+
+function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
+  const field = useRef<HTMLSelectElement>(null);
+  // It comes after the dialog, which has given the focus to its only button.
+  useLayoutEffect(() => field.current?.focus(), []);
+  return (
+    <label class="p-form-choice">
+      <span>Provider</span>
+      <select
+        ref={field}
+        class="p-field p-select"
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      >
+        {providers.map(({ name, title, ready }) => (
+          <option key={name} value={name}>
+            {ready ? `${title} ✓` : title}
+          </option>
+        ))}
+        <option value={OTHER}>A key for another agent…</option>
+      </select>
+    </label>
+  );
+}
+
+interface ModelFormProps {
+  readonly provider: Provider;
+  readonly connecting: Connecting;
+  readonly gateway: Gateway;
+}
+
+function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
+  const { keyVariable, needsKey, hasKey } = provider;
+  const key = useSignal("");
+  const model = useSignal(modelIn(connecting.model.peek(), provider));
+  const id = useId();
+  const isBusy = connecting.stage.value.state === "busy";
+  const isComplete = model.value.trim() !== "" && (!needsKey || key.value.trim() !== "");
+  const connect = async (): Promise<void> => {
+    if (isBusy || !isComplete) return;
+    await connecting.connect({ provider, key: key.peek().trim(), model: model.peek().trim() });
+    key.value = "";
+  };
+  return (
+    <form
+      class="p-form"
+      noValidate
+      autocomplete="off"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void connect();
+      }}
+    >
+      {keyVariable !== "" && (
+        <div class="p-form-field">
+          <label for={`${id}-key`}>Key</label>
+          <input
+            id={`${id}-key`}
+            class="p-field p-form-input"
+            type="password"
+            autocomplete="new-password"
+            placeholder={keyVariable}
+            aria-describedby={`${id}-about`}
+            value={key.value}
+            onInput={(event) => (key.value = event.currentTarget.value)}
+          />
+          <p id={`${id}-about`} class="p-form-about p-soft">
+            {aboutKey(provider, gateway)}
+          </p>
+        </div>
+      )}
+      <div class="p-form-field">
+        <label for={`${id}-model`}>Model</label>
+        <input
+          id={`${id}-model`}
+          class="p-field p-form-input p-mono"
+          type="text"
+          spellcheck={false}
+          autocapitalize="off"
+          list={`${id}-models`}
+          value={model.value}
+          onInput={(event) => (model.value = event.currentTarget.value)}
+        />
+        <datalist id={`${id}-models`}>
+          {provider.models.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      </div>
+      <div class="p-card-actions">
+        <button type="submit" class="p-button p-button-main" disabled={isBusy || !isComplete}>
+          Connect
+        </button>
+        {hasKey && (
+          <button
+            type="button"
+            class="p-button"
+            disabled={isBusy}
+            onClick={() => void connecting.forget(provider)}
+          >
+            Forget the key
+          </button>
+        )}
+      </div>
+    </form>
+  );
+}
+
+function aboutKey({ hasKey, needsKey, detail }: Provider, gateway: Gateway): string {
+  if (hasKey) return "There is one already: leave this empty to go on with it.";
+  return needsKey ? aboutKeeping(gateway) : `Not needed: ${detail}.`;
+}
+
+/** The model that holds, if it is one of the provider's; else the usual one. */
+function modelIn(current: string, { name, models }: Provider): string {
+  return current.startsWith(`${name}:`) ? current.slice(name.length + 1) : (models[0] ?? "");
+}
+
+function Standing({ connecting }: { readonly connecting: Connecting }) {
+  const stage = connecting.stage.value;
+  const current = connecting.model.value;
+  return (
+    <>
+      <div role="status">
+        {stage.state === "busy" && <p class="p-soft">{stage.words}</p>}
+        {stage.state === "done" && (
+          <p>
+            <i class="codicon codicon-check" aria-hidden="true" /> {stage.words}
+          </p>
+        )}
+      </div>
+      {stage.state === "problem" && (
+        <p class="p-form-problem" role="alert">
+          {stage.words}
+        </p>
+      )}
+      <p class="p-soft p-dialog-foot">
+        {current === "" ? "Porter uses no model yet." : `Porter uses ${current}.`}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,30 @@
+// Whether the person wants to connect a model: they may say so at several places of the page.
+
+import { signal, type Signal } from "@preact/signals";
+import type { Gateway } from "../../gateway/types";
+import type { SessionDetail } from "../../generated/portico/v1/agent_pb";
+import type { ConfigOption } from "../../generated/portico/v1/events_pb";
+
+/** The agent whose models are Portico's own. */
+const PORTER = "porter";
+const wanted = new WeakMap<Gateway, Signal<boolean>>();
+
+export function wantsModel(gateway: Gateway): Signal<boolean> {
+  const known = wanted.get(gateway);
+  if (known !== undefined) return known;
+  const made = signal(false);
+  wanted.set(gateway, made);
+  return made;
+}
+
+/** Whether more models can be connected for the agent of a session by this option. */
+export function takesModels(detail: SessionDetail | undefined, { category }: ConfigOption): boolean {
+  return category === "model" && detail?.summary?.agent === PORTER;
+}
+
+/** Whether the agent has none yet: what is chosen names none, neither itself nor as what the settings say. */
+export function lacksModel(detail: SessionDetail | undefined): boolean {
+  const option = detail?.options.find((one) => takesModels(detail, one));
+  const chosen = option?.choices.find(({ value }) => value === option.value.value);
+  return chosen !== undefined && !chosen.name.includes(":");
+}
