@@ -1,6 +1,7 @@
 """Where a person writes: keys, completion, files, choices, and prompts that wait."""
 
 import base64
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -202,6 +203,29 @@ async def test_an_at_sign_finds_files_by_a_few_letters_and_makes_a_chip(chat: Ch
     await chat.button("Take crews/cook.py out of the prompt").click()
     await expect(chat.prompt).to_have_value(re.compile(r"^look at ?$"))
     await expect(chips).to_have_count(0)
+
+
+async def test_a_folder_is_mentioned_like_a_file_and_goes_along_when_the_prompt_is_sent_again(
+    chat: Chat, house: House
+) -> None:
+    await chat.prompt.press_sequentially("error -32603 no crew in @crew")
+    files = chat.page.get_by_role("listbox", name="Files").get_by_role("option")
+    await expect(files.first).to_contain_text("crews/")
+    await chat.prompt.press("Tab")
+    await expect(chat.prompt).to_have_value("error -32603 no crew in @crews/ ")
+    chips = chat.page.get_by_role("list", name="Goes along with the prompt")
+    await expect(chips.get_by_text("crews/")).to_be_visible()
+    await chat.prompt.press("Enter")
+    await expect(chat.prompts).to_have_count(1)
+    await chat.log.get_by_role("button", name="Try again").last.click()
+    await expect(chat.prompts).to_have_count(2)
+    await chat.rested()
+    timeline = house.server.ask("GetTimeline", {"sessionId": await chat.session_id()})
+    sent = [one["promptSubmitted"]["blocksJson"] for one in timeline["events"] if "promptSubmitted" in one]
+    assert len(sent) == 2
+    for blocks in sent:
+        (block,) = map(json.loads, blocks)
+        assert (block["name"], block["mimeType"]) == ("crews/", "inode/directory")
 
 
 async def test_a_pasted_image_reaches_an_agent_that_takes_images(chat: Chat, shoot: Shoot) -> None:

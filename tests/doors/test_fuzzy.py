@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.doors.fuzzy import best_matches
+from portico.doors.fuzzy import best_matches, with_folders
 
 PATHS = [
     "README.md",
@@ -33,6 +33,20 @@ def test_initials_find_the_words_they_stand_for() -> None:
 def test_folders_can_be_named_and_capitals_and_spaces_do_not_matter() -> None:
     assert found("web/serv")[0] == "src/portico/doors/web/server.py"
     assert found("WEB\\SERV") == found("web/serv") == found("web / serv")
+
+
+def test_a_name_that_begins_with_it_comes_before_one_that_contains_it() -> None:
+    paths = ["src/reset.py", "src/settings.py", "s/e/t.py"]
+    assert [match.path for match in best_matches(paths, "set", 5)][:2] == ["src/settings.py", "src/reset.py"]
+
+
+def test_folders_are_found_by_their_own_names_and_stand_beside_files() -> None:
+    paths = with_folders(PATHS)
+    assert [match.path for match in best_matches(paths, "composer", 2)] == [
+        "web/src/view/composer/",
+        "web/src/view/composer/composer.tsx",
+    ]
+    assert {match.path for match in best_matches(paths, "", 4)} == {"README.md", "src/", "tests/", "web/"}
 
 
 def test_letters_that_are_not_there_find_nothing() -> None:

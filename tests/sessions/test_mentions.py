@@ -52,6 +52,18 @@ def names(text: str, workspace: Path) -> list[str]:
     return [msgspec.json.decode(block)["name"] for block in links_in(text, workspace)]
 
 
+def test_a_mentioned_folder_becomes_a_link_and_the_workspace_itself_does_not(tmp_path: Path) -> None:
+    (tmp_path / "src" / "net").mkdir(parents=True)
+    (block,) = links_in("see @src/net/, and @. and @.. and @/", tmp_path)
+    assert msgspec.json.decode(block) == {
+        "type": "resource_link",
+        "name": "src/net/",
+        "uri": (tmp_path / "src" / "net").as_uri(),
+        "mimeType": "inode/directory",
+    }
+    assert names("see @src.", tmp_path) == ["src"]
+
+
 def test_a_mentioned_file_becomes_a_link_with_its_size(tmp_path: Path) -> None:
     (tmp_path / "a b.py").write_text("x = 1\n")
     (block,) = links_in('see @"a b.py"', tmp_path)
@@ -65,7 +77,7 @@ def test_a_mentioned_file_becomes_a_link_with_its_size(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
-def test_what_is_outside_or_secret_or_no_file_is_not_linked(tmp_path: Path) -> None:
+def test_what_is_outside_or_secret_or_neither_file_nor_folder_is_not_linked(tmp_path: Path) -> None:
     workspace = tmp_path / "work"
     (workspace / "folder").mkdir(parents=True)
     (tmp_path / "outside.txt").write_text("x")
@@ -76,4 +88,4 @@ def test_what_is_outside_or_secret_or_no_file_is_not_linked(tmp_path: Path) -> N
     (workspace / "loop").symlink_to("loop")
     os.mkfifo(workspace / "pipe")
     text = f"@plain.txt @loop @.env @server.key @folder @pipe @way-out @innocent @../outside.txt @{tmp_path}/outside.txt"
-    assert names(text + " @" + "x" * 5000, workspace) == ["plain.txt"]
+    assert names(text + " @" + "x" * 5000, workspace) == ["plain.txt", "folder"]

@@ -41,7 +41,7 @@ from portico.doors.connect.surroundings import (
     ServerInfo,
     SettingView,
 )
-from portico.doors.fuzzy import best_matches
+from portico.doors.fuzzy import best_matches, with_folders
 from portico.porter.listing import files_below
 from portico.sessions.ports import AgentSpec
 
@@ -231,6 +231,6 @@ class LocalSurroundings:
         at, paths = self._files.get(workspace, (float("-inf"), []))
         if time.monotonic() - at > _FRESH_SECONDS:
             files = [path.relative_to(workspace) for path in await files_below(workspace, self._environ)]
-            paths = [path.as_posix() for path in files if not is_private(path.parts)]
+            paths = with_folders([path.as_posix() for path in files if not is_private(path.parts)])
             self._files[workspace] = (time.monotonic(), paths)
         return paths

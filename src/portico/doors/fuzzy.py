@@ -1,8 +1,9 @@
 """Finds paths by a few of their letters, the way people abbreviate: initials, the file's name, what is close."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from heapq import nsmallest
 from itertools import pairwise
+from pathlib import PurePosixPath
 
 import msgspec
 
@@ -17,11 +18,17 @@ class Match(msgspec.Struct, frozen=True, order=True):
     places: tuple[int, ...] = ()
 
 
+def with_folders(paths: Sequence[str]) -> list[str]:
+    """The files, and the folders that they are in: these end with a slash."""
+    folders = {f"{parent}/" for path in paths for parent in PurePosixPath(path).parents if parent.name}
+    return [*sorted(folders), *paths]
+
+
 def best_matches(paths: Iterable[str], query: str, limit: int) -> list[Match]:
     """The paths that have the query's letters in this order, best first."""
     letters = [letter for letter in query.casefold().replace("\\", "/") if letter != " "]
     if not letters:
-        return nsmallest(limit, (Match(path.count("/"), path) for path in paths))
+        return nsmallest(limit, (Match(path.rstrip("/").count("/"), path) for path in paths))
     matches = (match for path in paths if (match := _match(path, letters)) is not None)
     return nsmallest(limit, matches)
 
@@ -30,7 +37,7 @@ def _match(path: str, letters: list[str]) -> Match | None:
     folded = path.casefold()
     if len(folded) != len(path):
         folded = path.lower() if len(path.lower()) == len(path) else path
-    name = folded.rfind("/") + 1
+    name = folded.rstrip("/").rfind("/") + 1
     places = _places(folded, letters, name) or _places(folded, letters, 0)
     if places is None:
         return None

@@ -31,6 +31,7 @@ _SIGNATURES = (
     (b"GIF89a", "image/gif"),
 )
 _DRAWN_IN_WORDS = "image/svg+xml"
+_FOLDER = "inode/directory"
 
 
 class AttachedFile(msgspec.Struct, frozen=True):
@@ -71,7 +72,9 @@ async def attach(things: Sequence[Attached]) -> tuple[Raw, ...]:
 
 
 def link(path: Path, name: str) -> Raw:
-    """A file that the agent may open by itself."""
+    """A file or a folder that the agent may open by itself."""
+    if path.is_dir():
+        return _as_raw(acp.ResourceLink(name=name, uri=path.as_uri(), mime_type=_FOLDER))
     kind, _ = mimetypes.guess_type(path.name)
     try:
         size = path.stat().st_size

@@ -1,7 +1,7 @@
-"""Files that a prompt mentions in its words, as in `see @src/app.py` or `@"a name with spaces"`.
+"""Files and folders that a prompt mentions in its words, as in `see @src/app.py` or `@"a name with spaces"`.
 
 A mention begins a word. An address such as a@b, or an @ behind a backslash, is none; nor is one
-that names no file. The words themselves stay as they are.
+that names neither. The words themselves stay as they are.
 """
 
 import re
@@ -33,14 +33,15 @@ def mentioned(text: str, is_file: Callable[[str], bool]) -> list[str]:
 
 
 def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
-    """Links to the files of a workspace that a text mentions. Files of secrets are only linked by attaching them."""
+    """Links to what a text mentions of a workspace. Files of secrets are only linked by attaching them."""
     root = workspace.resolve()
 
     def is_file(path: str) -> bool:
         try:
             place = (root / path).resolve()
             inside = place.is_relative_to(root) and not is_private(place.relative_to(root).parts)
-            return inside and not is_private(Path(path).parts) and place.is_file()
+            is_one = place.is_file() or (place.is_dir() and place != root)
+            return inside and not is_private(Path(path).parts) and is_one
         except (OSError, ValueError, RuntimeError):  # the last is a loop of links, before Python 3.13
             return False
 

@@ -3,41 +3,7 @@
 import subprocess
 from pathlib import Path
 
-import pytest
-
-from portico.doors.terminal.workspace_files import WorkspaceFiles, best_matches, list_files
-
-
-@pytest.mark.parametrize(
-    ("typed", "best"),
-    [
-        ("retry", "src/net/retry.py"),
-        ("src/net", "src/net/retry.py"),
-        ("ry.py", "src/net/retry.py"),
-        ("READ", "README.md"),
-        ("tstset", "tests/test_settings.py"),
-    ],
-)
-def test_the_best_match_comes_first(typed: str, best: str) -> None:
-    paths = [
-        "src/net/retry.py",
-        "src/settings.py",
-        "tests/test_settings.py",
-        "README.md",
-    ]
-    assert best_matches(typed, paths, 5)[0] == best
-
-
-def test_a_name_that_begins_with_it_beats_one_that_contains_it() -> None:
-    assert best_matches("set", ["src/reset.py", "src/settings.py", "s/e/t.py"], 5) == [
-        "src/settings.py",
-        "src/reset.py",
-        "s/e/t.py",
-    ]
-
-
-def test_nothing_typed_offers_the_files_nearest_to_the_top() -> None:
-    assert best_matches("", ["a/b/c.py", "z.md", "a/b.py"], 2) == ["z.md", "a/b.py"]
+from portico.doors.terminal.workspace_files import WorkspaceFiles, list_files
 
 
 def test_in_a_repository_ignored_files_are_left_out(tmp_path: Path) -> None:

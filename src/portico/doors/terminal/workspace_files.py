@@ -1,4 +1,4 @@
-"""The files of a workspace that a person may want to name, and which of them fit what was typed.
+"""The files and folders of a workspace that a person may want to name, and which of them fit what was typed.
 
 Listing is bounded and remembered for a short while. Nothing in the workspace is run: git is asked
 for names only, with the one setting switched off that could start a program.
@@ -7,8 +7,10 @@ for names only, with the one setting switched off that could start a program.
 import os
 import subprocess
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
+
+from portico.doors.fuzzy import best_matches, with_folders
 
 _MOST_FILES = 20_000
 _REMEMBERED_SECONDS = 15.0
@@ -31,37 +33,9 @@ class WorkspaceFiles:
         """The paths that fit best, best first."""
         now = self._clock()
         if now - self._read_at > _REMEMBERED_SECONDS:
-            self._paths = list_files(self._folder)
+            self._paths = with_folders(list_files(self._folder))
             self._read_at = self._clock()
-        return best_matches(typed, self._paths, limit)
-
-
-def best_matches(typed: str, paths: Sequence[str], limit: int) -> list[str]:
-    """Paths in which the typed characters occur in order; those in the name, and close together, first."""
-    wanted = typed.lower()
-    if not wanted:
-        return sorted(paths, key=lambda path: (path.count("/"), path))[:limit]
-    ranked: list[tuple[int, int, str]] = []
-    for path in paths:
-        distance = _distance(wanted, path.lower())
-        if distance is not None:
-            ranked.append((distance, len(path), path))
-    return [path for _, _, path in sorted(ranked)[:limit]]
-
-
-def _distance(wanted: str, path: str) -> int | None:
-    """How far a path is from what was typed: 0 when its name begins with it, None when it does not fit."""
-    name_start = path.rfind("/") + 1
-    if path.startswith(wanted, name_start) or path.startswith(wanted):
-        return 0
-    if (found := path.find(wanted, name_start)) >= 0:
-        return 1 + found - name_start
-    if wanted in path:
-        return 100
-    start = place = path.find(wanted[0])
-    for character in wanted[1:]:
-        place = path.find(character, place + 1) if place >= 0 else -1
-    return 200 + place - start if place >= 0 else None
+        return [match.path for match in best_matches(self._paths, typed, limit)]
 
 
 def list_files(folder: Path) -> list[str]:

@@ -141,5 +141,5 @@ function Remove({ label, act }: { label: string; act: () => void }) {
 }
 
 function baseName(path: string): string {
-  return path.replaceAll("\\", "/").split("/").at(-1) ?? path;
+  return /[^\\/]*[\\/]?$/.exec(path)?.[0] ?? path;
 }

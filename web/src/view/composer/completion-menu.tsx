@@ -59,7 +59,8 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
 }
 
 function FileOffer({ offer }: { offer: Offer }) {
-  const cut = offer.name.lastIndexOf("/") + 1;
+  // A folder ends with a slash of its own.
+  const cut = offer.name.lastIndexOf("/", offer.name.length - 2) + 1;
   const folder = Array.from(offer.name.slice(0, cut)).length;
   const inFolder = offer.matched.filter((place) => place < folder);
   const inName = offer.matched.filter((place) => place >= folder).map((place) => place - folder);

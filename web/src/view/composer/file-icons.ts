@@ -31,5 +31,6 @@ const ICONS = new Map(
 
 /** The name of a codicon. */
 export function fileIcon(path: string): string {
+  if (path.endsWith("/")) return "folder";
   return ICONS.get(path.slice(path.lastIndexOf(".") + 1).toLowerCase()) ?? "file";
 }

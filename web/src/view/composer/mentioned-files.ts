@@ -62,8 +62,10 @@ export class MentionedFiles {
         this.#asked.delete(mentioned);
         return;
       }
-      const file = found.find(({ path }) => path === mentioned || path === bare);
-      if (file !== undefined) this.learn(file.path);
+      const named = [mentioned, bare].find((name) =>
+        found.some(({ path }) => path === name || path === `${name}/`),
+      );
+      if (named !== undefined) this.learn(named);
     }
   }
 }
