@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 MANNERS = sys.argv[1] if len(sys.argv) > 1 else "good"
@@ -96,6 +97,8 @@ def answer(message: dict[str, Any]) -> None:
 def main() -> None:
     if MANNERS == "hang":
         time.sleep(1000)
+    while MANNERS == "late" and not Path(sys.argv[2]).exists():
+        time.sleep(0.005)
     while MANNERS == "flood":
         sys.stdout.write("this is not JSON\n" * 1000)
     if MANNERS == "dead":

@@ -169,6 +169,20 @@ async def test_an_address_that_never_shakes_hands_is_not_waited_for(
     assert "cannot be reached: " in await told(state, folder, behind(address.url("mute", "https")))
 
 
+async def test_an_address_that_never_shakes_hands_is_waited_for_once(
+    state: Path, folder: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel([Say("Hi."), Say("Ho.")])
+    async with connected(state, setup_of=model.setup()) as client:
+        session = await client.open(folder, servers=[behind(address.url("mute", "https"))])
+        monkeypatch.setattr(mcp_http, "_CONNECTING_SECONDS", 1.0)
+        await client.prompt(session, "hi")
+        monkeypatch.setattr(mcp_http, "_CONNECTING_SECONDS", 1000.0)
+        assert await client.prompt(session, "ho") == "end_turn"
+        # It breaks off what is still tried.
+        address.close()
+
+
 @pytest.mark.parametrize("url", ["http://127.0.0.1:99999/mcp", "http://[::1/mcp", "http://me:sec/ret@x/mcp"])
 async def test_an_address_that_is_none_is_told(state: Path, folder: Path, url: str) -> None:
     words = await told(state, folder, behind(url))

@@ -1,5 +1,6 @@
 """MCP servers that the client names: their tools, who is asked, and what happens when a server misbehaves."""
 
+import asyncio
 import json
 import sys
 import threading
@@ -13,19 +14,40 @@ import pytest
 
 from portico.acp import _schema as schema
 from portico.porter.mcp import client as mcp_client
-from tests.porter.client import connected, reject
+from tests.porter.client import DEADLINE, connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
+from tests.support.waiting import wait_until
 
 PROGRAM = Path(__file__).with_name("server.py")
+
+
+NEVER = 1000.0
 
 
 def server(manners: str = "good", name: str = "math") -> schema.McpServer:
     return schema.McpServer(name=name, command=sys.executable, args=[str(PROGRAM), manners], env=[])
 
 
+def late_server(gate: Path) -> schema.McpServer:
+    """One that answers nothing before there is a file."""
+    return schema.McpServer(
+        name="math", command=sys.executable, args=[str(PROGRAM), "late", str(gate)], env=[]
+    )
+
+
+def offers_sums(model: ScriptedModel) -> bool:
+    return "math__add" in {tool.name for tool in model.requests[-1].tools}
+
+
 def children() -> list[int]:
-    found = psutil.Process().children(recursive=True)
-    return [one.pid for one in found if str(PROGRAM) in one.cmdline()]
+    return [one.pid for one in psutil.Process().children(recursive=True) if is_server(one)]
+
+
+def is_server(process: psutil.Process) -> bool:
+    try:
+        return str(PROGRAM) in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
 
 
 @pytest.mark.parametrize("manners", ["good", "modern"])
@@ -112,6 +134,70 @@ async def test_a_server_that_does_not_work_is_told_once_and_the_turn_goes_on(
         assert await client.prompt(session, "two") == "end_turn"
         [notice] = client.updates(schema.Notice)
         assert told in notice.title
+    assert children() == []
+
+
+async def test_a_silent_server_is_waited_for_once_and_its_tools_come_when_it_answers(
+    state: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    gate = tmp_path / "gate"
+    model = ScriptedModel([Say("Well.")] * 1000)
+    async with connected(state, setup_of=model.setup()) as client:
+        session = await client.open(folder, servers=[late_server(gate)])
+        monkeypatch.setattr(mcp_client, "HANDSHAKE_SECONDS", 1.0)
+        await client.prompt(session, "one")
+        [notice] = client.updates(schema.Notice)
+        assert notice.title == "The MCP server math did not answer initialize within 1 s."
+        assert "does not wait for it again" in notice.description
+        assert "switch it off" in notice.description
+
+        monkeypatch.setattr(mcp_client, "HANDSHAKE_SECONDS", NEVER)
+        for words in ("two", "three"):
+            assert await client.prompt(session, words) == "end_turn"
+            assert not offers_sums(model)
+
+        gate.touch()
+        async with asyncio.timeout(DEADLINE):
+            while not offers_sums(model):
+                await client.prompt(session, "and now?")
+        assert client.updates(schema.Notice) == [notice]
+    assert children() == []
+
+
+async def test_a_server_that_falls_silent_is_waited_for_once(
+    state: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = ScriptedModel([Say("Well.")] * 3)
+    async with connected(state, setup_of=model.setup()) as client:
+        session = await client.open(folder, servers=[server()])
+        await client.prompt(session, "one")
+        assert offers_sums(model)
+        [before] = children()
+        psutil.Process(before).suspend()
+        monkeypatch.setattr(mcp_client, "HANDSHAKE_SECONDS", 1.0)
+        await client.prompt(session, "two")
+        [notice] = client.updates(schema.Notice)
+        assert notice.title == "The MCP server math did not list its tools within 1 s."
+        assert before not in children()
+    assert children() == []
+
+
+async def test_whoever_stops_a_turn_that_waits_for_a_server_does_not_start_it_again_with_the_next(
+    state: Path, folder: Path, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    model = ScriptedModel([Say("Well.")])
+    async with connected(state, setup_of=model.setup()) as client:
+        session = await client.open(folder, servers=[late_server(gate)])
+        async with client.turn(session, "one") as turn:
+            await asyncio.to_thread(wait_until, lambda: bool(children()), "the start of the server")
+            before = children()
+            client.end.cancel(session)
+            assert await turn == "cancelled"
+        gate.touch()
+        await client.prompt(session, "two")
+        assert offers_sums(model)
+        assert children() == before
     assert children() == []
 
 

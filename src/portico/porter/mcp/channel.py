@@ -9,6 +9,10 @@ class ServerFailed(Exception):
     """A server cannot be reached, broke off, or is silent: in words for the model and the person."""
 
 
+class ServerSilent(ServerFailed):
+    """It may still answer, but not in time for whoever waits."""
+
+
 class Channel(Protocol):
     async def request(self, method: str, params: dict[str, Any]) -> Raw:
         """The result. RpcError for an error answer, ServerFailed when there is none."""

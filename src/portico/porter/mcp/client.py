@@ -9,7 +9,7 @@ from msgspec import Raw
 
 from portico import __version__
 from portico.porter.mcp.asked import Ask, Asked
-from portico.porter.mcp.channel import Channel, ServerFailed
+from portico.porter.mcp.channel import Channel, ServerFailed, ServerSilent
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 
 Kind = TypeVar("Kind")
@@ -72,15 +72,15 @@ class McpClient:
         self._asked = asked
         self._modern = False
 
-    async def begin(self) -> None:
-        """Agree on a revision. ServerFailed when the server does not answer as one."""
+    async def begin(self, *, unhurried: bool = False) -> None:
+        """Agree on a revision. ServerFailed when the server does not answer as one. `unhurried`: nobody waits."""
         params = {
             "protocolVersion": HANDSHAKE_VERSION,
             "capabilities": self._asked.capabilities,
             "clientInfo": _ME,
         }
         try:
-            answer = await self._within(HANDSHAKE_SECONDS, "initialize", params)
+            answer = await self._within(_patience(unhurried), "initialize", params)
         except RpcError as error:
             if error.code != METHOD_NOT_FOUND:
                 raise ServerFailed(f"The MCP server {self.name} refused: {error.message}") from error
@@ -88,33 +88,34 @@ class McpClient:
             await self._channel.agreed(MODERN_VERSION)
             return
         await self._channel.agreed(self._decode(answer, _Initialized).protocol_version)
+        seconds = _patience(unhurried)
         try:
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
+            async with asyncio.timeout(seconds):
                 await self._channel.notify("notifications/initialized", {})
         except TimeoutError as error:
-            raise ServerFailed(
-                f"The MCP server {self.name} did not take notifications/initialized "
-                f"within {HANDSHAKE_SECONDS:.0f} s."
+            raise ServerSilent(
+                f"The MCP server {self.name} did not take notifications/initialized within {seconds:.0f} s."
             ) from error
         await self._channel.listen()
 
-    async def tools(self) -> list[Described]:
+    async def tools(self, *, unhurried: bool = False) -> list[Described]:
         """What it offers, page by page, until there are more than anybody could use."""
+        seconds = _patience(unhurried)
         try:
-            async with asyncio.timeout(HANDSHAKE_SECONDS):
-                return await self._pages()
+            async with asyncio.timeout(seconds):
+                return await self._pages(seconds)
         except TimeoutError as error:
-            raise ServerFailed(
-                f"The MCP server {self.name} did not list its tools within {HANDSHAKE_SECONDS:.0f} s."
+            raise ServerSilent(
+                f"The MCP server {self.name} did not list its tools within {seconds:.0f} s."
             ) from error
 
-    async def _pages(self) -> list[Described]:
+    async def _pages(self, seconds: float) -> list[Described]:
         found: dict[str, Described] = {}
         cursors: list[str | None] = [None]
         while len(cursors) <= _MOST_PAGES and len(found) <= MOST_TOOLS:
             params = {} if cursors[-1] is None else {"cursor": cursors[-1]}
             try:
-                answer = await self._within(HANDSHAKE_SECONDS, "tools/list", params)
+                answer = await self._within(seconds, "tools/list", params)
             except RpcError as error:
                 if error.code == METHOD_NOT_FOUND:
                     break
@@ -144,7 +145,7 @@ class McpClient:
                 with nullcontext() if ask is None else self._asked.calling(ask, deadline, seconds):
                     return await self._channel.request(method, sent)
         except TimeoutError as error:
-            raise ServerFailed(
+            raise ServerSilent(
                 f"The MCP server {self.name} did not answer {method} within {seconds:.0f} s."
             ) from error
 
@@ -155,3 +156,7 @@ class McpClient:
             raise ServerFailed(
                 f"The MCP server {self.name} answered with what makes no sense: {error}"
             ) from error
+
+
+def _patience(unhurried: bool) -> float:
+    return CALL_SECONDS if unhurried else HANDSHAKE_SECONDS

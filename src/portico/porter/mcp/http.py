@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Raw, UnsetType
 
 from portico.porter.mcp.asked import Asked
-from portico.porter.mcp.channel import ServerFailed
+from portico.porter.mcp.channel import ServerFailed, ServerSilent
 from portico.porter.mcp.errand import SESSION, Answer, Ears, Errand, Failure
 from portico.porter.tasks import in_thread
 from portico.rpc.messages import (
@@ -133,7 +133,8 @@ class HttpChannel:
             answer = await self._run(errand)
         except Failure as error:
             words = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise ServerFailed(f"The MCP server {self._name} cannot be reached: {words}.") from error
+            kind = ServerSilent if isinstance(error, TimeoutError) else ServerFailed
+            raise kind(f"The MCP server {self._name} cannot be reached: {words}.") from error
         except ValueError:
             # Its words would show the header, and that may be a token.
             raise ServerFailed(

@@ -1,6 +1,7 @@
 """The MCP servers of a session: started with the first turn that can use them, and ended with the session.
 
-One that fails is told of once and left out; the next turn tries it again.
+One that fails is told of once and left out; the next turn tries it again. One that is silent has been waited
+for once: from then on it is tried while turns go on without it, until it answers.
 """
 
 import asyncio
@@ -11,14 +12,20 @@ import msgspec
 
 from portico.acp import _schema as schema
 from portico.porter.mcp.asked import Asked
-from portico.porter.mcp.channel import Channel, ServerFailed
+from portico.porter.mcp.channel import Channel, ServerFailed, ServerSilent
 from portico.porter.mcp.client import MOST_TOOLS, McpClient
 from portico.porter.mcp.tool import McpTool
+from portico.porter.tasks import unattended
 from portico.porter.tools.tool import Offered
 from portico.porter.turn import Turn
 
 _MOST_DESCRIPTION = 512 * 1024
 """Bytes of what the tools of one server take: more than that leaves a model no room to work."""
+_LEFT_OUT = "Its tools are left out."
+_SILENT = (
+    "The conversation goes on without its tools and does not wait for it again; they are there once it answers. "
+    "See whether it starts when you run it yourself, or switch it off: `disabled` under `mcpServers` in the settings."
+)
 
 
 class McpServers:
@@ -37,6 +44,8 @@ class McpServers:
         self._environ = environ
         self._can_ask = can_ask
         self._open: dict[str, McpClient] = {}
+        self._looking: dict[str, asyncio.Task[Sequence[McpTool]]] = {}
+        self._silent: set[str] = set()
         self._told: set[str] = set()
 
     async def tools(self, turn: Turn) -> tuple[Offered, ...]:
@@ -51,16 +60,31 @@ class McpServers:
         return tuple(by_name.values())
 
     async def close(self) -> None:
+        for looking in self._looking.values():
+            looking.cancel()
+        await asyncio.gather(*self._looking.values(), return_exceptions=True)
         while self._open:
             await self._open.popitem()[1].close()
 
     async def _tools_of(self, server: schema.McpServer, turn: Turn) -> Sequence[McpTool]:
-        try:
-            listed = await self._listed(server)
-        except ServerFailed as error:
-            await self._give_up(server.name)
-            self._tell(turn, server.name, str(error), "Its tools are left out.")
+        """Those that it has now, if it is known to be silent; else it is waited for."""
+        looking = self._looking.get(server.name) or self._look(server)
+        if server.name in self._silent and not looking.done():
             return ()
+        # Whoever stops a turn because it waits does not make the next one wait as long again.
+        await asyncio.wait({looking})
+        del self._looking[server.name]
+        try:
+            listed = looking.result()
+        except ServerFailed as error:
+            if server.name in self._silent:
+                self._look(server)
+            elif isinstance(error, ServerSilent):
+                self._silent.add(server.name)
+            more = _SILENT if server.name in self._silent else _LEFT_OUT
+            self._tell(turn, server.name, str(error), more)
+            return ()
+        self._silent.discard(server.name)
         kept = _bounded(listed)
         if len(kept) < len(listed):
             words = f"The MCP server {server.name} has more to offer than a model can be told of."
@@ -73,26 +97,32 @@ class McpServers:
             self._told.add(what)
             turn.notice(title, more, severity="warning")
 
-    async def _listed(self, server: schema.McpServer) -> Sequence[McpTool]:
+    def _look(self, server: schema.McpServer) -> "asyncio.Task[Sequence[McpTool]]":
+        name = f"tools of the MCP server {server.name}"
+        looking = asyncio.create_task(self._listed(server, unhurried=server.name in self._silent), name=name)
+        self._looking[server.name] = unattended(looking)
+        return looking
+
+    async def _listed(self, server: schema.McpServer, *, unhurried: bool) -> Sequence[McpTool]:
         """The tools of a server, which is started anew if it has ended meanwhile."""
         if (client := self._open.get(server.name)) is not None:
             try:
                 return [McpTool(client, described) for described in await client.tools()]
+            except ServerSilent:
+                await self._give_up(server.name)
+                raise
             except ServerFailed:
                 await self._give_up(server.name)
-        client = await self._begin(server)
-        return [McpTool(client, described) for described in await client.tools()]
-
-    async def _begin(self, server: schema.McpServer) -> McpClient:
         asked = Asked(self._folders, can_ask=self._can_ask)
         client = McpClient(server.name, await self._channel(server, asked), asked)
         try:
-            await client.begin()
+            await client.begin(unhurried=unhurried)
+            listed = await client.tools(unhurried=unhurried)
         except BaseException:
             await client.close()
             raise
         self._open[server.name] = client
-        return client
+        return [McpTool(client, described) for described in listed]
 
     async def _channel(self, server: schema.McpServer, asked: Asked) -> Channel:
         match server.type:
