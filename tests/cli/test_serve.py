@@ -10,6 +10,7 @@ import sqlite3
 import stat
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -114,6 +115,22 @@ def test_a_server_that_cannot_use_its_log_says_so_in_words(portico: Portico, ser
     assert "The server's log is " in way_on
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file of a full disk is there on Linux only")
+def test_a_server_that_cannot_say_why_it_ended_because_the_disk_is_full_is_told_of_all_the_same(
+    portico: Portico, server: Server
+) -> None:
+    portico.run("exec", "--agent-command", portico.agent, "say hello")
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("ALTER TABLE sessions RENAME TO mislaid")
+    (portico.state / "server.log").symlink_to("/dev/full")
+    ran = portico.run("serve", "--detach")
+    assert ran.code == 2
+    assert ran.complaint[0].startswith("portico: The server ended with code ")
+    assert f"The disk that holds {portico.state / 'server.log'} is full" in ran.complaint[0]
+    assert "No space left on device" in ran.complaint[0]
+    assert ran.complaint[1].startswith("  Free some space")
+
+
 def test_a_session_that_cannot_be_read_keeps_nobody_from_the_others(portico: Portico, server: Server) -> None:
     for words in ("say one", "say two"):
         portico.run("exec", "--agent-command", portico.agent, words)
@@ -129,6 +146,30 @@ def test_a_session_that_cannot_be_read_keeps_nobody_from_the_others(portico: Por
     assert "'spoilt' is not a valid TurnState" in shown.complaint[0]
     assert "portico sessions verify" in shown.complaint[1]
     assert spoilt["sessionId"] in portico.run("sessions", "verify").text
+
+
+def test_a_session_whose_title_is_no_text_is_listed_and_goes_on(portico: Portico, server: Server) -> None:
+    portico.run("exec", "--agent-command", portico.agent, "say one")
+    [listed] = portico.run("sessions", "list", "--api").api["sessions"]
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("UPDATE sessions SET title = CAST(x'73ff79' AS TEXT)")
+    assert "s\ufffdy" in portico.run("sessions", "list").text
+    detach(portico)
+    assert [one["title"] for one in server.ask("ListSessions", {})["sessions"]] == ["s\ufffdy"]
+    went_on = portico.run("exec", "--session", listed["sessionId"], "say two")
+    assert (went_on.code, went_on.text) == (0, "two\n")
+    assert "title 's\ufffdy' instead of" in portico.run("sessions", "verify").text
+
+
+def test_a_draft_that_cannot_be_read_keeps_no_session_from_being_listed(
+    portico: Portico, server: Server
+) -> None:
+    portico.run("exec", "--agent-command", portico.agent, "say one")
+    with closing(sqlite3.connect(portico.state / "portico.db")) as log, log:
+        log.execute("INSERT INTO desks SELECT session_id, x'ff' FROM sessions")
+    detach(portico)
+    [listed] = server.ask("ListSessions", {})["sessions"]
+    assert not listed.get("hasDraft", False)
 
 
 def test_stopping_what_does_not_run_is_no_failure(portico: Portico) -> None:

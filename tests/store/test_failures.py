@@ -218,6 +218,36 @@ async def test_a_summary_that_cannot_be_read_is_an_error_for_whoever_names_it_an
     assert [one.session_id for one in await store.summaries()] == [BETA]
 
 
+async def test_a_title_whose_bytes_are_no_text_is_shown_with_marks_and_the_session_goes_on(
+    store: SqliteStore, folder: Path
+) -> None:
+    for name in (ALPHA, BETA):
+        await store.append(session(name, length=2), durable=False)
+    with raw_file(folder) as file:
+        file.execute("UPDATE sessions SET title = CAST(x'4fff4b' AS TEXT) WHERE session_id = ?", (ALPHA,))
+    assert {one.session_id: one.title for one in await store.summaries()} == {ALPHA: "O\ufffdK", BETA: ""}
+    await store.append(deltas(ALPHA, 3, 1), durable=True)
+    summary = await store.summary(ALPHA)
+    assert summary is not None
+    assert (summary.title, summary.last_seq) == ("O\ufffdK", 3)
+
+
+@pytest.mark.parametrize("column", ["session_id", "workspace", "agent", "title", "state", "last_turn"])
+async def test_whatever_a_damaged_session_has_for_text_keeps_nobody_from_the_others(
+    store: SqliteStore, folder: Path, column: str
+) -> None:
+    for name in (ALPHA, BETA):
+        await store.append(session(name, length=2), durable=False)
+        await store.keep_desk(name, Desk(draft="words", revision=1))
+    for nonsense in ("CAST(x'ff' AS TEXT)", "x'ff'"):
+        with raw_file(folder) as file:
+            file.execute(f"UPDATE sessions SET {column} = {nonsense} WHERE number = 1")
+        assert BETA in {one.session_id for one in await store.summaries()}
+        assert set(await store.active_sessions()) <= {ALPHA, BETA}
+        assert BETA in await store.drafted()
+        assert not any("the rest" in problem for problem in await store.verify())
+
+
 async def test_a_name_that_is_not_unicode_is_an_error_and_no_traceback(store: SqliteStore) -> None:
     with pytest.raises(StoreFailed, match="not Unicode"):
         await store.summaries(id_prefix="\ud800")

@@ -26,7 +26,9 @@ from tests.store.support import ALPHA, BETA, event, raw_file, session, started
         ("UPDATE sessions SET last_seq = 599", "summary says lastSeq 599 instead of 600"),
         ("UPDATE sessions SET state = 'dreaming'", "summary of session alpha cannot be read"),
         ("UPDATE sessions SET agent_command = '['", "summary of session alpha cannot be read"),
-        ("UPDATE sessions SET title = CAST(x'ff' AS TEXT)", "the rest of the file cannot be read"),
+        ("UPDATE sessions SET title = CAST(x'ff' AS TEXT)", "the summary says title '\ufffd' instead of ''"),
+        ("UPDATE sessions SET title = x'ff'", "summary of session alpha cannot be read"),
+        ("UPDATE events SET kind = CAST(x'ff' AS TEXT) WHERE seq = 5", "event 5 is of kind '\ufffd'"),
         ("UPDATE events SET session = 77 WHERE seq = 9", "events of number 77, which is no session"),
     ],
 )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from portico.domain.desks import QueuedPrompt
-from portico.domain.errors import PorticoError
+from portico.domain.errors import PorticoError, StoreFailed
 from portico.domain.events import PromptSubmitted, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
@@ -59,9 +59,11 @@ class Housekeeping:
     async def begin(self) -> None:
         """What a server does before it answers: look at what the one before it has left."""
         for session_id in await self._store.drafted():
-            for queued in (await self._desks.get(session_id)).queue:
-                if await self._was_sent(session_id, queued):
-                    await self._desks.take_out(session_id, queued.prompt_id)
+            try:
+                await self._clear_sent(session_id)
+            except StoreFailed as error:
+                # One that cannot be read keeps nobody from the others; whoever opens it is told.
+                log.warning("what lies ready in session %s was not looked at: %s", session_id, error.message)
         now = self._clock.monotonic()
         before: SessionId | None = None
         while page := await self._store.summaries(before=before, limit=_PAGE):
@@ -108,6 +110,11 @@ class Housekeeping:
             isinstance(event.payload, TodosUpdated) for event in await self._store.standing(session_id)
         )
         return not noted and (await self._desks.get(session_id)).empty
+
+    async def _clear_sent(self, session_id: SessionId) -> None:
+        for queued in (await self._desks.get(session_id)).queue:
+            if await self._was_sent(session_id, queued):
+                await self._desks.take_out(session_id, queued.prompt_id)
 
     async def _was_sent(self, session_id: SessionId, queued: QueuedPrompt) -> bool:
         after_seq = queued.after_seq

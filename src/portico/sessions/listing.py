@@ -1,14 +1,18 @@
 """The list of sessions, as it is and as it changes, in this process or another."""
 
+import logging
 from collections.abc import AsyncGenerator
 
 import msgspec
 
 from portico.domain.desks import Desk
+from portico.domain.errors import StoreFailed
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.sessions.ports import Clock, Store
 from portico.sessions.service import SessionService
+
+log = logging.getLogger(__name__)
 
 LOOK_SECONDS = 0.25
 BUSY_SECONDS = 2.0
@@ -66,13 +70,21 @@ class SessionList:
 
     async def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> Listed:
         session_id = summary.session_id
-        desk = await self._store.desk(session_id) if session_id in drafted else Desk()
+        desk = await self._desk(session_id) if session_id in drafted else Desk()
         return Listed(
             summary=summary,
             drafted=desk.drafted,
             queued=len(desk.queue),
             waiting=self._service.waiting(session_id),
         )
+
+    async def _desk(self, session_id: SessionId) -> Desk:
+        """What lies ready; nothing, if it cannot be read: whoever opens that session is told."""
+        try:
+            return await self._store.desk(session_id)
+        except StoreFailed as failure:
+            log.debug("listed without what lies ready: %s", failure.message)
+            return Desk()
 
 
 class _Told:

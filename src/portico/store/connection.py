@@ -8,12 +8,12 @@ import asyncio
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from portico.domain.errors import StoreFailed
 from portico.store.failures import FOREIGN, is_locked, not_in_place, store_failure
@@ -34,6 +34,15 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def rows_in_any_state(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> list[Any]:
+    """All rows of a query, where bytes that are no text are marks in it. Too slow for events, of which there are many."""
+    connection.text_factory = partial(str, encoding="utf-8", errors="replace")
+    try:
+        return connection.execute(query, values).fetchall()
+    finally:
+        connection.text_factory = str
 
 
 def connect_writer(path: Path, busy_seconds: float) -> sqlite3.Connection:

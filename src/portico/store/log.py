@@ -12,7 +12,7 @@ from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
 from portico.store.batches import advance, advance_copy
-from portico.store.connection import transaction
+from portico.store.connection import rows_in_any_state, transaction
 from portico.store.migrations import require_known_schema
 from portico.store.records import (
     EventRow,
@@ -71,12 +71,11 @@ def append(
 def _append_batch(connection: sqlite3.Connection, events: Sequence[Event]) -> StoreFailed | None:
     try:
         rows = [event_row(event) for event in events]
-        held = connection.execute(_HELD_SESSION, (events[0].session_id,)).fetchone()
-        summary = summary_row(advance(summary_of(SummaryRow(*held[1:])) if held else None, events))
+        number, held = _held(connection, events[0].session_id)
+        summary = summary_row(advance(held, events))
     except StoreFailed as refusal:
         return refusal
-    if held:
-        number = held[0]
+    if number is not None:
         connection.execute(_UPDATE_SESSION, (*summary, number))
     else:
         number = connection.execute(_INSERT_SESSION, summary).lastrowid
@@ -89,11 +88,18 @@ def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Eve
     with transaction(connection):
         require_known_schema(connection)
         rows = [event_row(event) for event in events]
-        held = connection.execute(_HELD_SESSION, (source,)).fetchone()
-        summary = advance_copy(source, summary_of(SummaryRow(*held[1:])) if held else None, events)
+        source_number, held = _held(connection, source)
+        summary = advance_copy(source, held, events)
         number = connection.execute(_INSERT_SESSION, summary_row(summary)).lastrowid
-        connection.execute(_COPY_EVENTS, (number, held[0]))
+        connection.execute(_COPY_EVENTS, (number, source_number))
         connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
+
+
+def _held(connection: sqlite3.Connection, session_id: SessionId) -> tuple[int | None, SessionSummary | None]:
+    """What the file has of a session: the number that its events bear, and its summary."""
+    for number, *columns in rows_in_any_state(connection, _HELD_SESSION, (session_id,)):
+        return number, summary_of(SummaryRow(*columns))
+    return None, None
 
 
 def read(
@@ -159,14 +165,12 @@ def keep_desk(connection: sqlite3.Connection, session_id: SessionId, desk: Desk)
 
 
 def drafted(connection: sqlite3.Connection) -> frozenset[SessionId]:
-    return frozenset(SessionId(name) for (name,) in connection.execute("SELECT session_id FROM desks"))
+    rows = rows_in_any_state(connection, "SELECT session_id FROM desks", ())
+    return frozenset(SessionId(name) for (name,) in rows)
 
 
 def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSummary | None:
-    row = connection.execute(
-        f"SELECT {_COLUMNS} FROM sessions WHERE session_id = ?", (session_id,)
-    ).fetchone()
-    return summary_of(SummaryRow(*row)) if row else None
+    return _held(connection, session_id)[1]
 
 
 def summaries(
@@ -194,7 +198,8 @@ def summaries(
             "(updated_at, session_id) < (SELECT updated_at, session_id FROM sessions WHERE session_id = ?)"
         )
         values.append(before)
-    rows = connection.execute(
+    rows = rows_in_any_state(
+        connection,
         f"SELECT {_COLUMNS} FROM sessions WHERE {' AND '.join(conditions)} "
         "ORDER BY updated_at DESC, session_id DESC LIMIT ?",
         (*values, max(limit, 0)),
@@ -214,8 +219,8 @@ def _readable(rows: Iterable[SummaryRow]) -> Iterator[SessionSummary]:
 def active_sessions(connection: sqlite3.Connection) -> list[SessionId]:
     active = [state.value for state in TurnState if state.active]
     places = ", ".join("?" * len(active))
-    rows = connection.execute(
-        f"SELECT session_id FROM sessions WHERE state IN ({places}) ORDER BY session_id", active
+    rows = rows_in_any_state(
+        connection, f"SELECT session_id FROM sessions WHERE state IN ({places}) ORDER BY session_id", active
     )
     return [SessionId(session_id) for (session_id,) in rows]
 

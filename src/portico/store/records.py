@@ -119,6 +119,7 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
 
 def summary_of(row: SummaryRow) -> SessionSummary:
     try:
+        msgspec.convert(tuple(row), SummaryRow)
         state = TurnState(row.state)
         mode = msgspec.convert(row.mode, ReviewMode)
         agent_command = msgspec.json.decode(row.agent_command, type=tuple[str, ...])

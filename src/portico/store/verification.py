@@ -9,14 +9,14 @@ from portico.domain.errors import StoreFailed
 from portico.domain.events import SessionStarted
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary, fold
+from portico.store.connection import rows_in_any_state
 from portico.store.failures import library_code
 from portico.store.records import EventRow, SummaryRow, event_of, summary_of, unreadable_because
 
 _PAGE_EVENTS = 256
 _WORDS_PER_SESSION = 20
 _BEFORE_EVERY_SEQ = -(2**63)
-_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, None)
-"""None: Python found text in a column that is none."""
+_DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _NEXT_SESSION = (
     f"SELECT number, {', '.join(SummaryRow._fields)} FROM sessions WHERE number > ? ORDER BY number LIMIT 1"
@@ -83,9 +83,9 @@ def find_problems(connection: sqlite3.Connection) -> Iterator[list[str]]:
     try:
         yield _damage(connection)
         number = 0
-        while row := connection.execute(_NEXT_SESSION, (number,)).fetchone():
-            number = row[0]
-            yield from _session_problems(connection, number, SummaryRow(*row[1:]))
+        while rows := rows_in_any_state(connection, _NEXT_SESSION, (number,)):
+            number, *columns = rows[0]
+            yield from _session_problems(connection, number, SummaryRow(*columns))
         yield _orphans(connection)
     except sqlite3.DatabaseError as error:
         if library_code(error) not in _DAMAGE_CODES:
@@ -103,7 +103,7 @@ def _session_problems(connection: sqlite3.Connection, number: int, stored: Summa
     seq = _BEFORE_EVERY_SEQ
     while True:
         page_start = seq
-        for row in connection.execute(_NEXT_EVENTS, (number, seq, _PAGE_EVENTS)):
+        for row in rows_in_any_state(connection, _NEXT_EVENTS, (number, seq, _PAGE_EVENTS)):
             check.follow(EventRow(*row))
             seq = row[0]
         if seq == page_start:
