@@ -1,36 +1,31 @@
 """The session service: everything a door can do with sessions, and nothing about doors.
 
-It owns the sessions that are open in this process. The log is the only truth: what a door sees,
-it reads from there.
+The log is the only truth: what a door sees, it reads from there. Which sessions are open in this process, and
+by what right, is the business of `possession`.
 """
 
-import asyncio
-import os
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
+from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Event, SessionStarted, StateChanged, TodosUpdated, TurnEnded
-from portico.domain.ids import SessionId, make_session_id
+from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
-from portico.domain.summaries import SessionSummary, fold
+from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import Todo
 from portico.sessions.adopting import adopt
 from portico.sessions.finding import folder_of, show
 from portico.sessions.forking import fork
-from portico.sessions.journal import Journal
-from portico.sessions.links import AgentLinks
-from portico.sessions.live import LiveSession
-from portico.sessions.notes import Notes
 from portico.sessions.opened import OpenSession
 from portico.sessions.permissions import Decision
-from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.ports import AgentSpec, Ports
+from portico.sessions.possession import OpenSessions
 from portico.sessions.questions import Reply
-from portico.sessions.recovery import append, interrupt, recover, session_lease
+from portico.sessions.recovery import append, recover
 from portico.sessions.signing import Signing
 from portico.sessions.supervision import ask_agent, prepare
 from portico.sessions.turn import Prompt
@@ -43,12 +38,9 @@ _NEWEST = 200
 class SessionService:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._links = AgentLinks(ports)
-        # What the leases of this host say of their holder: a host knows its own.
-        self._name = f"host {os.urandom(8).hex()}"
-        self._open: dict[SessionId, OpenSession] = {}
+        self._open = OpenSessions(ports)
         self._closing = False
-        self.notes = Notes(self._journal)
+        self.notes = self._open.notes
 
     async def recover(self, *, forgiving: bool = False) -> list[SessionId]:
         """Interrupt turns whose host died. Call once, before anything else. `forgiving` passes over what fails."""
@@ -64,20 +56,10 @@ class SessionService:
         adopts: str | None = None,
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
-        clock = self._ports.clock
-        await self._ports.reviews.check(Path(folder_of(workspace)), mode)
-        session_id = make_session_id(clock.now_ms(), os.urandom(8))
-        lease = self._lease(session_id)
-        started = self._started(folder_of(workspace), spec, mode, reads_only=reads_only, continued=False)
-        started = msgspec.structs.replace(started, adopts=adopts)
-        first = Event(session_id=session_id, seq=1, turn_id=None, at=clock.now_ms(), payload=started)
-        try:
-            await self._ports.store.append([first], durable=True)
-        except BaseException:
-            lease.release()
-            raise
-        self._admit(LiveSession(fold(None, first), spec, lease, self._ports, self._links))
-        return session_id
+        folder = folder_of(workspace)
+        await self._ports.reviews.check(Path(folder), mode)
+        started = self._open.started(folder, spec, mode, reads_only=reads_only, continued=False)
+        return await self._open.begin(msgspec.structs.replace(started, adopts=adopts), spec)
 
     async def adopt(
         self, workspace: Path, spec: AgentSpec, agent_session_id: str, *, reads_only: bool = False
@@ -91,7 +73,9 @@ class SessionService:
         try:
             await adopt(session, agent_session_id)
             await session.journal.commit(
-                self._started(str(session.workspace), spec, "direct", reads_only=reads_only, continued=True)
+                self._open.started(
+                    str(session.workspace), spec, "direct", reads_only=reads_only, continued=True
+                )
             )
             newest = await self._ports.store.tail(session_id, before_seq=None, limit=_NEWEST)
         except BaseException:
@@ -101,29 +85,13 @@ class SessionService:
 
     async def fork(self, session_id: SessionId) -> SessionId:
         """Copy a session as it is now; the copy is opened like any other. SessionBusy in the middle of a turn."""
-        if session_id in self._open:
-            await self._open[session_id].session.journal.commit()
+        if (opened := self._open.find(session_id)) is not None:
+            await opened.session.journal.commit()
         return await fork(self._ports, await self.show(session_id))
 
     async def reopen(self, session_id: SessionId, spec: AgentSpec) -> int:
         """Open a session from the log to go on with it; the seq of the `session_started` this adds."""
-        if session_id in self._open:
-            return self._open[session_id].session.journal.committed_seq
-        lease = self._lease(session_id)
-        try:
-            await interrupt(self._ports, session_id)
-            summary = await self.show(session_id)
-            session = LiveSession(summary, spec, lease, self._ports, self._links)
-            await session.journal.commit(
-                self._started(
-                    summary.workspace, spec, summary.mode, reads_only=summary.reads_only, continued=True
-                )
-            )
-        except BaseException:
-            lease.release()
-            raise
-        self._admit(session)
-        return session.journal.committed_seq
+        return await self._open.reopen(session_id, spec)
 
     async def renew(self, session_id: SessionId, spec: AgentSpec) -> bool:
         """Let an open session go on with an agent of this environment; one of another is ended. Not in a turn."""
@@ -196,7 +164,7 @@ class SessionService:
 
     async def keep_answers(self, session_id: SessionId) -> None:
         """Return when the log has what was answered. StoreFailed if it cannot be written."""
-        if (opened := self._open.get(session_id)) is not None:
+        if (opened := self._open.find(session_id)) is not None:
             await opened.session.asking.keep()
 
     async def set_option(self, session_id: SessionId, name: str, value: str | bool) -> None:
@@ -224,7 +192,7 @@ class SessionService:
         if not self.is_open(session_id) or after_seq > self.written(session_id):
             require_reached(await self.show(session_id), after_seq)
         while not self._closing:
-            opened = self._open.get(session_id)
+            opened = self._open.find(session_id)
             if opened is not None:
                 events = watch_here(opened.session.journal, store, after_seq=after_seq)
             else:
@@ -244,11 +212,11 @@ class SessionService:
 
     def is_open(self, session_id: SessionId) -> bool:
         """Whether this process has the session."""
-        return session_id in self._open
+        return self._open.find(session_id) is not None
 
     def open_sessions(self) -> "list[SessionId]":
         """The sessions that this process has."""
-        return list(self._open)
+        return self._open.ids()
 
     def written(self, session_id: SessionId) -> int:
         """How far the log of an open session is."""
@@ -256,12 +224,12 @@ class SessionService:
 
     def is_busy(self, session_id: SessionId) -> bool:
         """Whether a turn of it is under way in this process."""
-        opened = self._open.get(session_id)
+        opened = self._open.find(session_id)
         return opened is not None and opened.turn is not None
 
     def is_ending(self, session_id: SessionId) -> bool:
         """Whether its turn has been told to stop, or is over but for what remains to be written down."""
-        opened = self._open.get(session_id)
+        opened = self._open.find(session_id)
         return opened is not None and opened.turn is not None and opened.turn.ending
 
     async def view(self, session_id: SessionId) -> SessionView:
@@ -271,14 +239,14 @@ class SessionService:
         view = SessionView(
             summary=summary,
             standing=tuple(event.payload for event in await store.standing(session_id)),
-            open_elsewhere=store.lease_holder(session_lease(session_id)) not in (None, self._name),
+            open_elsewhere=self._open.is_elsewhere(session_id),
         )
-        opened = self._open.get(session_id)
+        opened = self._open.find(session_id)
         return view if opened is None else with_agent_side(view, opened.session)
 
     def waiting(self, session_id: SessionId) -> int:
         """How many answers a session needs from a person, as far as this process knows."""
-        opened = self._open.get(session_id)
+        opened = self._open.find(session_id)
         if opened is None:
             return 0
         asking = opened.session.asking
@@ -293,17 +261,17 @@ class SessionService:
         await opened.stop_reviving()
         await session.change_mode(mode)
         await session.journal.commit(
-            self._started(
+            self._open.started(
                 str(session.workspace), session.spec, mode, reads_only=session.reads_only, continued=True
             )
         )
 
     async def record(self, session_id: SessionId, *payloads: AnyPayload) -> None:
         """Write down what a person did with a session besides its turns. SessionBusy if another process has it."""
-        if session_id in self._open:
-            await self._open[session_id].session.journal.commit(*payloads)
+        if (opened := self._open.find(session_id)) is not None:
+            await opened.session.journal.commit(*payloads)
             return
-        lease = self._lease(session_id)
+        lease = self._open.lease(session_id)
         try:
             await append(self._ports.store, self._ports.clock, session_id, payloads)
         finally:
@@ -311,8 +279,8 @@ class SessionService:
 
     async def write_todos(self, session_id: SessionId, todos: Sequence[Todo]) -> None:
         """Take the list of things to do that the person wrote. SessionBusy if another process has the session."""
-        if session_id in self._open:
-            await self._open[session_id].session.write_todos(tuple(todos))
+        if (opened := self._open.find(session_id)) is not None:
+            await opened.session.write_todos(tuple(todos))
         else:
             await self.record(session_id, TodosUpdated(todos=tuple(todos)))
 
@@ -332,11 +300,11 @@ class SessionService:
         summary = await self.show(session_id)
         if not discard_proposals:
             await self.check_delete(session_id)
-        if (opened := self._open.pop(session_id, None)) is not None:
+        if (opened := self._open.take(session_id)) is not None:
             (first,) = await self._ports.store.read(session_id, after_seq=0, limit=1)
             adopted = isinstance(first.payload, SessionStarted) and first.payload.adopts
             await opened.dismiss(forget=opened.session.agent_session_id != adopted)
-        lease = self._lease(session_id)
+        lease = self._open.lease(session_id)
         try:
             await self._ports.reviews.forget(session_id, Path(summary.workspace))
             await self._ports.store.delete(session_id)
@@ -346,53 +314,17 @@ class SessionService:
 
     async def release(self, session_id: SessionId) -> None:
         """Let go of a session and its agent, for whoever wants it next. Not in the middle of a turn."""
-        if not self.is_busy(session_id) and (opened := self._open.pop(session_id, None)) is not None:
+        if not self.is_busy(session_id) and (opened := self._open.take(session_id)) is not None:
             await opened.dismiss()
 
     async def close(self) -> None:
         """Stop what runs, end every agent, write what is left."""
         self._closing = True
-        opened, self._open = list(self._open.values()), {}
-        for one in opened:
+        for one in self._open.take_all():
             await one.dismiss()
 
-    def _started(
-        self, workspace: str, spec: AgentSpec, mode: ReviewMode, *, reads_only: bool, continued: bool
-    ) -> SessionStarted:
-        return SessionStarted(
-            workspace=workspace,
-            agent=spec.name,
-            agent_command=spec.command,
-            mode=mode,
-            reads_only=reads_only,
-            continued=continued,
-            portico_version=self._ports.version,
-        )
-
-    def _lease(self, session_id: SessionId) -> Lease:
-        lease = self._ports.store.lease(session_lease(session_id), self._name)
-        if lease is None:
-            raise SessionBusy(
-                f"Session {session_id} is open in another Portico process.",
-                suggestion="Close it there first, or start a new session.",
-            )
-        return lease
-
-    def _admit(self, session: LiveSession) -> None:
-        writing = asyncio.create_task(session.journal.run(), name=f"writing the log of {session.id}")
-        self._open[session.id] = OpenSession(session, writing)
-        for payload in self.notes.take(session.id):
-            session.journal.record(payload)
-
-    def _journal(self, session_id: SessionId) -> Journal | None:
-        opened = self._open.get(session_id)
-        return None if opened is None else opened.session.journal
-
     def _live(self, session_id: SessionId) -> OpenSession:
-        opened = self._open.get(session_id)
-        if opened is None:
-            raise SessionNotFound(f"Session {session_id} is not open here.")
-        return opened
+        return self._open.require(session_id)
 
 
 def ends_turn(event: Event) -> bool:
