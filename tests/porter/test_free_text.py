@@ -74,6 +74,12 @@ async def test_the_examples_fit_the_folder_and_the_question(client: Client, fold
     assert "- `/search TODO` finds text in all files" in client.text
 
 
+async def test_a_pasted_word_of_megabytes_is_answered_at_once(client: Client, folder: Path) -> None:
+    session = await client.open(folder)
+    assert await client.prompt(session, f"{'a' * 2_000_000} parse_config") == "end_turn"
+    assert "- `/explain parse_config` shows" in client.text
+
+
 async def test_an_empty_prompt_is_answered_too(client: Client, folder: Path) -> None:
     session = await client.open(folder)
     assert await client.prompt(session, " \n ") == "end_turn"

@@ -403,3 +403,15 @@ describe("doing", () => {
     expect([server.streams, world.waiting]).toEqual([0, 0]);
   });
 });
+
+describe("sending", () => {
+  test("a prompt that is far too long is refused with what to do instead, and is not sent", async () => {
+    const { server, session } = await open();
+    expect(await session.send({ text: "a".repeat(50 * 1024 * 1024), attachments: [] })).toBe(false);
+    expect(session.failure.value?.message).toBe(
+      "The prompt has 50 MB with all that goes along; an agent can be sent 30 MB at once. " +
+        "Put what is long into a file of the folder and mention it: type @ and its name.",
+    );
+    expect(server.called("invoke")).toBe(0);
+  });
+});

@@ -91,9 +91,10 @@ async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str
         raise InvalidInput(
             "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
         )
-    blocks = await attached(flags)
+    prompt = Prompt(text=text, blocks=await attached(flags))
+    prompt.require_content()
     with opened_trace(flags.trace, environ) as trace:
-        return await _turn(flags, environ, Prompt(text=text, blocks=blocks), trace)
+        return await _turn(flags, environ, prompt, trace)
 
 
 async def _turn(

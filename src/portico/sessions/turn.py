@@ -11,15 +11,20 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.domain.blocks import readable_size
 from portico.domain.errors import AgentCrashed, AgentTimedOut, InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
 from portico.rpc.messages import ConnectionLost, RpcError
-from portico.sessions.attachments import fit
+from portico.sessions.attachments import MAX_BYTES, fit
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.live import LiveSession
 from portico.sessions.replay import with_past
 from portico.sessions.unforeseen import unforeseen
+
+_MAX_SENT = 30 * 1024 * 1024
+"""Of a prompt as JSON: it goes to the agent in one line, whose bound leaves this and some room for what joins it."""
+_LONGEST_CHARACTER = 6
 
 
 class Prompt(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,9 +40,19 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
     prompt_id: str | None = None
 
     def require_content(self) -> None:
-        """InvalidInput if there is nothing to send."""
+        """InvalidInput if there is nothing to send, or more than can be."""
         if not self.text.strip() and not self.blocks:
             raise InvalidInput("The prompt is empty.", suggestion="Say what you want, or try /help.")
+        size = sum(len(bytes(block)) for block in self.blocks)
+        if size + len(self.text) * _LONGEST_CHARACTER > _MAX_SENT:
+            size += len(msgspec.json.encode(self.text))
+        if size > _MAX_SENT:
+            raise InvalidInput(
+                f"The prompt has {readable_size(size)} with all that goes along; "
+                f"an agent can be sent {readable_size(_MAX_SENT)} at once.",
+                suggestion="Put what is long into a file of the workspace and mention it as @path: the agent reads "
+                f"what it needs of it. A file of up to {readable_size(MAX_BYTES)} can be attached as well.",
+            )
 
 
 class Ending(msgspec.Struct, frozen=True):

@@ -197,6 +197,20 @@ async def test_an_event_that_says_nothing_is_refused(tmp_path: Path) -> None:
             await door.service.submit_client_event(request, NOBODY)
 
 
+@pytest.mark.parametrize("text", ["x" * 40_000_000, "\n" * 20_000_000 + "x"])
+async def test_a_prompt_that_fits_into_no_line_is_refused_with_what_to_do_instead(
+    tmp_path: Path, text: str
+) -> None:
+    async with calls(asks(), tmp_path) as door:
+        await door.start()
+        with pytest.raises(InvalidInput, match=r"has 38\.1 MB .* can be sent 30 MB at once") as refused:
+            await door.invoke(text=text)
+        assert "mention it as @path" in (refused.value.suggestion or "")
+        summary = (await door.detail()).summary
+        assert summary is not None
+        assert summary.is_new
+
+
 def test_an_attachment_by_path_is_of_the_session_s_folder(tmp_path: Path) -> None:
     folder = tmp_path / "workspace"
     folder.mkdir()

@@ -23,7 +23,8 @@ export function failureOf(reason: unknown): Failure {
     return {
       code: "UNREACHABLE",
       message: "Portico's server did not answer.",
-      suggestion: "It is tried again by itself. If it does not come back, start it with: portico serve",
+      suggestion:
+        "What you did has perhaps not reached it. Do it again when it is back; if it stays away, start it with: portico serve",
       recoverable: true,
     };
   }

@@ -8,6 +8,10 @@ import type { Event } from "../generated/portico/v1/events_pb";
 import { isLost } from "./failures";
 import type { Outgoing, OutgoingAttachment, PromptItem } from "./types";
 
+const MEGABYTE = 1024 * 1024;
+/** As much as the server takes; a call with far more does not even reach what could say so. */
+const MOST_BYTES = 30 * MEGABYTE;
+
 /** A prompt of which nobody knows whether the server has it. */
 interface Missing {
   readonly text: string;
@@ -49,6 +53,7 @@ export class Outbox {
    * show up in the log or in the queue all the same, `arrived` is called.
    */
   async deliver(outgoing: Outgoing, lastSeq: number, arrived: () => void): Promise<void> {
+    requireRoom(outgoing);
     const missing = { text: outgoing.text, afterSeq: lastSeq, queuedBefore: this.#queued, arrived };
     this.#missing = undefined;
     const kept: Kept = { text: outgoing.text, afterSeq: lastSeq, queued: [...this.#queued] };
@@ -115,6 +120,15 @@ export class Outbox {
   }
 }
 
+function requireRoom({ text, attachments }: Outgoing): void {
+  const attached = attachments.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
+  const bytes = new TextEncoder().encode(text).byteLength + attached;
+  if (bytes <= MOST_BYTES) return;
+  const size = `The prompt has ${Math.ceil(bytes / MEGABYTE)} MB with all that goes along; an agent can be sent ${MOST_BYTES / MEGABYTE} MB at once.`;
+  const wayOn = "Put what is long into a file of the folder and mention it: type @ and its name.";
+  throw new ConnectError(`${size} ${wayOn}`, Code.InvalidArgument);
+}
+
 function readKept(words: string | undefined): Kept | undefined {
   try {
     return words === undefined ? undefined : (JSON.parse(words) as Kept);
@@ -132,7 +146,13 @@ function attachment(outgoing: OutgoingAttachment): MessageInitShape<typeof Attac
 
 /** What was sent with a prompt, as far as it can be sent again. */
 export function sentBefore(prompt: PromptItem): Outgoing {
-  return { text: prompt.text, attachments: prompt.blocks.flatMap(attachmentOf) };
+  const { text, blocks } = prompt;
+  return { text, attachments: blocks.filter((block) => !isMention(block, text)).flatMap(attachmentOf) };
+}
+
+/** What the words name the server finds again by itself. A folder could not be attached either. */
+function isMention({ type, name }: PromptItem["blocks"][number], text: string): boolean {
+  return type === "resource_link" && (text.includes(`@${name}`) || text.includes(`@"${name}"`));
 }
 
 function attachmentOf(block: PromptItem["blocks"][number]): OutgoingAttachment[] {

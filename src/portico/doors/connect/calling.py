@@ -68,6 +68,8 @@ class ServerCalls:
 
     async def invoke(self, session: SessionSummary, prompt: Prompt, heard: Callable[[int], None]) -> None:
         """Send a prompt and stay until its turn is over; the seq of each of its events, as it comes."""
+        # Here as well: what is far too long does not even get into a call, where the server could say so.
+        prompt.require_content()
         workspace = Path(session.workspace)
         attachments = await asyncio.to_thread(to_attachments, prompt, workspace)
         async with self.client() as (client, headers):
