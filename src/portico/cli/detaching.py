@@ -11,7 +11,14 @@ import msgspec
 from portico.cli.failures import Failed
 from portico.cli.server_files import ServerFiles
 from portico.cli.server_finding import Absent, Running, Unproven, find_server
-from portico.domain.errors import DeveloperMustAct, ErrorCode, ErrorDetails, InvalidInput, PorticoError
+from portico.domain.errors import (
+    DeveloperMustAct,
+    ErrorCode,
+    ErrorDetails,
+    InvalidInput,
+    PorticoError,
+    StoreFailed,
+)
 
 START_SECONDS = 30.0
 
@@ -107,6 +114,11 @@ def _refused(files: ServerFiles, began: int) -> PorticoError | None:
 
 def _failed(what: str, files: ServerFiles, began: int) -> PorticoError:
     words = _last_words(files, began)
+    try:
+        files.note(f"{what}.")
+    except StoreFailed as failure:
+        # Whatever it wanted to say of itself, it could not either.
+        return StoreFailed(f"{what}. {failure.message}", suggestion=failure.suggestion)
     return DeveloperMustAct(
         f"{what}.",
         suggestion=f"Its log is {files.log_file}.",

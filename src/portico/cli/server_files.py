@@ -4,6 +4,7 @@
 same token. Neither says that a server runs: that only the lock does, which ends with its process.
 """
 
+import errno
 import os
 import secrets
 from contextlib import suppress
@@ -13,6 +14,7 @@ import msgspec
 
 from portico.domain.errors import StoreFailed
 from portico.doors.web.credentials import make_token
+from portico.store.failures import store_failure
 from portico.store.leases import FileLease, FileLeases
 
 MAX_LOG_BYTES = 1_000_000
@@ -20,6 +22,7 @@ MAX_LOG_BYTES = 1_000_000
 _LEASE = "server"
 _OPEN_TO_OTHERS = 0o077
 _LONGEST_TOKEN = 200
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +102,16 @@ class ServerFiles:
         except OSError as error:
             raise _unwritable(self.log_file, error) from error
 
+    def note(self, words: str) -> None:
+        """Add a line of ours to that log. StoreFailed, with the reason, where nothing can be added."""
+        log = self.open_log()
+        try:
+            os.write(log, f"{words}\n".encode())
+        except OSError as error:
+            raise _unwritable(self.log_file, error) from error
+        finally:
+            os.close(log)
+
     def _write(self, path: Path, data: bytes) -> None:
         """The new file stands whole in place of the old one, readable by its owner only."""
         fresh = path.with_name(f"{path.name}.{secrets.token_hex(4)}.new")
@@ -123,6 +136,8 @@ class ServerFiles:
 
 
 def _unwritable(path: Path, error: OSError) -> StoreFailed:
+    if error.errno in _FULL:
+        return store_failure(error, path)
     return StoreFailed(
         f"{path} cannot be written: {error.strerror or error}.",
         suggestion="Check the folder and its owner, or set PORTICO_HOME to a folder of yours.",
