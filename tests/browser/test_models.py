@@ -74,6 +74,7 @@ async def test_a_newcomer_connects_a_model_on_the_page_and_porter_answers_with_i
         around = {"ANTHROPIC_BASE_URL": endpoint.address}
         chat: Chat = await open_page(await asyncio.to_thread(own_house.open, environ=around))
         await chat.new_session("Porter")
+        await expect(chat.log.get_by_role("button", name="Use Scripted")).to_be_visible()
         await chat.log.get_by_role("button", name="Connect a model").click()
         dialog = chat.page.get_by_role("dialog", name="Connect a model")
         await expect(dialog.get_by_label("Provider")).to_be_focused()

@@ -1,6 +1,7 @@
 // The page that timeline.chromium.test.ts reads: the real timeline over the real model, with a server in memory.
 
 import { create } from "@bufbuild/protobuf";
+import { signal } from "@preact/signals";
 import { render } from "preact";
 import type { Gateway } from "../src/gateway/types";
 import { SessionDetailSchema } from "../src/generated/portico/v1/agent_pb";
@@ -84,7 +85,7 @@ export class TimelinePage {
     this.session = createSessionModel(told, "s1", { pageSize: PAGE_SIZE });
     render(
       <div style={{ display: "flex", height: "600px" }}>
-        <Timeline session={this.session} gateway={told} onNewSession={() => undefined} />
+        <Timeline session={this.session} gateway={told} agents={signal([])} onNewSession={() => undefined} />
       </div>,
       document.getElementById("root") ?? document.body,
     );

@@ -109,7 +109,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
   return (
     <div class="p-pane" id="p-pane" role="tabpanel" aria-labelledby={`tab-${session.id}`}>
       <ReviewFrame session={session} gateway={app.gateway}>
-        <Timeline session={session} gateway={app.gateway} onNewSession={newSession} />
+        <Timeline session={session} gateway={app.gateway} agents={app.agents} onNewSession={newSession} />
         <FailureCard session={session} gateway={app.gateway} onNewSession={newSession} />
         <PendingBar session={session} />
         <ReviewBar session={session} gateway={app.gateway} />

@@ -1,19 +1,24 @@
 // A session that nobody has asked anything yet: who is there, where, and what can be asked.
 
-import { useComputed } from "@preact/signals";
+import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/types";
+import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
+import type { OnNewSession } from "../cards";
 import { lacksModel, wantsModel } from "../models/wanting";
 import { putIntoDraft } from "./context";
 
 const MOST_COMMANDS = 12;
+const MOST_AGENTS = 3;
 
 interface EmptyProps {
   readonly session: SessionModel;
   readonly gateway: Gateway;
+  readonly agents: ReadonlySignal<readonly Agent[]>;
+  readonly onNewSession: OnNewSession;
 }
 
-export function Empty({ session, gateway }: EmptyProps) {
+export function Empty({ session, gateway, agents, onNewSession }: EmptyProps) {
   const detail = session.detail.value;
   const commands = useComputed(() => session.detail.value?.commands ?? []).value;
   if (detail === undefined) return null;
@@ -29,13 +34,23 @@ export function Empty({ session, gateway }: EmptyProps) {
         <span title={workspace}>{folder}</span>
       </p>
       {lacksModel(detail) && (
-        <button
-          type="button"
-          class="p-button p-button-main"
-          onClick={() => (wantsModel(gateway).value = true)}
-        >
-          Connect a model
-        </button>
+        <div class="p-empty-ways">
+          <button
+            type="button"
+            class="p-button p-button-main"
+            onClick={() => (wantsModel(gateway).value = true)}
+          >
+            Connect a model
+          </button>
+          {agents.value
+            .filter(({ installed, name }) => installed && name !== agent)
+            .slice(0, MOST_AGENTS)
+            .map(({ name, title }) => (
+              <button key={name} type="button" class="p-button" onClick={() => onNewSession(name)}>
+                Use {title === "" ? name : title}
+              </button>
+            ))}
+        </div>
       )}
       {commands.length === 0 ? (
         <p class="p-soft">Ask something about this folder, or say what is to be done.</p>

@@ -1,8 +1,9 @@
 // The conversation of one session: its rows, and around them what helps to read it.
 
-import { useSignal, type Signal } from "@preact/signals";
+import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
+import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { preferencesOf } from "../preferences";
@@ -22,10 +23,12 @@ import { Working } from "./working";
 interface TimelineProps {
   readonly session: SessionModel;
   readonly gateway: Gateway;
+  readonly agents: ReadonlySignal<readonly Agent[]>;
   readonly onNewSession: OnNewSession;
 }
 
-export function Timeline({ session, gateway, onNewSession }: TimelineProps) {
+export function Timeline(props: TimelineProps) {
+  const { session, gateway } = props;
   const model = useMemo(() => new TimelineModel(session, gateway), [session, gateway]);
   const listed = useSignal(gateway.memory.get("checklistOpen") === true);
   const writing = useSignal(false);
@@ -41,7 +44,7 @@ export function Timeline({ session, gateway, onNewSession }: TimelineProps) {
     <div class="p-timeline">
       <Tools model={model} session={session} gateway={gateway} listed={listed} writing={writing} />
       {model.finder.open.value && <FindBox finder={model.finder} session={session} />}
-      <List model={model} session={session} gateway={gateway} onNewSession={onNewSession} isEmpty={isEmpty} />
+      <List {...props} model={model} isEmpty={isEmpty} />
       <JumpButton model={model} />
       <Checklist session={session} open={listed} writing={writing} />
       <Aloud session={session} />
@@ -54,7 +57,7 @@ interface ListProps extends TimelineProps {
   readonly isEmpty: boolean;
 }
 
-function List({ model, session, gateway, onNewSession, isEmpty }: ListProps) {
+function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const start = useRef<HTMLDivElement>(null);
@@ -104,7 +107,7 @@ function List({ model, session, gateway, onNewSession, isEmpty }: ListProps) {
       }}
     >
       <div ref={content} class="p-content">
-        {isEmpty && <Empty session={session} gateway={gateway} />}
+        {isEmpty && <Empty session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />}
         {session.hasEarlier.value && (
           <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>
             {model.loading.value && "Loading earlier messages…"}
