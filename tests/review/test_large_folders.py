@@ -1,5 +1,6 @@
 """A turn in a very large folder, or in a home directory: not held up for long, and told what was not kept."""
 
+import asyncio
 import os
 from pathlib import Path
 
@@ -8,12 +9,14 @@ import pytest
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
 from portico.review.checkpoints.shadows import Bounds
+from portico.review.git.program import Answer, Git
 from portico.review.reviews import Reviews
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, repository, write
 
 FEW_AT_ONCE = Bounds(at_once=3, taking_seconds=0)
 NO_TIME = Bounds(listing_seconds=0)
+AT_REST = Bounds(at_once=3, taking_seconds=0, resting_seconds=-60)
 
 
 def make(home: Path, bounds: Bounds | None = None) -> Reviews:
@@ -142,3 +145,76 @@ async def test_a_person_who_asks_for_it_gets_a_checkpoint_whatever_took_too_long
     with pytest.raises(InvalidInput, match="too many files to look through"):
         await checkpoints(tmp_path, NO_TIME).create(work, "a turn", hurried=True)
     await checkpoints(tmp_path).create(work, "asked for")
+
+
+def going_on() -> list[asyncio.Task[object]]:
+    return [one for one in asyncio.all_tasks() if one.get_name().startswith("keeping the rest of")]
+
+
+@pytest.mark.parametrize("kind", ["in git", "without git"])
+async def test_what_no_turn_could_wait_for_is_kept_while_the_agent_works_and_the_next_has_a_way_back(
+    tmp_path: Path, kind: str
+) -> None:
+    work = tmp_path / "w"
+    write(work, {f"d/f{number}": str(number) for number in range(8)})
+    if kind == "in git":
+        repository(work)
+        write(work, {f"untracked/f{number}": str(number) for number in range(8)})
+    reviews = make(tmp_path, AT_REST)
+    review = await reviews.open("s1", work, "direct")
+    with pytest.raises(InvalidInput, match="are yet to be kept"):
+        await review.begin_turn("Make it better")
+    (task,) = going_on()
+    await asyncio.wait_for(task, 60)
+    write(work, {"d/f0": "agent's first"})
+    assert await review.end_turn() == []
+    before = content(work)
+    (told,) = await review.begin_turn("And better")
+    assert isinstance(told, CheckpointCreated)
+    write(work, {"d/f0": "agent's second", "d/f1": "agent's"})
+    await review.end_turn()
+    await reviews.restore("s1", told.checkpoint_id)
+    assert content(work) == before
+
+
+async def test_nothing_goes_on_once_the_turn_is_over(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    review = await make(tmp_path, AT_REST).open("s1", work, "direct")
+    with pytest.raises(InvalidInput, match="are yet to be kept"):
+        await review.begin_turn("Make it better")
+    assert len(going_on()) == 1
+    await review.end_turn()
+    assert going_on() == []
+
+
+async def test_a_file_that_has_just_been_written_is_left_to_the_turns_themselves(tmp_path: Path) -> None:
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    fresh = Bounds(at_once=3, taking_seconds=0, resting_seconds=3600)
+    await checkpoints(tmp_path, fresh).go_on(work)
+    with pytest.raises(InvalidInput, match=r"5 files of .* are yet to be kept"):
+        await checkpoints(tmp_path, fresh).create(work, "a turn", hurried=True)
+
+
+async def test_what_was_taken_by_one_that_died_is_not_taken_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        """What a killed process does next: nothing."""
+
+    taken: list[str] = []
+    run = Git.run
+
+    async def die(git: Git, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
+        if words[0] == "update-index":
+            taken.append(words[0])
+            if len(taken) == 2:
+                raise Killed
+        return await run(git, *words, given=given, into=into)
+
+    work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
+    with monkeypatch.context() as patched:
+        patched.setattr(Git, "run", die)
+        with pytest.raises(Killed):
+            await checkpoints(tmp_path, FEW_AT_ONCE).create(work, "as long as it takes")
+    with pytest.raises(InvalidInput, match=r"2 files of .* are yet to be kept"):
+        await checkpoints(tmp_path, FEW_AT_ONCE).create(work, "a turn", hurried=True)

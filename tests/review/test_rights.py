@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import ProposalUpdated
+from portico.domain.reviews import ReviewMode
+from portico.review.branches.branches import Ending
 from portico.review.checkpoints.checkpoints import Checkpoints, Moment
 from portico.review.disk.applying import Applied, Applier
 from portico.review.disk.calls import Disk
@@ -133,6 +135,54 @@ async def test_nobody_gets_to_read_by_a_way_back_what_they_could_not_read_then_o
     await store.restore(work, begin.id)
     assert (work / "then.txt").read_text() == "then\n"
     assert (bits(work / "then.txt"), bits(work / "now.txt")) == (0o600, 0o600)
+
+
+@pytest.mark.parametrize("mode", ["direct", "branch"])
+@pytest.mark.parametrize(
+    ("had", "made", "gets"),
+    [
+        (0o644, 0o755, 0o644),
+        (0o755, 0o644, 0o755),
+        (0o600, 0o644, 0o600),
+        (0o644, 0o444, 0o644),
+        (0o755, 0o744, 0o755),
+        (0o750, 0o777, 0o750),
+        (0o644, 0o600, 0o600),
+    ],
+)
+async def test_rights_alone_that_an_agent_changed_are_taken_back_and_open_a_file_to_nobody(
+    tmp_path: Path, mode: ReviewMode, had: int, made: int, gets: int
+) -> None:
+    work = repository(tmp_path / "work", a__txt="a\n", b__txt="b\n")
+    (work / "a.txt").chmod(had)
+    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    review = await reviews.open("s1", work, mode)
+    await review.begin_turn("Do it")
+    before = (work / "a.txt").stat()
+    (work / "a.txt").chmod(made)
+    await review.end_turn()
+    if mode == "branch":
+        await reviews.finish("s1", Ending.DISCARD)
+    else:
+        await reviews.restore("s1", (await reviews.checkpoints("s1"))[-1].id)
+    assert ((work / "a.txt").read_text(), bits(work / "a.txt")) == ("a\n", gets)
+    if had & 0o100 == made & 0o100:
+        assert (work / "a.txt").stat().st_mtime_ns == before.st_mtime_ns, "It is not written anew."
+
+
+@pytest.mark.parametrize(("had", "made", "gets"), [(0o600, 0o100, 0o700), (0o640, 0o110, 0o750)])
+async def test_a_private_file_that_becomes_a_program_in_a_worktree_stays_private(
+    tmp_path: Path, had: int, made: int, gets: int
+) -> None:
+    work = repository(tmp_path / "work", a__txt="private\n")
+    (work / "a.txt").chmod(had)
+    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    review = await reviews.open("s1", work, "worktree")
+    await review.begin_turn("Do it")
+    (review.folder / "a.txt").chmod(bits(review.folder / "a.txt") | made)
+    (told,) = [one for one in await review.end_turn() if isinstance(one, ProposalUpdated)]
+    await reviews.apply("s1", told.proposal_id, told.revision)
+    assert bits(work / "a.txt") == gets
 
 
 async def test_files_on_their_way_back_are_open_to_nobody_else(tmp_path: Path) -> None:

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from portico.domain.errors import InvalidInput
+from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice, ProposalUpdated
 from portico.review.branches.branches import Ending
+from portico.review.branches.submodules import Submodules
 from portico.review.proposals.selecting import FileChoice
 from portico.review.reviews import Reviews
 from portico.testing.clock import ManualClock
@@ -97,3 +98,143 @@ async def test_a_branch_is_not_kept_without_what_the_session_did_in_a_submodule(
     ended = (await reviews.finish("s1", Ending.KEEP)).ended
     assert git(work, "show", f"{ended.reference}:a.txt") == "agent"
     assert (work / "lib" / "sub" / "mine.txt").read_text() == "mine, from before\n"
+
+
+def standing(inner: Path) -> tuple[str, ...]:
+    """All that the person sees of a submodule: where HEAD is, by which name, what is staged and what is not."""
+    return (
+        git(inner, "rev-parse", "HEAD"),
+        git(inner, "rev-parse", "--abbrev-ref", "HEAD"),
+        git(inner, "for-each-ref", "refs/heads"),
+        git(inner, "diff", "--cached"),
+        git(inner, "status", "--porcelain"),
+    )
+
+
+def commits_in(inner: Path) -> str:
+    """The agent commits in a submodule."""
+    write(inner, {"s.txt": "agent\n"})
+    git(inner, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-am", "agent's")
+    return git(inner, "rev-parse", "HEAD")
+
+
+@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+@pytest.mark.parametrize("at", ["a branch", "a commit"])
+@pytest.mark.parametrize("then", ["no more", "committed", "on a branch of its own"])
+async def test_a_submodule_in_which_an_agent_commits_is_back_where_it_was(
+    work: Path, reviews: Reviews, ending: Ending, at: str, then: str
+) -> None:
+    inner = work / "lib" / "sub"
+    if at == "a commit":
+        git(inner, "checkout", "--quiet", "--detach")
+    write(inner, {"mine.txt": "mine\n", "staged.txt": "staged\n"})
+    git(inner, "add", "staged.txt")
+    before = (
+        content(work),
+        standing(inner),
+        git(work, "status", "--porcelain"),
+        git(work, "rev-parse", "HEAD"),
+    )
+    review = await reviews.open("s1", work, "branch")
+    await review.begin_turn("Do it")
+    if then == "on a branch of its own":
+        git(inner, "checkout", "--quiet", "-b", "agents")
+    made = commits_in(inner)
+    write(work, {"a.txt": "agent\n"})
+    if then == "committed":
+        git(work, "commit", "--quiet", "--all", "--message=agent")
+    await review.end_turn()
+    ended = (await reviews.finish("s1", ending)).ended
+    after = content(work), standing(inner), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")
+    if then == "on a branch of its own":
+        assert f"{made} commit\trefs/heads/agents" in after[1][2], "Branches that somebody made stay."
+        git(inner, "branch", "--quiet", "-D", "agents")
+        after = (after[0], standing(inner), *after[2:])
+    assert after == before
+    assert made in link(work, ended.commit)
+    assert made in git(
+        inner, "for-each-ref", f"refs/portico/{'kept' if ending is Ending.KEEP else 'discarded'}"
+    )
+
+
+async def test_a_submodule_of_a_submodule_is_back_where_it_was(tmp_path: Path, reviews: Reviews) -> None:
+    innermost = repository(tmp_path / "innermost", s__txt="s\n")
+    middle = repository(tmp_path / "middle", m__txt="m\n")
+    adding = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
+    git(middle, *adding, "add", str(innermost), "deep")
+    git(middle, "commit", "--quiet", "--message=with a submodule")
+    outer = repository(tmp_path / "work", a__txt="a\n")
+    git(outer, *adding, "add", str(middle), "lib/sub")
+    git(outer, "commit", "--quiet", "--message=with a submodule")
+    git(outer, *adding, "update", "--init", "--recursive")
+    sub, deep = outer / "lib" / "sub", outer / "lib" / "sub" / "deep"
+    before = content(outer), standing(sub), standing(deep), git(outer, "status", "--porcelain")
+    review = await reviews.open("s1", outer, "branch")
+    await review.begin_turn("Do it")
+    commits_in(deep)
+    git(sub, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-am", "agent's")
+    await review.end_turn()
+    await reviews.finish("s1", Ending.DISCARD)
+    assert (content(outer), standing(sub), standing(deep), git(outer, "status", "--porcelain")) == before
+
+
+@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+async def test_an_end_that_was_cut_short_before_a_submodule_was_back_is_finished_by_asking_again(
+    work: Path, reviews: Reviews, monkeypatch: pytest.MonkeyPatch, ending: Ending
+) -> None:
+    class Killed(BaseException):
+        """What a killed process does next: nothing."""
+
+    async def die(*_: object) -> None:
+        raise Killed
+
+    inner = work / "lib" / "sub"
+    before = content(work), standing(inner), git(work, "status", "--porcelain")
+    review = await reviews.open("s1", work, "branch", branch="cut")
+    await review.begin_turn("Do it")
+    made = commits_in(inner)
+    write(work, {"a.txt": "agent\n"})
+    await review.end_turn()
+    with monkeypatch.context() as patched:
+        patched.setattr(Submodules, "bring_back", die)
+        with pytest.raises(Killed):
+            await reviews.finish("s1", ending)
+    await reviews.finish("s1", ending)
+    assert (content(work), standing(inner), git(work, "status", "--porcelain")) == before
+    kept = "refs/heads/portico" if ending is Ending.KEEP else "refs/portico/discarded"
+    commits = git(work, "for-each-ref", "--format=%(objectname)", kept).split("\n")
+    assert any(made in link(work, one) and git(work, "show", f"{one}:a.txt") == "agent" for one in commits)
+
+
+async def test_a_submodule_in_the_middle_of_something_is_named_and_nothing_is_put_aside(
+    work: Path, reviews: Reviews
+) -> None:
+    inner = work / "lib" / "sub"
+    review = await reviews.open("s1", work, "branch")
+    await review.begin_turn("Do it")
+    made = commits_in(inner)
+    (Path(git(inner, "rev-parse", "--absolute-git-dir")) / "MERGE_HEAD").write_text(f"{made}\n")
+    write(work, {"a.txt": "agent\n"})
+    await review.end_turn()
+    with pytest.raises(SessionBusy, match=r"lib/sub is in the middle of a merge"):
+        await reviews.finish("s1", Ending.DISCARD)
+    assert (work / "a.txt").read_text() == "agent\n"
+    git(inner, "merge", "--quit")
+    await reviews.finish("s1", Ending.DISCARD)
+    assert (work / "a.txt").read_text() == "a\n"
+
+
+async def test_a_submodule_in_the_middle_of_something_from_the_start_holds_up_no_end(
+    work: Path, reviews: Reviews
+) -> None:
+    inner = work / "lib" / "sub"
+    merging = Path(git(inner, "rev-parse", "--absolute-git-dir")) / "MERGE_HEAD"
+    merging.write_text(git(inner, "rev-parse", "HEAD") + "\n")
+    before = content(work), standing(inner)
+    review = await reviews.open("s1", work, "branch")
+    await review.begin_turn("Do it")
+    write(work, {"a.txt": "agent\n"})
+    await review.end_turn()
+    await reviews.finish("s1", Ending.DISCARD)
+    assert (content(work), standing(inner)) == before
+    assert merging.exists()

@@ -1,5 +1,6 @@
 """One session under review, as its host sees it: where the agent works, and what happens around each turn."""
 
+import asyncio
 import itertools
 import re
 from collections.abc import Sequence
@@ -11,9 +12,11 @@ from portico.domain.events import AnyPayload, CheckpointCreated, Notice
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches
 from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Moment
+from portico.review.checkpoints.shadows import NotWhole
 from portico.review.gathering import Gathering
 from portico.review.windows.seeing import Sight
 from portico.review.workplaces.workplaces import Workplace, Workplaces
+from portico.sessions.deadlines import put_down
 
 _SLUG_WORDS = 6
 _SLUG_LETTERS = 40
@@ -50,6 +53,7 @@ class SessionReview:
         self._kept = True
         self._label = "a turn"
         self._untold = list(untold)
+        self._going_on: asyncio.Task[None] | None = None
 
     @property
     def folder(self) -> Path:
@@ -57,6 +61,7 @@ class SessionReview:
 
     async def begin_turn(self, label: str) -> list[AnyPayload]:
         self._label = label or "a turn"
+        await self._stop_going_on()
         async with self._parts.arrangements.held(self._session):
             if self._workplace is not None:
                 told = await self._begin_apart(self._workplace)
@@ -69,6 +74,7 @@ class SessionReview:
         return [*late, *told]
 
     async def end_turn(self) -> list[AnyPayload]:
+        await self._stop_going_on()
         async with self._parts.arrangements.held(self._session):
             if self._workplace is not None:
                 return await self._parts.gathering.gather(self._workplace)
@@ -123,9 +129,20 @@ class SessionReview:
 
     async def _keep(self) -> AnyPayload:
         label = short_label(self._label)
-        return checkpoint_payload(
-            await self._parts.checkpoints.create(self._workspace, label, hurried=self._hurried)
-        )
+        checkpoints = self._parts.checkpoints
+        try:
+            return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
+        except NotWhole:
+            # While the agent works nobody waits for it, and the next turn can have its checkpoint.
+            self._going_on = asyncio.create_task(
+                checkpoints.go_on(self._workspace), name=f"keeping the rest of {self._workspace}"
+            )
+            raise
+
+    async def _stop_going_on(self) -> None:
+        if self._going_on is not None:
+            await put_down(self._going_on)
+            self._going_on = None
 
     async def _keep_changed(self) -> list[AnyPayload]:
         """After a turn: nobody can go back to what nothing has changed."""

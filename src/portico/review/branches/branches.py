@@ -17,6 +17,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.review.branches.submodules import Standing, Submodules
 from portico.review.checkpoints.checkpoints import Checkpoints, Moment
 from portico.review.git.keeping import (
     check_index_free,
@@ -28,6 +29,7 @@ from portico.review.git.keeping import (
     tree_of,
 )
 from portico.review.git.repositories import Repository, need_repository, submodule_of
+from portico.review.git.tree_changes import tree_changes
 
 PREFIX = "portico/"
 _SLUG = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9_-]|\.(?!\.|$|lock$))*")
@@ -53,6 +55,8 @@ class BranchSession(msgspec.Struct, frozen=True, kw_only=True):
     files: str
     staged: str
     checkpoint: str
+    intended: tuple[bytes, ...] = ()
+    submodules: tuple[Standing, ...] = ()
 
 
 class Ended(msgspec.Struct, frozen=True):
@@ -95,6 +99,8 @@ class Branches:
             files=work.files,
             staged=work.staged,
             checkpoint=checkpoint.id,
+            intended=work.intended,
+            submodules=await self._submodules(slug).keep(repository),
         )
         await self._record(repository, session)
         if await repository.branch_commit(branch) is None:
@@ -135,16 +141,19 @@ class Branches:
         await repository.git.run("update-ref", "-d", _start(slug))
         await repository.git.run("update-ref", "-d", _finishing(slug))
         self._index(repository, slug).unlink(missing_ok=True)
+        await self._submodules(slug).forget(repository, session.submodules)
         return ended
 
     async def _put_aside(
         self, repository: Repository, session: BranchSession, ending: Ending, message: str
     ) -> Ended:
+        submodules = self._submodules(session.slug)
+        await submodules.check(repository, session.submodules)
         if ending is Ending.KEEP:
             await self._check_submodules(repository, session)
         tip = await repository.branch_commit(session.branch) or session.home_commit
         work = await keep_work(repository, self._folder)
-        if work.files != session.files:
+        if not await self._is_back(repository, session, work.files):
             started = tip == session.home_commit and session.files != await tree_of(repository, tip)
             if started:
                 tip = await commit(
@@ -158,15 +167,23 @@ class Branches:
         await repository.git.run("update-ref", "-m", f"portico: {ending}", reference, tip)
         await repository.git.run("update-ref", _finishing(session.slug), tip)
         await self._checkpoints.restore(repository.root, session.checkpoint)
+        aside = "kept" if ending is Ending.KEEP else "discarded"
+        await submodules.bring_back(repository, session.submodules, f"refs/portico/{aside}/{session.slug}")
         saved = self._index(repository, session.slug)
         if saved.exists():
             install_index(repository, saved)
         else:
-            await stage_tree(repository, session.staged, self._folder)
+            await stage_tree(repository, session.staged, self._folder, session.intended)
         await self._go_home(repository, session, session.home_commit)
         if ending is Ending.DISCARD:
             await repository.git.run("update-ref", "-d", f"refs/heads/{session.branch}")
         return Ended(ending, tip, reference)
+
+    async def _is_back(self, repository: Repository, session: BranchSession, files: str) -> bool:
+        """Whether the files are those of the start; after an end that was cut short, submodules may be elsewhere."""
+        if files == session.files or await repository.commit_of(_finishing(session.slug)) is None:
+            return files == session.files
+        return not await tree_changes(repository.git, session.files, files)
 
     async def _check_submodules(self, repository: Repository, session: BranchSession) -> None:
         """InvalidInput if the session has work in a submodule that is in no commit and about to be put aside."""
@@ -204,7 +221,7 @@ class Branches:
             result = home if nothing else await commit(repository, merged, parents, message)
         await repository.git.run("update-ref", _finishing(session.slug), result)
         await self._go_home(repository, session, result)
-        await stage_tree(repository, staged, self._folder)
+        await stage_tree(repository, staged, self._folder, session.intended)
         await repository.git.run("update-ref", "-d", f"refs/heads/{session.branch}")
         return Ended(ending, result, f"refs/heads/{session.home_branch}" if session.home_branch else "HEAD")
 
@@ -273,6 +290,9 @@ class Branches:
             return None
         answer = await repository.git.run("log", "-1", "--no-show-signature", "--format=%B", _start(slug))
         return msgspec.json.decode(answer.output, type=BranchSession)
+
+    def _submodules(self, slug: str) -> Submodules:
+        return Submodules(self._folder, self._environ, lambda inner: self._index(inner, slug))
 
     def _index(self, repository: Repository, slug: str) -> Path:
         key = hashlib.sha256(os.fsencode(repository.git_folder)).hexdigest()[:24]

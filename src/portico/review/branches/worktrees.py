@@ -10,14 +10,15 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping
+import stat
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.review.checkpoints.blobs import read_blob
-from portico.review.git.keeping import commit, keep_work, stage_tree
+from portico.review.git.keeping import commit, keep_work, stage_tree, unchanged_since
 from portico.review.git.repositories import Repository, find_repository, need_repository
 from portico.review.git.tree_changes import TreeChange, tree_changes
 
@@ -74,6 +75,7 @@ class Worktrees:
         at = await repository.commit_of(f"{start}^1") or start
         try:
             await repository.git.run("worktree", "add", "--quiet", "--detach", str(path), start)
+            await self._take_over(repository, path, start)
             inner = await need_repository(path, self._environ)
             await inner.git.run("update-ref", f"refs/heads/{branch}", at)
             await inner.git.run("symbolic-ref", "-m", f"portico: {session}", "HEAD", f"refs/heads/{branch}")
@@ -118,6 +120,16 @@ class Worktrees:
         await repository.git.run("update-ref", "-d", f"refs/heads/{worktree.branch}")
         await repository.git.run("update-ref", "-d", _reference(worktree.session, "start"))
 
+    async def _take_over(self, repository: Repository, path: Path, start: str) -> None:
+        """Give files the person's own rights, and their bytes where git wrote others: line ends, or a filter's.
+
+        To git both are the same file; where the work is compared and applied they would be two.
+        """
+        listed = (await repository.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", start)).names
+        other = await asyncio.to_thread(_of_other_size, repository.root, path, listed)
+        same = await unchanged_since(repository, start, other, self._folder) if other else []
+        await asyncio.to_thread(_take_over, repository.root, path, listed, same)
+
     async def _named(self, repository: Repository, workspace: Path, session: str) -> Worktree | None:
         start = await repository.commit_of(_reference(session, "start"))
         return None if start is None else self._worktree(repository, workspace, session, start)
@@ -154,6 +166,39 @@ class Worktrees:
             start=start,
             repository=repository.root,
         )
+
+
+def _of_other_size(root: Path, path: Path, names: Iterable[str]) -> list[str]:
+    """The files that both trees have, with more bytes in one. None that is found behind a link."""
+    found: list[str] = []
+    real = root.resolve()
+    for name in names:
+        theirs, ours = _facts(root, name), _facts(path, name)
+        if theirs is None or ours is None or theirs.st_size == ours.st_size:
+            continue
+        if (real / name).parent.resolve() == (real / name).parent:
+            found.append(name)
+    return found
+
+
+def _take_over(root: Path, path: Path, names: Iterable[str], same: Iterable[str]) -> None:
+    for name in same:
+        shutil.copyfile(root / name, path / name)
+    for name in names:
+        theirs, ours = _facts(root, name), _facts(path, name)
+        if theirs is None or ours is None or (theirs.st_mode ^ ours.st_mode) & 0o777 == 0:
+            continue
+        if (theirs.st_mode ^ ours.st_mode) & stat.S_IXUSR == 0:
+            (path / name).chmod(theirs.st_mode & 0o777)
+
+
+def _facts(root: Path, name: str) -> os.stat_result | None:
+    """None for what is no file."""
+    try:
+        facts = os.lstat(f"{root}/{name}")
+    except OSError:
+        return None
+    return facts if stat.S_ISREG(facts.st_mode) else None
 
 
 def _branch(session: str) -> str:

@@ -5,6 +5,7 @@ restore first keeps what is there as a checkpoint of its own, so that nothing is
 """
 
 import asyncio
+import contextlib
 import hashlib
 import itertools
 import os
@@ -20,15 +21,25 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
 from portico.review.checkpoints.permissions import Permissions, forget_all_but
-from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds, Difference, LeftOut, Shadow, Snapshot
+from portico.review.checkpoints.shadows import (
+    STAGING_PREFIX,
+    Bounds,
+    Difference,
+    LeftOut,
+    NotWhole,
+    Shadow,
+    Snapshot,
+)
 from portico.review.disk.alone import alone, not_kept
-from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted
+from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted, give_back_rights
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
 _REFS = "refs/checkpoints"
 _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
+_PAUSE_SECONDS = 0.1
+_PATIENT_SECONDS = 300.0
 
 
 class Moment(StrEnum):
@@ -120,6 +131,17 @@ class Checkpoints:
                 return None
             return await self._keep(shadow, snapshot, label, moment, listed)
 
+    async def go_on(self, workspace: Path) -> None:
+        """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
+        bounds = msgspec.structs.replace(self._bounds, listing_seconds=_PATIENT_SECONDS)
+        whole = False
+        while not whole:
+            async with self._opened(workspace) as shadow:
+                with contextlib.suppress(NotWhole):
+                    await shadow.snapshot(bounds, hurried=True, aside=True)
+                    whole = True
+            await asyncio.sleep(_PAUSE_SECONDS)  # Let others have the store who wait for it.
+
     async def list(self, workspace: Path) -> tuple[Checkpoint, ...]:
         """Newest first."""
         async with self._opened(workspace) as shadow:
@@ -206,8 +228,15 @@ class Checkpoints:
     async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
         """Whether the files could be put in place before anybody changed one more."""
         differences = await shadow.differences(kept.tree, target.tree)
-        if not differences:
-            return True
+        put = not differences or await self._put(shadow, kept, target, differences)
+        if put:
+            moved = {each.path for each in differences}
+            await asyncio.to_thread(_give_back_rights, shadow, kept, target, moved)
+        return put
+
+    async def _put(
+        self, shadow: Shadow, kept: Checkpoint, target: Checkpoint, differences: tuple[Difference, ...]
+    ) -> bool:
         swap = self._swap(shadow)
         staging = await asyncio.to_thread(swap.stage)
         try:
@@ -353,6 +382,16 @@ class Checkpoints:
 
 def _wanted(number: int, difference: Difference) -> Wanted:
     return Wanted(difference.path, difference.old.exists, number if difference.new.exists else None)
+
+
+def _give_back_rights(shadow: Shadow, kept: Checkpoint, target: Checkpoint, moved: Collection[str]) -> None:
+    """Take back what was changed in the rights alone of files that were not `moved` and so have theirs."""
+    now, then = shadow.permissions(kept.permissions), shadow.permissions(target.permissions)
+    if now is None or then is None or kept.permissions == target.permissions:
+        return
+    for path, had, has in then.differing(now):
+        if path not in moved:
+            give_back_rights(shadow.workspace / path, has, had)
 
 
 def _plain(text: str) -> str:

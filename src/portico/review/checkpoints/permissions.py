@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 import os
 import stat
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -25,6 +25,14 @@ class Permissions(msgspec.Struct, frozen=True):
 
     def of(self, path: str, *, program: bool) -> int:
         return self.others.get(os.fsencode(path), self.usual if program else self.usual & ~0o111)
+
+    def differing(self, later: "Permissions") -> Iterator[tuple[str, int, int]]:
+        """Files that have other bits here than later on, with both. Each is a program in both, or in neither."""
+        for name in sorted(self.others.keys() | later.others.keys()):
+            then, now = self.others.get(name), later.others.get(name)
+            if then != now:
+                path, program = os.fsdecode(name), bool(((then or 0) | (now or 0)) & stat.S_IXUSR)
+                yield path, self.of(path, program=program), later.of(path, program=program)
 
     def followed(self, gone: Iterable[str], looked_at: Mapping[str, int]) -> "Permissions":
         """The same once files have gone, and others have been looked at: modes as the system gives them."""

@@ -7,6 +7,7 @@ leaves no lock behind.
 """
 
 import asyncio
+import math
 import os
 import secrets
 import shutil
@@ -22,6 +23,7 @@ from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.permissions import Permissions
+from portico.review.disk.threads import ended
 from portico.review.git.listing import inside
 from portico.review.git.program import Git
 from portico.review.git.repositories import find_repository
@@ -45,6 +47,8 @@ _SETTINGS = (
     "core.fsyncMethod=batch",
     "core.attributesFile=",
 )
+_ROOM = {"MALLOC_TOP_PAD_": str(4 * 1024 * 1024)}
+"""For each file git asks for memory and gives it back; where the C library is GNU's, that took half of its time."""
 _ATTRIBUTES = "* -text -ident -filter !working-tree-encoding !eol !diff !merge\n"
 
 
@@ -53,6 +57,7 @@ class Bounds(msgspec.Struct, frozen=True):
 
     Seconds count for a hurried one alone. Files are taken in `at_once` so many, the first ones in any case.
     Once they could not be looked through in time, nobody waits for that again for `giving_up_seconds`.
+    While an agent works, only what has not changed for `resting_seconds` is taken.
     """
 
     file_bytes: int = 50 * 1024 * 1024
@@ -61,6 +66,7 @@ class Bounds(msgspec.Struct, frozen=True):
     listing_seconds: float = 5.0
     giving_up_seconds: float = 600.0
     taking_seconds: float = 3.0
+    resting_seconds: float = 2.0
 
 
 class LeftOut(msgspec.Struct, frozen=True):
@@ -103,11 +109,8 @@ class _Found(NamedTuple):
     at: float
 
 
-class _Unfinished(Exception):
-    """Time is up, and so many files are yet to be taken."""
-
-    def __init__(self, left: int) -> None:
-        self.left = left
+class NotWhole(InvalidInput):
+    """Time is up, and files are yet to be kept for the first time. What is kept by now is not lost."""
 
 
 class Shadow:
@@ -144,29 +147,28 @@ class Shadow:
         for left in (*self._store.glob("index.*"), *self.folder.glob("blobs.*")):
             left.unlink(missing_ok=True)
 
-    async def snapshot(self, bounds: Bounds, *, hurried: bool = False) -> Snapshot:
-        """The workspace as a tree in the store. What a hurried one could not finish, the next goes on with."""
+    async def snapshot(self, bounds: Bounds, *, hurried: bool = False, aside: bool = False) -> Snapshot:
+        """The workspace as a tree in the store. What a hurried one could not finish, the next goes on with.
+
+        One that is taken `aside`, while files are written, only saves the next some work.
+        """
         index = self._store / f"index.{secrets.token_hex(4)}"
         if self._index.exists():
             # With its time: git mistrusts its cache for files that are no older than the index.
             shutil.copy2(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
-            left_out, kept = await self._gather(git, bounds, hurried=hurried)
+            left_out, kept = await self._gather(git, index, bounds, hurried=hurried, aside=aside)
             tree = (await git.run("write-tree")).text
             if index.exists():
                 index.replace(self._index)
-        except _Unfinished as error:
-            index.replace(self._index)
-            raise InvalidInput(
-                f"{error.left} files of {self.workspace} are yet to be kept for the first time.",
-                suggestion="The next turn goes on with it. Have git ignore what is generated, and there is less to keep.",
-            ) from error
         finally:
             index.unlink(missing_ok=True)
         return Snapshot(tree, kept, left_out)
 
-    async def _gather(self, git: Git, bounds: Bounds, *, hurried: bool) -> tuple[tuple[LeftOut, ...], str]:
+    async def _gather(
+        self, git: Git, index: Path, bounds: Bounds, *, hurried: bool, aside: bool
+    ) -> tuple[tuple[LeftOut, ...], str]:
         second = int(time.time())
         if hurried and self._gave_up_lately(bounds):
             raise self._too_many(bounds)
@@ -186,10 +188,13 @@ class Shadow:
         (self.folder / _GAVE_UP).unlink(missing_ok=True)
         looked_at = changed | {path: found[path] for path in new}
         # Before the index says that these files are known, lest nobody look at them again after a kill.
-        kept = await asyncio.to_thread(self._keep_permissions, held, gone, looked_at, second)
+        kept = await ended(lambda _: self._keep_permissions(held, gone, looked_at, second))
         if gone:
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
-        await self._take(git, [*changed, *new], bounds, hurried=hurried)
+        # Git would not see that a file was written once more in the second in which it was taken.
+        latest = second - bounds.resting_seconds if aside else math.inf
+        taken = [path for path in (*changed, *new) if looked_at[path].at < latest]
+        await self._take(git, index, taken, bounds, hurried=hurried)
         return left_out, kept
 
     def _gave_up_lately(self, bounds: Bounds) -> bool:
@@ -232,18 +237,28 @@ class Shadow:
         changed = {path: found for path in there if (found := _look(self.workspace, path)) is not None}
         return changed, list(states.keys() - changed.keys())
 
-    async def _take(self, git: Git, paths: list[str], bounds: Bounds, *, hurried: bool) -> None:
+    async def _take(self, git: Git, index: Path, paths: list[str], bounds: Bounds, *, hurried: bool) -> None:
         deadline = time.monotonic() + bounds.taking_seconds
         for start in range(0, len(paths), bounds.at_once):
+            if start:  # Whoever is stopped or killed from now on, what was taken need not be taken again.
+                await ended(lambda _: self._save(index))
             if hurried and start and time.monotonic() >= deadline:
-                raise _Unfinished(len(paths) - start)
+                raise NotWhole(
+                    f"{len(paths) - start} files of {self.workspace} are yet to be kept for the first time.",
+                    suggestion="The next turn goes on with it. Have git ignore what is generated, and there is less to keep.",
+                )
             taken = paths[start : start + bounds.at_once]
             # Many new blobs go into one pack, which is much faster than a file for each. Not synced in batches
             # then: an empty file is no blob for a pack, and git loses the pack where it writes both kinds so.
             packed = ("core.bigFileThreshold=1", "core.fsyncMethod=fsync")
-            taking = git.having(*packed) if len(taken) > _MANY_FILES else git
+            taking = git.having(*packed, **_ROOM) if len(taken) > _MANY_FILES else git
             words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
             await taking.run(*words, given=_given(taken))
+
+    def _save(self, index: Path) -> None:
+        beside = index.with_suffix(f"{index.suffix}-saved")
+        shutil.copy2(index, beside)
+        beside.replace(self._index)
 
     async def _held(self, git: Git) -> set[str]:
         return set((await git.run("ls-files", "-z", "--cached")).names)

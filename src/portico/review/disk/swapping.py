@@ -242,10 +242,7 @@ def _exists(path: Path) -> bool:
 
 
 def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) -> None:
-    """Give a staged file the rights it `had`, and what is noted on the file that it replaces.
-
-    Where that one has less rights by now, it is less: nobody gets to see what they cannot see.
-    """
+    """Give a staged file the rights it `had`, and what is noted on the file that it replaces."""
     try:
         facts = place.lstat()
     except OSError:
@@ -255,12 +252,28 @@ def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) ->
             staged.chmod(had)
         return
     carry_attributes(place, staged)
-    mode = stat.S_IMODE(facts.st_mode) & ~0o111
-    mode |= (mode & 0o444) >> 2 if executable else 0
-    staged.chmod(mode if had is None else mode & had)
+    staged.chmod(_given_back(facts.st_mode, had, executable=executable))
     if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
         with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
             os.chown(staged, facts.st_uid, facts.st_gid)
+
+
+def give_back_rights(place: Path, has: int, had: int) -> None:
+    """Give a file whose content is as it was the rights it `had`, unless it has others by now than it is known for."""
+    with contextlib.suppress(OSError):  # It has just gone, or belongs to somebody else, and so do its rights.
+        mode = place.lstat().st_mode
+        if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o777 == has:
+            place.chmod(_given_back(mode, had, executable=bool(had & 0o100)))
+
+
+def _given_back(mode: int, had: int | None, *, executable: bool) -> int:
+    """What a file of this mode may be done with once it is back: its owner gets what they had.
+
+    For others it is less where they have less by now: nobody gets to see what they cannot see.
+    """
+    bits = stat.S_IMODE(mode) & ~0o111
+    bits |= (bits & 0o444) >> 2 if executable else 0
+    return bits if had is None else bits & had | had & 0o700
 
 
 def _translated(place: str, error: OSError) -> PorticoError:

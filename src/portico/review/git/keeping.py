@@ -7,7 +7,7 @@ only where an index is installed, which says so.
 import os
 import secrets
 import shutil
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
@@ -22,29 +22,46 @@ _MERGE = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
 
 
 class Work(msgspec.Struct, frozen=True):
-    """A working tree, as trees of its own repository: with all that is not ignored, and what was staged."""
+    """A working tree, as trees of its own repository: with all that is not ignored, and what was staged.
+
+    `intended` are the files of which git was told that they will be added, and holds no more than the name.
+    """
 
     files: str
     staged: str
+    intended: tuple[bytes, ...] = ()
 
 
 async def keep_work(repository: Repository, scratch: Path) -> Work:
     """What is there now. Untracked files of secrets are left where they are, and out of this."""
     async with _index_copy(repository, scratch) as (git, _):
         staged = (await git.run("write-tree")).text
+        intended = await _intended(git, staged)
         await git.run("add", "--update")
         listed = (await git.run("ls-files", "-z", "--others", "--exclude-standard")).names
         new = [name for name in listed if not name.endswith("/") and not is_private(name.split("/"))]
         given = b"".join(os.fsencode(name) + b"\0" for name in new)
         if new:
             await git.run("update-index", "-z", "--add", "--remove", "--stdin", given=given)
-        return Work((await git.run("write-tree")).text, staged)
+        return Work((await git.run("write-tree")).text, staged, intended)
 
 
 async def staged_tree(repository: Repository, scratch: Path) -> str:
     """What is in the index now."""
     async with _index_copy(repository, scratch) as (git, _):
         return (await git.run("write-tree")).text
+
+
+async def unchanged_since(
+    repository: Repository, tree: str, paths: Collection[str], scratch: Path
+) -> list[str]:
+    """Those of these files that are on the disk what a tree has, whatever line ends or filters they pass."""
+    async with _index_copy(repository, scratch) as (git, _):
+        await git.run("read-tree", tree)
+        given = b"".join(os.fsencode(path) + b"\0" for path in paths)
+        await git.run("update-index", "-z", "--remove", "--stdin", given=given)
+        changed = (await git.run("diff-index", "--cached", "-z", "--name-only", tree)).names
+        return sorted(set(paths).difference(changed))
 
 
 async def commit(repository: Repository, tree: str, parents: list[str], message: str) -> str:
@@ -101,25 +118,33 @@ async def _index_copy(repository: Repository, scratch: Path) -> AsyncIterator[tu
         copy.unlink(missing_ok=True)
 
 
-async def stage_tree(repository: Repository, tree: str, scratch: Path) -> None:
+async def stage_tree(
+    repository: Repository, tree: str, scratch: Path, intended: Iterable[bytes] = ()
+) -> None:
     """Make a tree the person's index, with the files on disk untouched."""
-    async with index_of(repository, tree, scratch) as index:
+    async with index_of(repository, tree, scratch, intended) as index:
         install_index(repository, index)
 
 
 @asynccontextmanager
-async def index_of(repository: Repository, tree: str, scratch: Path) -> AsyncIterator[Path]:
+async def index_of(
+    repository: Repository, tree: str, scratch: Path, intended: Iterable[bytes] = ()
+) -> AsyncIterator[Path]:
     """A file that can be the person's index, with a tree in it and what they have told git of single files.
 
     In a sparse checkout git is told so of all files that are not there; unmarked, they would count as deleted.
+    Files that were `intended` to be added before are so again, beside those that are now.
     """
     async with _index_copy(repository, scratch) as (git, index):
         told = await _told_of_files(git)
+        staged = (await git.run("write-tree", "--missing-ok")).text
+        names = {os.fsdecode(name) for name in (*intended, *await _intended(git, staged))}
         await git.run("read-tree", tree)
-        there = set((await git.run("ls-files", "-z")).names) if told else set()
-        for option, names in told.items():
-            given = b"".join(os.fsencode(name) + b"\0" for name in names if name in there)
+        there = set((await git.run("ls-files", "-z")).names) if told or names else set()
+        for option, marked in told.items():
+            given = b"".join(os.fsencode(name) + b"\0" for name in marked if name in there)
             await git.run("update-index", "-z", option, "--stdin", given=given)
+        await _intend(git, names - there)
         await git.ask("update-index", "-q", "--refresh")  # Fails where files differ, as they may.
         yield index
 
@@ -134,6 +159,27 @@ async def _told_of_files(git: Git) -> dict[str, list[str]]:
         if tag.islower():
             told.setdefault("--assume-unchanged", []).append(name)
     return told
+
+
+async def _intended(git: Git, staged: str) -> tuple[bytes, ...]:
+    """The names that are in an index, and not in the tree that can be written of it."""
+    words = ("diff-index", "--cached", "--ita-visible-in-index", "-z", "--name-only", "--diff-filter=A")
+    return tuple(name for name in (await git.run(*words, staged)).output.split(b"\0") if name)
+
+
+async def _intend(git: Git, names: Iterable[str]) -> None:
+    """Have files that are there, and that an index does not know yet, as such that will be added."""
+    root = git.folder.resolve()
+    given = b"".join(os.fsencode(name) + b"\0" for name in sorted(names) if _is_entry(root, name))
+    words = ("add", "--intent-to-add", "--force", "--sparse", "--pathspec-from-file=-", "--pathspec-file-nul")
+    if given:
+        await git.run(*words, given=given)
+
+
+def _is_entry(root: Path, name: str) -> bool:
+    """Whether a file or link is there, and not behind a link."""
+    place = root / name
+    return (place.is_symlink() or place.is_file()) and place.parent.resolve() == place.parent
 
 
 def install_index(repository: Repository, source: Path) -> None:
