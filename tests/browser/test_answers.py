@@ -43,10 +43,12 @@ async def test_what_reads_from_right_to_left_begins_on_the_right(chat: Chat) -> 
     asked = chat.prompts.locator(".p-prompt-part")
     left, right = await asked.evaluate(SIDES)
     assert right < left
-    await chat.tell(say("- ראשון\n\n> ציטוט\n\n| א | ב |\n|---|---|\n| ג | ד |\n\n1. and back\n"))
+    await chat.tell(say("- ראשון\n\n> ציטוט\n\n| א | ב |\n|---|---|\n| ג | 12 |\n\n1. and back\n"))
     answer = chat.answers.last
     for part in ("ul", "blockquote", "table"):
         await expect(answer.locator(part)).to_have_css("direction", "rtl")
+    left, right = await answer.get_by_role("cell", name="12").evaluate(SIDES)
+    assert right < left
     await expect(answer.locator("ol")).to_have_css("direction", "ltr")
     await expect(chat.prompt).to_have_css("unicode-bidi", "plaintext")
 
@@ -63,6 +65,23 @@ async def test_code_is_highlighted_and_copied(chat: Chat, shoot: Shoot) -> None:
     copied = await chat.page.evaluate("navigator.clipboard.readText()")
     assert copied == CODE.removeprefix("```python\n").removesuffix("```\n")
     await shoot(chat, "code", night=True)
+
+
+async def test_a_cell_of_a_table_may_have_lines_which_come_while_it_is_written(
+    chat: Chat, house: House
+) -> None:
+    go = house.workspace / "go-on-with-the-cell"
+    table = "| Boat | Crew |\n|---|---|\n| Ada | cook<br>captain<b"
+    await chat.ask(say(table), {"wait_file": str(go)}, say("r/>mate |\n| Bob | a `<br>` |\n"))
+    cells = chat.answers.get_by_role("cell")
+    await expect(cells).to_have_text(["Ada", "cook captain"], use_inner_text=True)
+    go.touch()
+    await expect(cells).to_have_text(["Ada", "cook captain mate", "Bob", "a <br>"], use_inner_text=True)
+    await chat.rested()
+    await chat.answers.get_by_role("table").evaluate("one => getSelection().selectAllChildren(one)")
+    await chat.page.keyboard.press("Control+c")
+    copied = await chat.page.evaluate("navigator.clipboard.readText()")
+    assert copied.split() == ["Boat", "Crew", "Ada", "cook", "captain", "mate", "Bob", "a", "<br>"]
 
 
 async def test_an_answer_is_copied_as_markdown(chat: Chat) -> None:

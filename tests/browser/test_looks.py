@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.browser.chat import Chat, named, say
 from tests.browser.conftest import Shoot
@@ -48,6 +48,17 @@ async def faults(chat: Chat) -> list[str]:
         if one["impact"] in BAD
         for node in one["nodes"]
     ]
+
+
+async def looks(several: Locator) -> list[str]:
+    """How each of them is told from the others by the lines around it."""
+    found: list[str] = await several.evaluate_all(
+        """(all) => all.map((one) => {
+            const { outlineStyle, outlineWidth, borderWidth } = getComputedStyle(one);
+            return [outlineStyle, outlineWidth, borderWidth].join();
+        })"""
+    )
+    return found
 
 
 @pytest.mark.parametrize("light", ["light", "dark"])
@@ -148,6 +159,35 @@ async def test_high_contrast_takes_the_colours_of_the_system(chat: Chat, shoot: 
     await chat.prompt.focus()
     assert await focus_is_visible(chat)
     await shoot(chat, "high-contrast", widths=(480,))
+
+
+async def test_high_contrast_shows_what_is_chosen(chat: Chat) -> None:
+    await chat.tell(say("One."))
+    await chat.new_session()
+    await chat.tell(say("Two."))
+    await chat.page.emulate_media(forced_colors="active")
+    entries = chat.history.locator(".p-entry")
+    await expect(entries.nth(1)).to_be_visible()
+    assert len(set(await looks(entries))) == 2
+    line, page = await chat.tabs.and_(chat.page.locator("[aria-selected=true]")).evaluate(
+        "one => [getComputedStyle(one, '::after'), getComputedStyle(document.body)].map((of) => of.backgroundColor)"
+    )
+    assert line != page
+    thinking = chat.button("Show thinking")
+    (before,) = await looks(thinking)
+    await thinking.click()
+    await expect(thinking).to_have_attribute("aria-pressed", "true")
+    assert await looks(thinking) != [before]
+    await thinking.click()
+    await chat.prompt.press_sequentially("/")
+    commands = chat.page.get_by_role("listbox").get_by_role("option")
+    await expect(commands).to_have_count(2)
+    assert len(set(await looks(commands))) == 2
+    await chat.prompt.fill("")
+    await chat.composer.get_by_role("combobox", name=re.compile("^Agent")).press("Enter")
+    agents = chat.page.get_by_role("option")
+    await expect(agents.first).to_be_visible()
+    assert len(set(await looks(agents))) == 2
 
 
 async def test_a_whole_conversation_needs_no_mouse(chat: Chat) -> None:

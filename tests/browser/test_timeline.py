@@ -3,16 +3,28 @@
 import re
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Locator, expect
 
 from tests.browser.chat import Chat, say
 from tests.browser.house import House
+from tests.browser.wishes import wish
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 ROUNDS = 5_000
 FEW_ROWS = 80
+# Frames in which nothing has moved any more, in a window of a width.
+SETTLED = """async (width) => {
+    const { scrollTop, scrollHeight } = document.querySelector(".p-scroller");
+    for (let frame = 0; frame < 4; frame += 1) await new Promise(requestAnimationFrame);
+    const now = document.querySelector(".p-scroller");
+    return window.innerWidth === width && now.scrollTop === scrollTop && now.scrollHeight === scrollHeight;
+}"""
+IN_SIGHT = """(one) => {
+    const [own, around] = [one, one.closest(".p-scroller")].map((each) => each.getBoundingClientRect());
+    return own.bottom > around.top && own.top < around.top + around.height / 2;
+}"""
 
 
 def ended(house: House, session_id: str) -> None:
@@ -21,6 +33,18 @@ def ended(house: House, session_id: str) -> None:
     wait_until(
         lambda: house.session(session_id)["summary"]["state"] == state, "the end of the turn", seconds=60
     )
+
+
+async def edges(one: Locator) -> tuple[tuple[float, float], tuple[float, float]]:
+    """From where to where it goes, across and down."""
+    box = await one.bounding_box()
+    assert box is not None
+    return (box["x"], box["x"] + box["width"]), (box["y"], box["y"] + box["height"])
+
+
+async def lie_apart(one: Locator, other: Locator) -> bool:
+    pairs = zip(await edges(one), await edges(other), strict=True)
+    return any(mine[1] <= its[0] or its[1] <= mine[0] for mine, its in pairs)
 
 
 async def test_twenty_thousand_events_are_a_few_rows_on_the_page(chat: Chat, house: House) -> None:
@@ -91,6 +115,143 @@ async def test_a_conversation_that_is_all_in_sight_has_no_way_to_its_end(chat: C
     await chat.page.keyboard.type("short word")
     await chat.page.wait_for_function("() => CSS.highlights.get('p-found-current')?.size === 1")
     await expect(chat.button("To the end")).to_have_count(0)
+
+
+@pytest.mark.parametrize("height", [400, 480])
+async def test_the_way_to_the_end_lies_over_nothing_that_can_be_pressed(chat: Chat, height: int) -> None:
+    await chat.page.set_viewport_size({"width": 300, "height": height})
+    await chat.ask(*wish("make " + "harbour " * 150, "build"))
+    await expect(chat.button("Yes, run it")).to_be_visible()
+    await chat.log.hover()
+    await chat.page.mouse.wheel(0, -150)
+    jump = chat.button("To the end")
+    await expect(jump).to_be_visible()
+    for other in (
+        chat.log,
+        chat.composer,
+        *await chat.page.get_by_role("toolbar").get_by_role("button").all(),
+    ):
+        assert await lie_apart(jump, other)
+    await jump.click()
+    await chat.button("No, do something else").click()
+    await chat.rested()
+
+
+async def test_opening_something_at_the_end_does_not_offer_the_way_there(chat: Chat) -> None:
+    await chat.tell(say("line\n\n" * 60), {"think": "Short."}, say("Done."))
+    await chat.page.evaluate(
+        """() => {
+            const seen = () => (document.querySelector(".p-jump") === null ? 0 : 1);
+            window.offered = 0;
+            new MutationObserver(() => (window.offered += seen()))
+                .observe(document.body, { childList: true, subtree: true });
+        }"""
+    )
+    await chat.fold("^Thought").click()
+    await expect(chat.seen("Short.")).to_be_visible()
+    await expect(chat.seen("Done.")).to_be_in_viewport()
+    assert await chat.page.evaluate("window.offered") == 0
+
+
+async def test_a_prompt_offers_more_or_less_of_itself_only_where_it_is_long(chat: Chat) -> None:
+    await chat.tell("boats " * 120)
+    more, less = chat.button("Show more"), chat.button("Show less")
+    await expect(chat.prompts).to_be_visible()
+    await chat.page.keyboard.press("Control+f")
+    await chat.page.keyboard.type("boats")
+    await chat.page.wait_for_function("() => CSS.highlights.get('p-found-current')?.size === 1")
+    await expect(less).to_have_count(0)
+    await chat.page.set_viewport_size({"width": 300, "height": 760})
+    await less.click()
+    await expect(more).to_be_visible()
+    await chat.page.set_viewport_size({"width": 1100, "height": 760})
+    await expect(more).to_have_count(0)
+
+
+async def test_the_keys_of_the_find_box_press_its_own_buttons(chat: Chat) -> None:
+    await chat.tell(say("One boat."))
+    await chat.tell(say("More of the boat."))
+    keys = chat.page.keyboard
+    await keys.press("Control+f")
+    await keys.type("boat.")
+    count = chat.page.get_by_role("search").get_by_role("status")
+    await expect(count).to_have_text("1 of 4")
+    await keys.press("Enter")
+    await expect(count).to_have_text("2 of 4")
+    await keys.press("Tab")
+    await expect(chat.button("Previous match")).to_be_focused()
+    await keys.press("Enter")
+    await expect(count).to_have_text("1 of 4")
+    await chat.button("Close").focus()
+    await keys.press("Enter")
+    await expect(count).to_have_count(0)
+    await expect(chat.log).to_be_focused()
+
+
+async def test_a_key_that_belongs_to_an_input_method_does_nothing_else(chat: Chat) -> None:
+    await chat.button("Find (Ctrl+F)").click()
+    field = chat.page.get_by_role("textbox", name="Find in this conversation")
+    await expect(field).to_be_focused()
+    devtools = await chat.page.context.new_cdp_session(chat.page)
+    begun = {"text": "ni", "selectionStart": 2, "selectionEnd": 2}
+    await devtools.send("Input.imeSetComposition", begun)
+    await chat.page.keyboard.press("Escape")
+    await expect(field).to_be_focused()
+    await expect(field).to_have_value("ni")
+    await devtools.send("Input.insertText", {"text": "\u4f60"})
+    await expect(field).to_have_value("\u4f60")
+    await chat.page.keyboard.press("Escape")
+    await expect(field).to_have_count(0)
+
+
+async def test_nothing_is_looked_for_behind_what_covers_the_conversation(chat: Chat) -> None:
+    search = chat.page.get_by_role("search", include_hidden=True)
+    await chat.button("Settings").click()
+    settings = chat.page.get_by_role("dialog", name="Settings")
+    await expect(settings).to_be_visible()
+    await chat.page.keyboard.press("Control+f")
+    await chat.page.keyboard.press("Escape")
+    await expect(settings).to_have_count(0)
+    await expect(search).to_have_count(0)
+    await chat.narrow()
+    await chat.show_history()
+    await chat.page.keyboard.press("Control+f")
+    await chat.page.keyboard.press("Escape")
+    await expect(chat.history).to_have_count(0)
+    await expect(search).to_have_count(0)
+    await chat.page.keyboard.press("Control+f")
+    await expect(search).to_be_visible()
+
+
+async def test_a_window_that_shows_everything_again_offers_no_way_to_the_end(chat: Chat) -> None:
+    await chat.tell(say("line\n\n" * 20))
+    await chat.page.set_viewport_size({"width": 600, "height": 400})
+    await chat.log.hover()
+    await chat.page.mouse.wheel(0, -2000)
+    await expect(chat.button("To the end")).to_be_visible()
+    await chat.page.set_viewport_size({"width": 600, "height": 1600})
+    await expect(chat.button("To the end")).to_have_count(0)
+
+
+async def test_a_reader_keeps_their_place_in_a_window_of_any_width(chat: Chat) -> None:
+    pages = "\n\n".join(f"Page {number}. " + "The sea was calm. " * 12 for number in range(80))
+    await chat.tell(say(pages))
+    await chat.narrow()
+    await chat.log.hover()
+    await chat.page.mouse.wheel(0, -2400)
+    await expect(chat.button("To the end")).to_be_visible()
+    await chat.page.wait_for_function(SETTLED, arg=800)
+    words = await chat.log.evaluate_handle(
+        """one => [...one.querySelectorAll(".prose p")].find(
+            (words) => words.getBoundingClientRect().top >= one.getBoundingClientRect().top
+        )"""
+    )
+    read = words.as_element()
+    assert read is not None
+    for width in (300, 1100, 480, 800):
+        await chat.page.set_viewport_size({"width": width, "height": 760})
+        await chat.page.wait_for_function(SETTLED, arg=width)
+        assert await read.evaluate(IN_SIGHT)
 
 
 async def test_a_turn_that_goes_on_while_the_page_is_away_is_all_there_when_it_is_back(

@@ -218,12 +218,18 @@ describe("text that is still being written", () => {
     expect(shown("- [")).toBe("");
     expect(shown("| a | b |\n|--")).toBe("");
     expect(shown("```\ncode\n``")).toBe("<pre><code>code\n</code></pre>\n");
+    for (const begun of ["<", "<b", "<br", "<br ", "<br/", "<br /"]) {
+      expect(shown(`one${begun}`)).toBe("<p>one</p>\n");
+      expect(shown(`a | b\n--|--\n1 | 2${begun}`)).toContain("<td>2</td>");
+    }
   });
 
   test("is shown as far as it is certain", () => {
     expect(shown("- [x] don")).toContain('type="checkbox"');
     expect(shown("```js\nlet a")).toBe('<pre data-language="js"><code>let a</code></pre>\n');
     expect(shown("2024 was")).toBe("<p>2024 was</p>\n");
+    expect(shown("1 < 2 <b>")).toBe("<p>1 &lt; 2 &lt;b&gt;</p>\n");
+    expect(shown("```\na <br")).toBe("<pre><code>a &lt;br</code></pre>\n");
   });
 
   test("uses a link as soon as it is defined, and what came before uses it in the end", () => {

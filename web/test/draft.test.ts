@@ -306,6 +306,20 @@ describe("another door", () => {
     expect([...page.vault.words.values()]).toContain("mine");
   });
 
+  test("its draft is set aside if it comes right after ours, however long ours was on its way", async () => {
+    const page = await new Page().live();
+    const release = page.server.hold("submitClientEvent");
+    page.type("mine");
+    await page.world.pass(5_000);
+    release();
+    await page.world.pass(300);
+    expect(page.server.desk.draft).toBe("mine");
+    page.server.writeDraft("theirs", "door-2");
+    await page.world.pass(10_000);
+    expect(page.draft).toBe("mine");
+    expect(page.session.aside.value).toBe("theirs");
+  });
+
   test("two pages that take turns always show the same", async () => {
     const server = new MemoryServer();
     const one = await new Page(server, createTestVault(), "one").live();

@@ -174,7 +174,9 @@ describe("failures", () => {
     "missing EndStreamResponse",
   ])("a call that reached nobody (%s) may be tried again", (reason) => {
     expect(isLost(reason)).toBe(true);
-    expect(failureOf(reason)).toMatchObject({ code: "UNREACHABLE", recoverable: true });
+    const failure = failureOf(reason);
+    expect(failure).toMatchObject({ code: "UNREACHABLE", recoverable: true });
+    expect(failure.suggestion).toContain("Do it again when it is back");
   });
 
   test("a page without a token is told what to do", () => {

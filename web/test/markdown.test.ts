@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { linkTarget } from "../src/markdown/links";
 import { blockHtml, noReferences } from "../src/markdown/parser";
+import { spokenText } from "../src/markdown/spoken";
 import { ATTACKS } from "./attacks";
 
 function html(markdown: string): string {
@@ -85,6 +86,21 @@ describe("Markdown", () => {
     expect(html("one\ntwo")).toBe("<p>one<br>\ntwo</p>\n");
   });
 
+  test.each(["<br>", "<br/>", "<br />", "<BR>", " <br> "])("begins a new line at %j", (tag) => {
+    expect(html(`one${tag}two`)).toBe("<p>one<br>\ntwo</p>\n");
+    expect(html(`one${tag}\ntwo`)).toBe("<p>one<br>\ntwo</p>\n");
+    expect(html(`**one${tag}two**`)).toBe("<p><strong>one<br>\ntwo</strong></p>\n");
+    expect(html(`a | b\n--|--\n1${tag}2 | 3`)).toContain("<td>1<br>\n2</td>\n<td>3</td>");
+  });
+
+  test("shows every other tag as it was written, and that one too where it is code or is escaped", () => {
+    expect(html("one<hr>two")).toBe("<p>one&lt;hr&gt;two</p>\n");
+    expect(html("one<br onclick=alert(1)>two")).toBe("<p>one&lt;br onclick=alert(1)&gt;two</p>\n");
+    expect(html("`one<br>two`")).toBe("<p><code>one&lt;br&gt;two</code></p>\n");
+    expect(html("- a\n\n  ```html\n  one<br>\n  ```")).toContain("one&lt;br&gt;\n</code>");
+    expect(html("one\\<br>two")).toBe("<p>one&lt;br&gt;two</p>\n");
+  });
+
   test("aligns tables without a style attribute, in a box of their own", () => {
     const shown = html("a | b\n--|--:\n1 | 2");
     expect(shown).toMatch(/^<div class="prose-table"[^>]*><table dir="auto">/);
@@ -96,5 +112,21 @@ describe("Markdown", () => {
     expect(html("a\u202eb\u2066c")).toBe("<p>abc</p>\n");
     expect(html("a&#x202e;b")).toBe("<p>ab</p>\n");
     expect(html("`a\u202eb`")).toBe('<p><code>a<span class="control-mark">U+202E</span>b</code></p>\n');
+  });
+});
+
+describe("Markdown that is read aloud", () => {
+  test("has the words, and not the marks around them", () => {
+    expect(spokenText("# Boats\n\n**Two** of [them](https://example.com), `ada` and<br>*bob*")).toBe(
+      "Boats\nTwo of them, ada and\nbob",
+    );
+    expect(spokenText("- [x] caulk\n- paint\n\n> soon")).toBe(" caulk\npaint\nsoon");
+    expect(spokenText("| a | b |\n|---|---|\n| 1 | 2 |")).toBe("a\nb\n1\n2");
+    expect(spokenText("So:\n\n```py\nx = 1\n```\n\nDone.")).toBe("So:\n(code)\nDone.");
+  });
+
+  test("keeps every sign that means something", () => {
+    const words = "if x > 3 and 2 * y < old_name | C# then issue #12";
+    expect(spokenText(words)).toBe(words);
   });
 });

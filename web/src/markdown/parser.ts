@@ -2,6 +2,7 @@
 
 import MarkdownIt from "markdown-it";
 import type { Env, RendererRule, StateCore, Token } from "markdown-it";
+import { parseBreakTag } from "./break-tags";
 import { linkTarget } from "./links";
 import { visiblePieces, withoutDirectionControls } from "./controls";
 import { adjustTokens } from "./tokens";
@@ -23,6 +24,7 @@ function createParser(): ReturnType<typeof MarkdownIt> {
   markdown.linkify.set({ fuzzyLink: false, fuzzyEmail: false, fuzzyIP: false });
   markdown.linkify.add("ftp:", null).add("//", null);
   markdown.validateLink = (url) => linkTarget(url) !== undefined;
+  markdown.inline.ruler.before("autolink", "break_tag", parseBreakTag);
   markdown.core.ruler.at("inline", parseInline);
   markdown.core.ruler.push("adjust", (state) => adjustTokens(state.tokens));
   Object.assign(markdown.renderer.rules, rules(markdown.utils.escapeHtml, markdown.utils.unescapeAll));

@@ -11,7 +11,10 @@ import { isLost } from "./failures";
 const PAUSE = 200;
 /** While keys keep coming. */
 const LONGEST_UNSAVED = 1_000;
-/** A person who has not touched a key for so long is not typing. */
+/**
+ * A person who has not touched a key for so long is not typing, and nobody elsewhere still types what was
+ * begun before the words from here could be seen there.
+ */
 const QUIET = 1_500;
 const FIRST_RETRY = 500;
 const LONGEST_RETRY = 5_000;
@@ -45,6 +48,7 @@ export class Draft {
   #unsaved: boolean;
   #unsavedSince = 0;
   #lastKey = -Infinity;
+  #lastSaved = -Infinity;
   #retryIn = FIRST_RETRY;
   /** What the person has seen; anything else in `text` is theirs. */
   #seen: string;
@@ -176,7 +180,7 @@ export class Draft {
   }
 
   #quietIn(): number {
-    return this.#lastKey + QUIET - this.#ports.world.now();
+    return Math.max(this.#lastKey, this.#lastSaved) + QUIET - this.#ports.world.now();
   }
 
   #adopt(words: string): void {
@@ -214,6 +218,7 @@ export class Draft {
 
   #saved(text: string): void {
     this.#retryIn = FIRST_RETRY;
+    this.#lastSaved = this.#ports.world.now();
     if (!this.#echoed && !this.#isUnclear) this.#atServer = text;
     if (this.text.peek() !== text) {
       if (this.#dueAgain) this.#saveAtOnce();

@@ -115,6 +115,7 @@ function ReviseBox({ review, proposal, revising, counts, onAsked }: ReviseBoxPro
         value={comment.value}
         onInput={(event) => (comment.value = event.currentTarget.value)}
         onKeyDown={(event) => {
+          if (event.isComposing) return;
           if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void send();
           else if (event.key === "Escape") revising.value = false;
           else return;

@@ -48,6 +48,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
       ref={part}
       onFocusCapture={({ target }) => (place.current = placeOf(list.current, target))}
       onKeyDown={(event) => {
+        if (event.isComposing) return;
         if (event.key === "Escape") onLeave();
         else if (event.key === "ArrowDown" || event.key === "ArrowUp") step(list.current, event);
       }}

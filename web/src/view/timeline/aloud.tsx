@@ -1,5 +1,6 @@
 // Reads finished answers to those who cannot see them. What is still being written is not read.
 
+import { spokenText } from "../../markdown/spoken";
 import type { SessionModel } from "../../model/types";
 import { useEffect, useState } from "preact/hooks";
 
@@ -18,7 +19,7 @@ export function Aloud({ session }: { readonly session: SessionModel }) {
       for (const item of items.slice(-LAST)) {
         if (item.type !== "answer" || item.open || item.lastSeq <= read) continue;
         read = item.lastSeq;
-        setWords(plain(item.text));
+        setWords(spokenText(item.text.slice(0, LONGEST)));
       }
     });
     return () => {
@@ -35,9 +36,3 @@ export function Aloud({ session }: { readonly session: SessionModel }) {
 
 /** Only the end of the conversation changes. */
 const LAST = 50;
-
-/** Without the marks that a voice would spell out. */
-function plain(markdown: string): string {
-  const words = markdown.slice(0, LONGEST).replaceAll(/```[\s\S]*?(```|$)/g, " (code) ");
-  return words.replaceAll(/[*_`#>|]+/g, "").replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1");
-}

@@ -60,15 +60,17 @@ export class Anchor {
     this.#holds = [];
   }
 
-  /** Scrolls after what it holds, as far as the content reaches; what is left is made up for the next time. */
-  follow(): void {
+  /**
+   * Scrolls after what it holds from where the reader was, as far as the content reaches; what is left
+   * is made up for the next time.
+   */
+  follow(from: number): void {
     const { scroller } = this;
     const hold = this.#holds.find(({ element }) => scroller.contains(element));
     if (hold === undefined) return;
-    const drift = this.#positionOf(hold.element) - hold.position;
-    const before = scroller.scrollTop;
-    if (Math.abs(drift) >= 0.5) scroller.scrollTop += drift;
-    const rest = drift - (scroller.scrollTop - before);
+    const wanted = from + this.#positionOf(hold.element) - hold.position;
+    if (Math.abs(wanted - scroller.scrollTop) >= 0.5) scroller.scrollTop = wanted;
+    const rest = wanted - scroller.scrollTop;
     for (const one of this.#holds) one.position = this.#positionOf(one.element) - rest;
   }
 

@@ -12,8 +12,9 @@ export function FindBox({ finder, session }: { readonly finder: Finder; readonly
     field.current?.select();
   }, []);
   const onKey = (event: KeyboardEvent): void => {
+    if (event.isComposing) return;
     if (event.key === "Escape") finder.close();
-    else if (event.key === "Enter") finder.step(event.shiftKey ? -1 : 1);
+    else if (event.key === "Enter" && event.target === field.current) finder.step(event.shiftKey ? -1 : 1);
     else return;
     event.preventDefault();
     event.stopPropagation();

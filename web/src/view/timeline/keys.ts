@@ -2,7 +2,11 @@
 
 import type { TimelineModel } from "./timeline-model";
 
+/** What is before the conversation while it is there. */
+const COVER = "dialog[open], [inert] .p-timeline";
+
 export function onTimelineKey(event: KeyboardEvent, model: TimelineModel): void {
+  if (document.querySelector(COVER) !== null) return;
   const act = actionFor(event, model);
   if (act === undefined || event.defaultPrevented) return;
   event.preventDefault();

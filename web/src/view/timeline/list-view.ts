@@ -48,6 +48,8 @@ export class ListView<Row extends RowPlace> {
   #place: Place | undefined;
   #lastTop = 0;
   #goal: string | undefined;
+  /** What is about to open or close; until it has, the end is not followed. */
+  #opening: Element | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
 
   /** `nearTop` is called, perhaps often, while the reader is near the beginning of the rows. */
@@ -87,7 +89,7 @@ export class ListView<Row extends RowPlace> {
     const top = this.#top;
     const key = this.#rows[this.#layout.indexAt(top)]?.key;
     const within = key === undefined ? 0 : top - this.#layout.offset(this.#layout.indexOf(key) ?? 0);
-    if (!this.#following.peek() && this.#hasMoved()) this.#hold();
+    if (!this.#follows && this.#hasMoved()) this.#hold();
     this.#rows = rows;
     this.#layout.setRows(rows);
     const index = key === undefined ? undefined : this.#layout.indexOf(key);
@@ -111,12 +113,14 @@ export class ListView<Row extends RowPlace> {
   steady(element: Element): void {
     if (this.#place === undefined) return;
     const { scroller, anchor } = this.#place;
-    this.#following.value = false;
+    this.#opening = element;
     anchor.holdElement(element);
     requestAnimationFrame(() =>
       requestAnimationFrame(() => {
+        if (this.#opening !== element) return;
+        this.#opening = undefined;
         const left = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
-        if (left <= NEAR_END) this.#following.value = true;
+        this.#following.value = left <= NEAR_END;
       }),
     );
   }
@@ -126,7 +130,7 @@ export class ListView<Row extends RowPlace> {
    * text. The answer is to be called when it has.
    */
   exchange(before: Element, after: Element): () => void {
-    const settle = this.#following.peek() ? undefined : this.#place?.anchor.exchange(before, after);
+    const settle = this.#follows ? undefined : this.#place?.anchor.exchange(before, after);
     return () => {
       settle?.();
       this.#keep();
@@ -155,6 +159,7 @@ export class ListView<Row extends RowPlace> {
   scrollToEnd(): void {
     if (this.#isSelecting()) document.getSelection()?.empty();
     this.#goal = undefined;
+    this.#opening = undefined;
     this.#following.value = true;
     this.#choose();
     this.#keep();
@@ -169,9 +174,7 @@ export class ListView<Row extends RowPlace> {
     this.#goal = key;
     this.#show(this.#layout.offset(index) - HEADROOM);
     this.#reach(key);
-    // Where everything is in sight, so is the end.
-    if (this.#place !== undefined && this.#place.scroller.scrollHeight <= this.#place.scroller.clientHeight)
-      this.#following.value = true;
+    this.#followIfAllIsInSight();
   }
 
   /** The row at the upper edge, or the one a jump led to. */
@@ -184,8 +187,21 @@ export class ListView<Row extends RowPlace> {
     return this.#place === undefined ? 0 : this.#place.scroller.scrollTop - this.#place.start.offsetTop;
   }
 
+  get #follows(): boolean {
+    return this.#following.peek() && this.#opening === undefined;
+  }
+
+  /** Where everything is in sight, so is the end. */
+  #followIfAllIsInSight(): void {
+    const scroller = this.#place?.scroller;
+    if (scroller !== undefined && scroller.scrollHeight <= scroller.clientHeight)
+      this.#following.value = true;
+  }
+
   #scrolled(): void {
-    if (this.#place !== undefined && this.#layout.count > 0 && this.#hasMoved()) {
+    if (this.#isCut) {
+      this.#keep();
+    } else if (this.#place !== undefined && this.#layout.count > 0 && this.#hasMoved()) {
       const { scrollTop, scrollHeight, clientHeight } = this.#place.scroller;
       const left = scrollHeight - scrollTop - clientHeight;
       this.#following.value = left <= (scrollTop < this.#lastTop ? TOUCHING : NEAR_END);
@@ -193,6 +209,14 @@ export class ListView<Row extends RowPlace> {
       this.#hold();
     }
     this.#choose();
+  }
+
+  /** Whether the content has become shorter than the reader was down it, so that the browser scrolled. */
+  get #isCut(): boolean {
+    if (this.#place === undefined || this.#goal !== undefined) return false;
+    const { scrollTop, scrollHeight, clientHeight } = this.#place.scroller;
+    const end = scrollHeight - clientHeight;
+    return this.#lastTop - end >= 1 && end - scrollTop < 1;
   }
 
   /** Whether the reader has scrolled since this view did. */
@@ -204,7 +228,7 @@ export class ListView<Row extends RowPlace> {
   #hold(): void {
     if (this.#place === undefined) return;
     this.#lastTop = this.#place.scroller.scrollTop;
-    if (!this.#following.peek()) this.#place.anchor.hold(this.#place.list);
+    if (!this.#follows) this.#place.anchor.hold(this.#place.list);
   }
 
   #resized(entries: readonly ResizeObserverEntry[]): void {
@@ -214,6 +238,7 @@ export class ListView<Row extends RowPlace> {
       if (key !== undefined && height !== undefined && target.isConnected)
         this.#layout.setHeight(key, height);
     }
+    this.#followIfAllIsInSight();
     this.#keep();
     // Behind this picture, and without asking for another one that may show nothing new.
     this.#soon ??= setTimeout(() => {
@@ -228,12 +253,15 @@ export class ListView<Row extends RowPlace> {
     const { scroller, anchor } = this.#place;
     // Whatever stands in an empty list is read from its beginning.
     if (this.#layout.count === 0) return;
-    if (this.#following.peek()) {
+    if (this.#follows) {
       const end = scroller.scrollHeight - scroller.clientHeight;
       if (end - scroller.scrollTop >= 1 && this.#isSelecting()) this.#stay();
       else if (end - scroller.scrollTop >= 1) scroller.scrollTop = end;
+    } else if (this.#isCut) {
+      anchor.follow(this.#lastTop);
+      this.#following.value = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= TOUCHING;
     } else {
-      anchor.follow();
+      anchor.follow(scroller.scrollTop);
     }
     this.#lastTop = scroller.scrollTop;
   }
@@ -288,7 +316,7 @@ export class ListView<Row extends RowPlace> {
 
   #wantedTop(top: number): number {
     const height = this.#place?.scroller.clientHeight ?? 0;
-    return this.#following.peek() ? Math.max(0, this.#layout.total - height) : top;
+    return this.#follows ? Math.max(0, this.#layout.total - height) : top;
   }
 
   #withSelection(range: Range): Range {

@@ -10,6 +10,8 @@ import { textParts } from "./text-parts";
 
 /** So much is enough for the lines that a folded prompt shows. */
 const FOLDED_LENGTH = 4_000;
+/** As in style/timeline.css. */
+const FOLDED_LINES = 12;
 
 export function Prompt({ item, context }: { readonly item: PromptItem; readonly context: RowContext }) {
   const open = keptOpen(context.session, `prompt ${item.key}`);
@@ -22,9 +24,17 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
   );
   useLayoutEffect(() => {
     const element = words.current;
-    if (element === null || expanded) return;
-    setLong(element.scrollHeight > element.clientHeight + 1 || item.text.length > FOLDED_LENGTH);
-  }, [item.text, expanded]);
+    if (element === null) return undefined;
+    const measure = (): void => {
+      const folded = FOLDED_LINES * parseFloat(getComputedStyle(element).lineHeight);
+      setLong(element.scrollHeight > folded + 1 || item.text.length > FOLDED_LENGTH);
+    };
+    measure();
+    // In a narrower window the same words are more lines.
+    const observer = new ResizeObserver(measure);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [item.text]);
   return (
     <article class="p-prompt" aria-label="You asked">
       {item.text !== "" && (
@@ -36,7 +46,7 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
           ))}
         </div>
       )}
-      {(isLong || expanded) && (
+      {isLong && (
         <button
           type="button"
           class="p-link-button p-prompt-more"
