@@ -304,9 +304,14 @@ describe("choosing", () => {
     await page.focus("[aria-label='Model: small']");
     await keys("Space");
     await page.waitForSelector("[role=listbox]");
+    const active = async (): Promise<string | null> => {
+      const id = await page.getAttribute("[aria-label='Model: small']", "aria-activedescendant");
+      return await page.textContent(`[id='${id}']`);
+    };
     await keys("End");
-    const active = await page.getAttribute("[aria-label='Model: small']", "aria-activedescendant");
-    expect(await page.textContent(`[id='${active}']`)).toContain("big");
+    expect(await active()).toContain("Connect a model…");
+    await keys("ArrowUp");
+    expect(await active()).toContain("big");
     await keys("Enter");
     await page.waitForFunction(() => window.composer.server.called("setSessionConfig") === 1);
   });
