@@ -20,6 +20,10 @@ settings.load_profile("portico")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Likewise with nohup and the end of the terminal, which the tests themselves live through.
+if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, lambda *_: None)
+
 
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")

@@ -151,7 +151,9 @@ def test_words_and_folders_that_are_not_utf_8_are_refused(portico: Portico) -> N
     complain(portico.run("exec", os.fsdecode(b"say \xff")), "The prompt is not UTF-8")
     odd = portico.workspace / os.fsdecode(b"odd\xff")
     odd.mkdir()
-    complain(portico.run("exec", "--cwd", str(odd), "say hi"), "The name of the folder is not UTF-8")
+    for words in (("exec", "say hi"), ("sessions", "list"), ("review", "show"), ("checkpoints", "list")):
+        complain(portico.run(*words, "--cwd", str(odd)), "The name of the folder is not UTF-8")
+        complain(portico.run(*words, cwd=odd), "The name of the folder is not UTF-8")
     assert portico.run("sessions", "list", "--all", "--api").api["count"] == 0
 
 
@@ -211,6 +213,14 @@ def test_a_folder_that_leads_round_in_a_circle_has_no_sessions(
     ran = portico.run(*words, "--cwd", "loop")
     assert ran.code in (0, 5)
     assert "should not" not in ran.err
+
+
+def test_a_prompt_of_40_mb_is_told_how_large_it_may_be_and_what_to_do_instead(portico: Portico) -> None:
+    ran = portico.run("exec", "--agent-command", portico.agent, "-", stdin=b"say " + b"x" * 40_000_000)
+    complain(ran, "The prompt has 38.1 MB with all that goes along; an agent can be sent 30 MB at once.")
+    assert "mention it as @path" in ran.complaint[1]
+    assert "up to 10 MB can be attached" in ran.complaint[1]
+    assert portico.run("sessions", "list", "--all", "--api").api["count"] == 0
 
 
 def test_a_mistake_leaves_no_session_behind(portico: Portico) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_model_failures import ask, environ
+from tests.cli.test_model_failures import ask, environ, quick_environ
 from tests.support.model_endpoint import Answer, Call, ModelEndpoint, Say
 from tests.support.program import Portico
 from tests.support.serving import Server, detach
@@ -53,7 +53,7 @@ async def test_servers_of_the_settings_are_given_to_the_agent_with_their_secrets
     )
     script = (Answer(Call("greeter__variable", '{"name": "GREETING_KEY"}')), Answer(Say("Greeted.")))
     async with ModelEndpoint(*script) as endpoint:
-        around = environ(endpoint, KEPT_GREETING="well met")
+        around = quick_environ(endpoint, KEPT_GREETING="well met")
         ran = await ask(portico, around, "--allow", "other", "greet Ada")
         result = repr(endpoint.requests[1].body["messages"][-1])
     assert ran.code == 0, ran.stream.lines
@@ -70,7 +70,7 @@ async def test_servers_of_a_folder_are_started_only_if_it_is_trusted(
     portico.workspace_settings({"mcpServers": {"own": {"command": "touch", "args": [str(mark)]}}})
     portico.settings({"trustedWorkspaces": [str(portico.workspace)] if trusted else []})
     async with ModelEndpoint(Answer(Say("Hello."))) as endpoint:
-        ran = await ask(portico, environ(endpoint), "hello")
+        ran = await ask(portico, quick_environ(endpoint), "hello")
     assert ran.code == 0
     assert mark.exists() is trusted
 
@@ -84,7 +84,7 @@ async def test_the_list_of_the_model_is_the_list_of_the_person(portico: Portico,
     async with ModelEndpoint(
         Answer(Call("todo_write", todos)), Answer(Say("Planned.")), Answer(Say("I see."))
     ) as endpoint:
-        await asyncio.to_thread(detach, portico, environ=environ(endpoint))
+        await asyncio.to_thread(detach, portico, environ=quick_environ(endpoint))
         begun = await asyncio.to_thread(server.ask, "StartSession", {"workspace": str(portico.workspace)})
         session_id = begun["session"]["summary"]["sessionId"]
         await asyncio.to_thread(turn, server, session_id, "plan it")
@@ -106,9 +106,9 @@ async def test_a_list_that_is_written_while_no_agent_runs_is_known_to_it_later(
 ) -> None:
     async with ModelEndpoint() as endpoint:
         endpoint.answer = lambda _: Answer(Say("I see."))
-        first = await ask(portico, environ(endpoint), "hello")
+        first = await ask(portico, quick_environ(endpoint), "hello")
         session_id = first.stream.session_id
-        await asyncio.to_thread(detach, portico, environ=environ(endpoint))
+        await asyncio.to_thread(detach, portico, environ=quick_environ(endpoint))
         todos = [{"content": "water the plants"}]
         await asyncio.to_thread(server.ask, "WriteTodos", {"sessionId": session_id, "todos": todos})
         await asyncio.to_thread(turn, server, session_id, "and now?")

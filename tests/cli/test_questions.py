@@ -1,6 +1,7 @@
 """What an agent asks of a person: at a terminal field by field, and what happens where nobody sits at one."""
 
 import json
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 
@@ -13,7 +14,7 @@ from tests.support.terminal import Terminal
 
 at_a_terminal = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 
-CTRL_C, ESCAPE = "\x03", "\x1b"
+CTRL_C, CTRL_Z, ESCAPE = "\x03", "\x1a", "\x1b"
 FIELDS: Json = {
     "host": {"type": "string", "title": "Host", "default": "localhost"},
     "port": {"type": "integer", "title": "Port", "description": "Above 1023", "minimum": 1, "maximum": 65535},
@@ -160,6 +161,34 @@ async def test_what_was_typed_before_the_question_is_no_answer(portico: Portico,
     terminal.press("n\r")
     terminal.until("elicitation decline")
     assert terminal.end() == 0
+
+
+@at_a_terminal
+@pytest.mark.parametrize(
+    ("term", "again", "kept"), [("xterm-256color", "Host: bo", "bob"), ("dumb", "fg", "b")]
+)
+async def test_a_question_is_left_for_the_shell_and_answered_later(
+    portico: Portico, term: str, again: str, kept: str
+) -> None:
+    environ = portico.environ({"TERM": term, "PS1": "shell> "})
+    terminal = Terminal(("/bin/sh", "-i"), cwd=portico.workspace, environ=environ)
+    try:
+        question = elicit(fields={"host": {"type": "string", "title": "Host"}}, required=["host"])
+        command = [str(PROGRAM), "exec", "--agent-command", portico.agent, question]
+        terminal.press(f"{shlex.join(command)}\r")
+        terminal.until("Host: ")
+        terminal.press(f"bo{CTRL_Z}")
+        terminal.until("Stopped")
+        terminal.until("shell> ")
+        terminal.press("fg\r")
+        terminal.until(again)
+        terminal.press("b\r")
+        terminal.until("elicitation accept")
+        terminal.press("exit\r")
+        terminal.end()
+        assert (await answer(portico)).content == {"host": kept}
+    finally:
+        terminal.close()
 
 
 @at_a_terminal

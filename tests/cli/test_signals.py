@@ -45,6 +45,16 @@ def test_a_signal_stops_the_turn_cleanly(portico: Portico, number: signal.Signal
     assert ran.stream.answer == "so far"
 
 
+def test_a_turn_that_was_started_with_nohup_outlives_the_terminal(portico: Portico) -> None:
+    ignore = lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN)  # noqa: E731 - as nohup does
+    running = portico.start_exec("say so far\nwait go", preexec_fn=ignore)
+    running.until("text_delta")
+    running.signal(signal.SIGHUP)
+    (portico.workspace / "go").touch()
+    ran = running.end()
+    assert (ran.code, ran.stream.answer) == (0, "so far")
+
+
 def test_a_stopped_session_goes_on(portico: Portico) -> None:
     running = portico.start_exec("hang")
     # Mostly before the agent has been given anything to do.

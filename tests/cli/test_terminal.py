@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import signal
 import sys
 from collections.abc import Callable, Iterator
 
@@ -15,7 +16,8 @@ from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals are POSIX")
 
-CTRL_C, CTRL_D, CTRL_Z = "\x03", "\x04", "\x1a"
+CTRL_C, CTRL_D, CTRL_O, CTRL_R, CTRL_Z = "\x03", "\x04", "\x0f", "\x12", "\x1a"
+PASTE = "\x1b[200~{}\x1b[201~"
 KEYS = "y/a/n"
 GRACE_MS = 5000
 ASKING: list[Json] = [
@@ -155,6 +157,20 @@ async def test_a_second_interrupt_ends_an_agent_that_does_not_listen(portico: Po
     assert ended.duration_ms < GRACE_MS
 
 
+def test_a_turn_in_the_background_of_a_shell_goes_on_to_its_end(portico: Portico) -> None:
+    environ = portico.environ({"TERM": "xterm-256color", "PS1": "shell> "})
+    terminal = Terminal(("/bin/sh", "-i"), cwd=portico.workspace, environ=environ)
+    try:
+        command = shlex.join([str(PROGRAM), "exec", "--agent-command", portico.agent, "say hi"])
+        terminal.press(f"{command} > answer & wait; echo It is o''ver\r")
+        terminal.until("It is over")
+        assert (portico.workspace / "answer").read_text() == "hi\n"
+        terminal.press("exit\r")
+        terminal.end()
+    finally:
+        terminal.close()
+
+
 def test_what_rules_decide_is_not_asked(sit: Sit) -> None:
     terminal = sit("exec", json.dumps(ASKING), "--deny", "execute")
     terminal.until("here it stays")
@@ -177,6 +193,29 @@ async def test_a_chat_is_one_session_of_many_turns(portico: Portico, sit: Sit) -
     assert await prompts(portico) == ["say one and", "say two"]
 
 
+async def test_a_prompt_is_found_in_the_history_taken_with_enter_and_given_up_with_ctrl_c(
+    portico: Portico, sit: Sit
+) -> None:
+    terminal = sit("chat")
+    for words in ("say zebra\r", "say other\r"):
+        terminal.until("❯")
+        terminal.press(words)
+        terminal.until("✓")
+    terminal.until("❯")
+    terminal.press(CTRL_R)
+    terminal.until("I-search")
+    terminal.press("zeb")
+    terminal.until("say zebra")
+    terminal.press("\r\r")
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press(CTRL_R)
+    terminal.until("I-search")
+    terminal.press(f"oth{CTRL_C}{CTRL_D}")
+    assert terminal.end() == 0
+    assert await prompts(portico) == ["say zebra", "say other", "say zebra"]
+
+
 async def test_a_chat_asks_and_goes_on(portico: Portico, sit: Sit) -> None:
     terminal = sit("chat")
     terminal.until("❯")
@@ -197,12 +236,52 @@ async def test_a_chat_asks_and_goes_on(portico: Portico, sit: Sit) -> None:
     assert (await resolution(portico)).by == "person"
 
 
+async def test_a_turn_that_waits_for_its_agent_to_start_says_so_and_is_stopped_like_any_other(
+    portico: Portico, sit: Sit
+) -> None:
+    go = portico.workspace / "go"
+    slow = agent_command({"on_initialize": [{"wait_file": str(go)}]}, state=portico.home / "agent")
+    terminal = sit("chat", agent=slow)
+    terminal.until("❯")
+    terminal.press("say one\r")
+    terminal.until("Starting")
+    terminal.press(CTRL_C)
+    terminal.until("stopped")
+    terminal.until("❯")
+    go.touch()
+    terminal.press("say two\r")
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert await prompts(portico) == ["say one", "say two"]
+
+
 def test_a_chat_in_which_nothing_was_said_leaves_nothing_behind(portico: Portico, sit: Sit) -> None:
     terminal = sit("chat")
     terminal.until("❯")
     terminal.press(CTRL_D)
     assert terminal.end() == 0
     assert portico.run("sessions", "list", "--api").api["count"] == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize(
+    ("typed", "seen", "sessions"),
+    [("half a wo", "half a wo", 0), ("hang\r", "Ctrl-C stops", 1), ("permission\r", KEYS, 1)],
+)
+def test_a_chat_that_is_told_to_end_does_so_and_leaves_the_terminal_as_it_was(
+    portico: Portico, sit: Sit, typed: str, seen: str, sessions: int, number: signal.Signals
+) -> None:
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press(typed)
+    terminal.until(seen)
+    terminal.process.send_signal(number)
+    assert terminal.end() == 0
+    assert terminal.is_as_before()
+    listed = portico.run("sessions", "list", "--api").api["sessions"]
+    assert [one["state"] for one in listed] == ["canceled"] * sessions
 
 
 async def test_a_chat_is_left_for_the_shell_and_taken_up_with_what_was_typed(portico: Portico) -> None:
@@ -244,6 +323,40 @@ async def test_a_kept_prompt_is_taken_into_the_line_changed_there_and_sent(
     terminal.press("/exit\r")
     assert terminal.end() == 0
     assert await prompts(portico) == ["say Tidy up the deck"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "sent"),
+    [
+        ("\r\rsoap\tthe deck\r", "say Tidy up soap and the deck."),
+        ("\t\tsoap\r\x7f\r", "say Tidy up soap and ."),
+        (CTRL_O + PASTE.format("one\r\ntwo") + "\rthree\r", "say Tidy up one\ntwo and three."),
+        (f"{CTRL_C}say {{{{ what }}}} by hand\r", "say {{ what }} by hand"),
+    ],
+)
+async def test_a_kept_prompt_is_not_sent_before_its_blanks_are_filled_in_or_taken_out(
+    sit: Sit, portico: Portico, keys: str, sent: str
+) -> None:
+    kept = portico.workspace / ".portico" / "prompts" / "tidy.md"
+    kept.parent.mkdir(parents=True)
+    kept.write_text(
+        "---\ndescription: Make it neat\nvariables:\n  what: {description: the mess}\n  whom:\n---\n"
+        "say Tidy up {{ what }} and {{ whom }}."
+    )
+    terminal = sit("chat")
+    terminal.until("❯")
+    terminal.press("/tid")
+    terminal.until("Make it neat")
+    terminal.press("\t")
+    terminal.until("Tidy up {{ what }}")
+    terminal.press("\r")
+    terminal.until("Fill in")
+    terminal.press(keys)
+    terminal.until("✓")
+    terminal.until("❯")
+    terminal.press("/exit\r")
+    assert terminal.end() == 0
+    assert await prompts(portico) == [sent]
 
 
 async def test_a_chat_goes_on_after_the_help_of_one_of_its_commands(portico: Portico, sit: Sit) -> None:

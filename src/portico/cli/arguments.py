@@ -63,7 +63,7 @@ def folder_of(text: str) -> Path:
 def in_full(text: str) -> Path:
     """A folder that may be gone by now, by the one name that sessions know it by."""
     # Unlike Path.resolve, this also has a name for a loop of links.
-    return Path(os.path.realpath(expanded(text)))
+    return Path(proper_text(os.path.realpath(expanded(text)), "The name of the folder"))
 
 
 def seconds(text: str) -> float:

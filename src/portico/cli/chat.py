@@ -17,6 +17,7 @@ from portico.cli.choosing import Chosen, add_session_flags, choose_session, opti
 from portico.cli.conversing import ConversationTurn
 from portico.cli.following import follow_turn
 from portico.cli.host import Host, open_host
+from portico.cli.interrupts import END_SIGNALS, on_signals
 from portico.cli.options import COMMAND as OPTIONS
 from portico.cli.options import run_options
 from portico.cli.sending import add_attach_flag, attached, mentioned
@@ -108,6 +109,7 @@ class Chat:
         self._wait = wait
         self._again = again
         self._seen = chosen.after_seq
+        self._told_to_end = asyncio.Event()
         self._status = ChatStatus(
             agent=chosen.agent,
             session_id=chosen.session_id,
@@ -131,7 +133,7 @@ class Chat:
         source = open_chat_input(lambda: self._status, self._prompts, history=history, term=term)
         connecting = asyncio.create_task(self._connect(), name="starting the agent")
         try:
-            await self._converse(source, connecting)
+            await self._converse(source)
         finally:
             await put_down(connecting)
 
@@ -143,11 +145,10 @@ class Chat:
     async def close(self) -> None:
         await self._chosen.conversation.close()
 
-    async def _converse(self, source: ChatInput, connecting: "asyncio.Task[None]") -> None:
+    async def _converse(self, source: ChatInput) -> None:
         while (words := await self._read(source)) is not None:
             if words.strip() in _LEAVING:
                 return
-            await connecting
             try:
                 try:
                     await self._obey(words)
@@ -160,16 +161,23 @@ class Chat:
                     print(f"  {error.suggestion}", file=sys.stderr)
 
     async def _read(self, source: ChatInput) -> str | None:
-        """The next prompt. A turn that somebody else begins meanwhile is shown; what was typed so far stays."""
+        """The next prompt; None if there is none, or a signal ends the chat.
+
+        A turn that somebody else begins meanwhile is shown; what was typed so far stays.
+        """
         while True:
             reading = asyncio.create_task(source.read(), name="reading a prompt")
             theirs = asyncio.create_task(self._begun_by_others(), name="looking for turns of others")
+            end = asyncio.create_task(self._told_to_end.wait(), name="waiting to be told to end")
             try:
-                await asyncio.wait((reading, theirs), return_when=asyncio.FIRST_COMPLETED)
+                async with on_signals(self._told_to_end.set, END_SIGNALS):
+                    await asyncio.wait((reading, theirs, end), return_when=asyncio.FIRST_COMPLETED)
+                if self._told_to_end.is_set():
+                    return None
                 if reading.done() or not await theirs:
                     return await reading
             finally:
-                await put_down(reading, theirs)
+                await put_down(reading, theirs, end)
             await self._follow(self._chosen.conversation.follow(), prompts="shown")
 
     async def _begun_by_others(self) -> bool:
@@ -188,7 +196,7 @@ class Chat:
         print("portico: your server has ended; the chat goes on.", file=sys.stderr)
 
     async def _connect(self) -> None:
-        """Start the agent while the person types. What goes wrong is told by the first turn."""
+        """Start the agent while the person types. What goes wrong is told by the first turn, which need not wait."""
         try:
             await self._chosen.conversation.connect()
         except PorticoError:
@@ -196,7 +204,9 @@ class Chat:
         store, session_id = self._host.store, self._chosen.session_id
         for event in await store.standing(session_id):
             self._status = self._status.after(event)
-        for event in await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS):
+        begun = await store.read(session_id, after_seq=self._seen, limit=_STATUS_EVENTS)
+        # A turn that has begun meanwhile shows them all, and may be further on by now.
+        for event in begun if self.empty else ():
             self._status = self._status.after(event)
 
     async def _obey(self, words: str) -> None:
@@ -252,7 +262,14 @@ class Chat:
                 renderer.render(event)
 
             answer = Answerer(person)
-            self._seen = await follow_turn(conversation, turn, after_seq=self._seen, show=show, answer=answer)
+            self._seen = await follow_turn(
+                conversation,
+                turn,
+                after_seq=self._seen,
+                show=show,
+                answer=answer,
+                told_to_end=self._told_to_end.set,
+            )
         explain_lost_host(outcome, self._chosen.session_id)
         return outcome
 

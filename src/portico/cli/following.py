@@ -6,14 +6,14 @@ stopped by that only: it goes on when this command ends.
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, aclosing, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
 from types import TracebackType
 from typing import Self
 
 from portico.cli.answering import Answerer
 from portico.cli.conversing import Conversation, ConversationTurn
-from portico.cli.interrupts import STOP_SIGNALS, on_signals
+from portico.cli.interrupts import END_SIGNALS, on_signals
 from portico.domain.errors import InvalidInput
 from portico.domain.events import (
     Event,
@@ -31,11 +31,18 @@ Inquiry = PermissionRequested | QuestionAsked
 
 
 async def follow_turn(
-    conversation: Conversation, turn: ConversationTurn, *, after_seq: int, show: Show, answer: Answerer
+    conversation: Conversation,
+    turn: ConversationTurn,
+    *,
+    after_seq: int,
+    show: Show,
+    answer: Answerer,
+    told_to_end: Callable[[], object] = lambda: None,
 ) -> int:
     """Show every event after `after_seq` up to the end of a turn; the seq of its last one.
 
-    A turn that could not begin shows nothing and raises.
+    A turn that could not begin shows nothing and raises. `told_to_end` is called when a signal stops the turn
+    that is meant for the command as a whole.
     """
     begun = asyncio.create_task(turn.run(), name="the turn")
     shown = asyncio.create_task(
@@ -43,7 +50,7 @@ async def follow_turn(
         name="showing the turn",
     )
     try:
-        async with _stopped_by_signals(turn):
+        async with _stopped_by_signals(turn, told_to_end):
             await asyncio.wait((begun, shown), return_when=asyncio.FIRST_EXCEPTION)
             if begun.done() and begun.exception() is None:
                 return await shown
@@ -128,7 +135,10 @@ async def _answered(conversation: Conversation, request: Inquiry, answer: Answer
             raise
 
 
-def _stopped_by_signals(turn: ConversationTurn) -> AbstractAsyncContextManager[None]:
+@asynccontextmanager
+async def _stopped_by_signals(
+    turn: ConversationTurn, told_to_end: Callable[[], object]
+) -> AsyncIterator[None]:
     asked = 0
 
     def stop() -> None:
@@ -136,4 +146,9 @@ def _stopped_by_signals(turn: ConversationTurn) -> AbstractAsyncContextManager[N
         asked += 1
         turn.stop(force=asked > 1)
 
-    return on_signals(stop, STOP_SIGNALS if turn.is_ours else (signal.SIGINT,))
+    def end() -> None:
+        told_to_end()
+        stop()
+
+    async with on_signals(stop, (signal.SIGINT,)), on_signals(end, END_SIGNALS if turn.is_ours else ()):
+        yield

@@ -5,19 +5,25 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
-STOP_SIGNALS: tuple[signal.Signals, ...] = tuple(
-    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+END_SIGNALS: tuple[signal.Signals, ...] = tuple(
+    getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
 )
+STOP_SIGNALS: tuple[signal.Signals, ...] = (signal.SIGINT, *END_SIGNALS)
 
 
 @asynccontextmanager
 async def on_signals(
     act: Callable[[], object], signals: tuple[signal.Signals, ...] = STOP_SIGNALS
 ) -> AsyncIterator[None]:
-    """For a while, each such signal calls `act` in the event loop and does nothing else."""
+    """For a while, each such signal calls `act` in the event loop and does nothing else.
+
+    Who was started with `nohup` stays deaf to the end of the terminal.
+    """
     loop = asyncio.get_running_loop()
     previous = {}
     for number in signals:
+        if number.name == "SIGHUP" and signal.getsignal(number) is signal.SIG_IGN:
+            continue
         previous[number] = signal.getsignal(number)
         try:
             loop.add_signal_handler(number, act)

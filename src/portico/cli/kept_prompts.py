@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from portico.config.paths import config_folder
+from portico.doors.terminal.blanks import Blank
 from portico.doors.terminal.prompting import KeptPrompt
 from portico.prompts.catalog import Catalog
 
@@ -13,9 +14,13 @@ def catalog_of(workspace: Path, environ: Mapping[str, str]) -> Catalog:
 
 
 def in_words(catalog: Catalog) -> Iterator[KeptPrompt]:
-    """Those that can be used. What the person has to say stands in them as {{ name }}."""
+    """Those that can be used. What the person has to say is a blank in them."""
     for entry in catalog.entries():
         if entry.prompt is not None and not entry.hidden_by:
-            pieces = entry.prompt.open_pieces()
-            text = "".join(one if isinstance(one, str) else f"{{{{ {one.name} }}}}" for one in pieces)
-            yield KeptPrompt(entry.name, entry.prompt.description, text)
+            pieces = [
+                one if isinstance(one, str) else Blank(one.name, one.description)
+                for one in entry.prompt.open_pieces()
+            ]
+            text = "".join(one.mark if isinstance(one, Blank) else one for one in pieces)
+            blanks = tuple(one for one in pieces if isinstance(one, Blank))
+            yield KeptPrompt(entry.name, entry.prompt.description, text, blanks)

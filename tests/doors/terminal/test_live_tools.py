@@ -1,5 +1,8 @@
 """How tools, diffs, commands, plans and permissions look on a terminal, live and when they are over."""
 
+import asyncio
+from contextlib import suppress
+
 import msgspec
 import pytest
 from msgspec import Raw
@@ -198,6 +201,17 @@ def test_nothing_is_drawn_over_a_question_and_nothing_is_lost_meanwhile() -> Non
         "",
         "✓ 2.3s",
     ]
+
+
+def test_a_question_that_somebody_else_answers_while_it_is_shown_says_how() -> None:
+    stage = Stage()
+    stage.show(RUNNING, permission())
+    with suppress(asyncio.CancelledError), stage.renderer.question(permission()):
+        stage.screen.write("y/a/n ? ")
+        stage.show(PermissionResolved(request_id="p1", outcome="allowed", by="person", option_id="once"))
+        stage.screen.write("\n")
+        raise asyncio.CancelledError
+    assert stage.end().splitlines()[6:] == ["y/a/n ?", "", "✓ Allowed (Allow once): Run npm test"]
 
 
 def test_a_permission_card_for_an_edit_shows_the_diff_and_the_edit_does_not_repeat_it() -> None:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+import msgspec
 from msgspec import Raw
 
 from portico.domain.errors import ErrorCode, ErrorDetails
@@ -184,6 +185,33 @@ def test_a_question_lists_the_command_and_the_options() -> None:
             "  1  Allow once (y)",
             "  2  Always allow npm (a)",
             "  3  Reject (n)",
+        ]
+
+
+def test_while_a_question_is_open_nothing_else_is_written_and_then_all_of_it() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs, terminal=True)
+    second = msgspec.structs.replace(permission("Run make"), request_id="p2")
+    finished = ToolCompleted(tool_id="c1", success=True, duration_ms=0)
+    feed(renderer, permission(), tool("Read a.py"))
+    with renderer.question(permission()):
+        asked = outputs.both
+        feed(renderer, text("Meanwhile"), finished, second)
+        assert outputs.both == asked
+    assert outputs.both == f"{asked}Meanwhile\ndone: Read a.py\npermission needed: Run make\n"
+
+
+def test_a_question_says_again_what_it_is_about_when_another_was_announced_after_it() -> None:
+    outputs = Outputs()
+    renderer = renderer_on(outputs)
+    feed(
+        renderer, permission("Run npm test"), msgspec.structs.replace(permission("Run make"), request_id="p2")
+    )
+    with renderer.question(permission("Run npm test")):
+        assert [line for line in outputs.notes.splitlines() if line.startswith("permission")] == [
+            "permission needed: Run npm test",
+            "permission needed: Run make",
+            "permission needed: Run npm test",
         ]
 
 

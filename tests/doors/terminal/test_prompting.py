@@ -14,10 +14,12 @@ from prompt_toolkit.output import DummyOutput
 from portico.domain.events import CommandsUpdated, StateChanged, UsageUpdated
 from portico.domain.turns import TurnState
 from portico.domain.values import Command
+from portico.doors.terminal.blanks import Blank
 from portico.doors.terminal.chat_line import ChatLine
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.completing import ChatCompleter, completable
 from portico.doors.terminal.lines import LineReader
+from portico.doors.terminal.prompt_entry import PromptEntry
 from portico.doors.terminal.prompting import KeptPrompt, PlainInput
 from portico.doors.terminal.workspace_files import WorkspaceFiles
 from tests.doors.terminal.support import make_event, started
@@ -34,7 +36,12 @@ COMMANDS = (
     Command(name="search", description="Find text", hint="TEXT"),
     Command(name="research", description="Look \x1b[31mfurther"),
 )
-PROMPTS = (KeptPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}."),)
+PROMPTS = (
+    KeptPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}.", (Blank("input"),)),
+    KeptPrompt("search", "Hidden by a command", "Look for it"),
+    KeptPrompt("bye", "", "Say bye"),
+    KeptPrompt("same", "", "/same"),
+)
 
 
 @pytest.fixture
@@ -87,6 +94,45 @@ async def test_keys_do_what_the_banner_says(
     assert (read.strip() if read else read) == (prompt.strip() if prompt else prompt)
 
 
+@pytest.mark.parametrize(
+    ("pressed", "text"),
+    [
+        (b"caf\xe9\r", "caf\ufffd"),
+        (b"\x1b[200~caf\xe9\x1b[201~\r", "caf\ufffd"),
+        ("café 日本\r".encode(), "café 日本"),
+        (b"a \x1b[31mred\x1b[0m word\r", "a red word"),
+    ],
+)
+async def test_bytes_that_are_no_text_and_pasted_colours_do_no_harm(
+    line: ChatLine, keyboard: PipeInput, pressed: bytes, text: str
+) -> None:
+    keyboard.send_bytes(pressed)
+    async with asyncio.timeout(DEADLINE):
+        assert await line.read() == text
+    entry = PromptEntry(keyboard, DummyOutput())
+    keyboard.send_bytes(pressed)
+    async with asyncio.timeout(DEADLINE):
+        assert await entry.read("Name: ") == text
+
+
+@pytest.mark.parametrize(
+    ("keys", "prompt"),
+    [
+        ("/team/tidy\r\r\rthe deck\r", "Tidy up the deck."),
+        ("/team/tidy\r\x7f\r", "Tidy up ."),
+        ("/bye\r now\r", "Say bye now"),
+        ("/bye now\r", "/bye now"),
+        ("/search\r", "/search"),
+        ("/same\r", "/same"),
+        ("/team\r", "/team"),
+    ],
+)
+async def test_a_kept_prompt_that_is_named_in_full_is_taken_before_it_is_sent(
+    line: ChatLine, keyboard: PipeInput, keys: str, prompt: str
+) -> None:
+    assert await typed(line, keyboard, keys) == prompt
+
+
 async def test_a_slow_second_ctrl_c_does_not_leave(
     keyboard: PipeInput, status: ChatStatus, tmp_path: Path
 ) -> None:
@@ -130,7 +176,7 @@ async def test_where_no_history_can_be_kept_the_chat_goes_on(
 
 
 def completions(status: ChatStatus, words: str) -> list[tuple[str, str, str]]:
-    completer = ChatCompleter(lambda: status, WorkspaceFiles(Path(status.workspace)), lambda: PROMPTS)
+    completer = ChatCompleter(lambda: status, WorkspaceFiles(Path(status.workspace)), lambda: PROMPTS[:1])
     found = completer.get_completions(Document(words), CompleteEvent())
     return [(one.text, one.display_text, one.display_meta_text) for one in found]
 

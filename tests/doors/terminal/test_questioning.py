@@ -1,6 +1,8 @@
 """Filling in a question at the terminal, and how questions and answers look there."""
 
+import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 
 import pytest
 
@@ -175,6 +177,15 @@ class TestLooks:
             "    Port: 80",
             "    word: (not kept)",
         ]
+
+    def test_one_that_is_answered_elsewhere_while_it_is_shown_is_told_with_its_answers(self) -> None:
+        stage = Stage()
+        asked = question(HOST, PORT, WORD)
+        stage.show(RUNNING, asked)
+        with suppress(asyncio.CancelledError), stage.renderer.question(asked):
+            stage.show(ANSWERED)
+            raise asyncio.CancelledError
+        assert "✓ Answered: Where to?\n    Host: here\n" in stage.end()
 
     @pytest.mark.parametrize(
         ("action", "by", "line"),

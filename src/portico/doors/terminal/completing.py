@@ -41,6 +41,17 @@ class ChatCompleter(Completer):
         self._files = files
         self._prompts = prompts
 
+    def named(self, text: str) -> KeptPrompt | None:
+        """The kept prompt whose name, and nothing else, was typed; a command of that name goes before it."""
+        typed = text.strip()
+        if (found := _COMMAND.match(typed)) is None:
+            return None
+        commands = (*self._status().commands, *_OWN_COMMANDS)
+        if any(clean_line(command.name).lstrip("/") == found[1] for command in commands):
+            return None
+        prompts = (prompt for prompt in self._prompts() if prompt.name == found[1])
+        return next((prompt for prompt in prompts if prompt.text.strip() not in ("", typed)), None)
+
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
         text = document.text_before_cursor
         if found := _COMMAND.match(text):

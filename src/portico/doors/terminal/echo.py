@@ -3,6 +3,7 @@
 While events are drawn nothing that is typed may be shown; during a question it must be.
 """
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
@@ -23,13 +24,16 @@ def echo(descriptor: int, *, shown: bool) -> AbstractContextManager[None]:
 
 
 def interrupt_as_key(descriptor: int) -> AbstractContextManager[None]:
-    """For a while Ctrl-C ends the line that is being typed, and is part of it, instead of being a signal."""
+    """For a while Ctrl-C ends the line that is being typed, and is part of it, instead of being a signal.
+
+    Ctrl-Z is one still: it goes back to the shell.
+    """
 
     def change(mode: list[Any]) -> None:
         import termios
 
-        mode[3] &= ~termios.ISIG
         mode[6] = [*mode[6]]
+        mode[6][termios.VINTR] = bytes([os.fpathconf(descriptor, "PC_VDISABLE")])
         mode[6][termios.VEOL] = _INTERRUPT
 
     return _changed(descriptor, change)
@@ -47,6 +51,9 @@ def _changed(descriptor: int, change: Callable[[list[Any]], None]) -> Iterator[N
     except (termios.error, OSError, ValueError):
         yield
         return
+    if not _is_ours(descriptor):
+        yield
+        return
     mode = [*before]
     change(mode)
     termios.tcsetattr(descriptor, termios.TCSADRAIN, mode)
@@ -54,4 +61,13 @@ def _changed(descriptor: int, change: Callable[[list[Any]], None]) -> Iterator[N
         yield
     finally:
         with suppress(termios.error):
-            termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+            if _is_ours(descriptor):
+                termios.tcsetattr(descriptor, termios.TCSADRAIN, before)
+
+
+def _is_ours(descriptor: int) -> bool:
+    """Whether the terminal is not another's just now: a program in the background is stopped when it changes it."""
+    try:
+        return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return True

@@ -64,6 +64,7 @@ class LiveRenderer:
         self._questions += 1
         try:
             yield
+            self._transcript.answered(request)
         finally:
             self._questions -= 1
             self._draw(at_once=True)

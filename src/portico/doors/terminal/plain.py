@@ -71,10 +71,19 @@ class PlainRenderer:
         self._tools: dict[str, ToolView] = {}
         self._requests: dict[str, PermissionRequested] = {}
         self._questions: dict[str, QuestionAsked] = {}
+        self._announced = ""
+        self._asking = False
+        self._held: list[Event] = []
         self._usage: UsageUpdated | None = None
         self._progress = ""
 
-    def render(self, event: Event) -> None:  # noqa: PLR0912 - one case for each kind of event
+    def render(self, event: Event) -> None:
+        if self._asking:
+            self._held.append(event)
+        else:
+            self._show(event)
+
+    def _show(self, event: Event) -> None:  # noqa: PLR0912 - one case for each kind of event
         match event.payload:
             case TextDelta() as delta:
                 self._answer(delta)
@@ -113,13 +122,23 @@ class PlainRenderer:
 
     @contextmanager
     def question(self, request: PermissionRequested | QuestionAsked) -> Iterator[None]:
+        if self._announced not in ("", request.request_id):
+            # Another was announced last, and an answer would seem to be about that.
+            self._announce(request)
         if isinstance(request, PermissionRequested):
             self._show_choices(request)
         else:
             for words in filter(None, (request.title, request.description)):
                 self._note(f"  {clean_line(words)}")
             self._note("  Ctrl-C declines")
-        yield
+        self._asking = True
+        try:
+            yield
+        finally:
+            self._asking = False
+            held, self._held = self._held, []
+            for event in held:
+                self._show(event)
 
     def _show_choices(self, request: PermissionRequested) -> None:
         for line in phrasing.input_facts(request.input):
@@ -198,21 +217,27 @@ class PlainRenderer:
         match payload:
             case PermissionRequested():
                 self._requests[payload.request_id] = payload
-                title = phrasing.title_text(payload.title, workspace=self._workspace)
-                self._note(f"permission needed: {title}")
+                self._announce(payload)
             case PermissionResolved():
                 request = self._requests.pop(payload.request_id, None)
                 self._note(_lowered(phrasing.permission_words(payload, request)))
             case QuestionAsked():
                 self._questions[payload.request_id] = payload
-                self._note(f"question: {clean_line(payload.message)}")
-                if payload.url:
-                    self._note(f"  {clean_line(payload.url)}")
+                self._announce(payload)
             case QuestionAnswered():
                 asked = self._questions.pop(payload.request_id, None)
                 self._note(_lowered(phrasing.answer_words(payload, asked)))
                 for line in phrasing.answer_lines(payload, asked):
                     self._note(f"  {line}")
+
+    def _announce(self, asked: PermissionRequested | QuestionAsked) -> None:
+        self._announced = asked.request_id
+        if isinstance(asked, PermissionRequested):
+            self._note(f"permission needed: {phrasing.title_text(asked.title, workspace=self._workspace)}")
+            return
+        self._note(f"question: {clean_line(asked.message)}")
+        if asked.url:
+            self._note(f"  {clean_line(asked.url)}")
 
     def _plan(self, progress: str) -> None:
         if progress != self._progress:

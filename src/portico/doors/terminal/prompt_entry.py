@@ -1,4 +1,7 @@
-"""Lines for the fields of a question on a terminal that can move its cursor: edited in place, Esc says no."""
+"""Lines for the fields of a question on a terminal that can move its cursor: edited in place, Esc says no.
+
+Ctrl-Z goes back to the shell for a while, where there is one.
+"""
 
 import sys
 
@@ -6,28 +9,33 @@ from prompt_toolkit import PromptSession
 from prompt_toolkit.history import DummyHistory
 from prompt_toolkit.input import Input
 from prompt_toolkit.input.typeahead import clear_typeahead
-from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.key_binding import KeyPressEvent
 from prompt_toolkit.output import Output, create_output
+
+from portico.doors.terminal.keyboard import in_unicode, line_keys
 
 
 class PromptEntry:
     """What is typed is kept in no history."""
 
     def __init__(self, terminal_input: Input | None = None, terminal_output: Output | None = None) -> None:
-        keys = KeyBindings()
+        keys = line_keys()
         keys.add("escape", eager=True)(_decline)
         self._session: PromptSession[str] = PromptSession(
             history=DummyHistory(),
             key_bindings=keys,
             input=terminal_input,
             output=terminal_output or create_output(stdout=sys.stderr),
+            enable_suspend=True,
         )
         clear_typeahead(self._session.input)
 
     async def read(self, prompt: str, *, secret: bool = False) -> str | None:
         try:
             # A signal is the business of whoever runs the turn; Ctrl-C comes as a key.
-            return await self._session.prompt_async(prompt, is_password=secret, handle_sigint=False)
+            return in_unicode(
+                await self._session.prompt_async(prompt, is_password=secret, handle_sigint=False)
+            )
         except (EOFError, KeyboardInterrupt):
             return None
 

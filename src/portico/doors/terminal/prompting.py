@@ -7,17 +7,19 @@ from typing import Protocol
 
 import msgspec
 
+from portico.doors.terminal.blanks import Blank
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.lines import LineReader
 from portico.doors.terminal.renderers import suits_plain
 
 
 class KeptPrompt(msgspec.Struct, frozen=True):
-    """A prompt that is kept as a file, and the text that stands for its name."""
+    """A prompt that is kept as a file, the text that stands for its name, and what that leaves open."""
 
     name: str
     description: str
     text: str
+    blanks: tuple[Blank, ...] = ()
 
 
 class ChatInput(Protocol):

@@ -92,6 +92,7 @@ class Transcript:
         self._usage: UsageUpdated | None = None
         self._requests: dict[str, PermissionRequested | QuestionAsked] = {}
         self._asked: set[str] = set()
+        self._answered: set[str] = set()
         self._diffs_seen: dict[str, tuple[DiffPart, ...]] = {}
 
     @property
@@ -141,6 +142,10 @@ class Transcript:
         diffs = tuple(part for part in request.content if isinstance(part, DiffPart))
         self._diffs_seen[request.tool_id] = diffs
         yield Finished("card", (cards.permission(request, self._signs, workspace=self._workspace),))
+
+    def answered(self, request: PermissionRequested | QuestionAsked) -> None:
+        """The person who was asked has answered, and knows what; otherwise somebody else did."""
+        self._answered.add(request.request_id)
 
     def settle(self, at: int | None = None) -> Iterator[Finished]:
         """Nothing more will come: close what is open."""
@@ -219,14 +224,14 @@ class Transcript:
 
     def _settled(self, resolved: PermissionResolved | QuestionAnswered) -> Iterator[Finished]:
         request = self._requests.pop(resolved.request_id, None)
-        asked_here = resolved.request_id in self._asked
+        answered_here = resolved.request_id in self._answered
         if isinstance(resolved, QuestionAnswered):
-            if not asked_here or resolved.action != "accept":
+            if not answered_here or resolved.action != "accept":
                 asked = request if isinstance(request, QuestionAsked) else None
                 yield Finished("activity", tuple(question_cards.answer(resolved, asked, self._signs)))
             return
-        answered_here = resolved.by == "person" or resolved.outcome == "canceled"
-        if not answered_here or not asked_here:
+        stopped_here = resolved.outcome == "canceled" and resolved.request_id in self._asked
+        if not stopped_here and not (answered_here and resolved.by == "person"):
             permission = request if isinstance(request, PermissionRequested) else None
             yield Finished("activity", (cards.permission_result(resolved, permission, self._signs),))
 
