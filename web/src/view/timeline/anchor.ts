@@ -80,11 +80,16 @@ export class Anchor {
   }
 }
 
+/** The blocks of Markdown in a row, as far as they are on the page. */
+export function blocksOf(row: Element): NodeListOf<Element> {
+  return row.querySelectorAll(BLOCK);
+}
+
 /**
  * The first element that reaches below an edge. Many elements stand below each other, so it need
  * not look at all; of a few, some may float.
  */
-function firstBelow(elements: ArrayLike<Element>, edge: number): number {
+export function firstBelow(elements: ArrayLike<Element>, edge: number): number {
   let low = 0;
   let high = elements.length;
   while (high - low > FEW) {

@@ -2,7 +2,7 @@
 // which is followed as it grows, or at some row, which stays where it is whatever happens around it.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { Anchor } from "./anchor";
+import { Anchor, blocksOf, firstBelow } from "./anchor";
 import { covers, Layout, type Range, type RowPlace } from "./layout";
 
 /** Within this distance the reader is at the end, in pixels. */
@@ -19,6 +19,13 @@ export interface Shown<Row> {
   /** The height of what is left out before and after, in pixels. */
   readonly before: number;
   readonly after: number;
+}
+
+/** A place in the list: a row or a block of text in it, and how far below its beginning the upper edge is, in pixels. */
+export interface Mark {
+  readonly key: string;
+  readonly block?: number;
+  readonly within: number;
 }
 
 /** The elements that a list is made of. */
@@ -47,7 +54,7 @@ export class ListView<Row extends RowPlace> {
   #range: Range = { first: 0, end: 0 };
   #place: Place | undefined;
   #lastTop = 0;
-  #goal: string | undefined;
+  #goal: Mark | undefined;
   /** What is about to open or close; until it has, the end is not followed. */
   #opening: Element | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
@@ -167,14 +174,33 @@ export class ListView<Row extends RowPlace> {
 
   /** Brings a row to the upper edge. */
   scrollToRow(key: string): void {
-    const index = this.#layout.indexOf(key);
+    this.scrollTo({ key, within: -HEADROOM });
+  }
+
+  /** Brings a place to the upper edge. */
+  scrollTo(mark: Mark): void {
+    const index = this.#layout.indexOf(mark.key);
     if (index === undefined) return;
     this.#following.value = false;
     this.#place?.anchor.release();
-    this.#goal = key;
-    this.#show(this.#layout.offset(index) - HEADROOM);
-    this.#reach(key);
+    this.#goal = mark;
+    this.#show(this.#layout.offset(index) + (mark.block === undefined ? mark.within : 0));
+    this.#reach(mark);
     this.#followIfAllIsInSight();
+  }
+
+  /** Where the reader is; undefined if they are at the end and stay there. */
+  get mark(): Mark | undefined {
+    if (this.#place === undefined || this.#follows) return undefined;
+    const key = this.#rows[this.#layout.indexAt(this.#top)]?.key;
+    const row = key === undefined ? undefined : this.#elements.get(key);
+    if (key === undefined || row === undefined) return undefined;
+    const edge = this.#place.scroller.getBoundingClientRect().top;
+    const blocks = blocksOf(row);
+    const index = firstBelow(blocks, edge + 1);
+    const block = blocks[index];
+    const within = edge - (block ?? row).getBoundingClientRect().top;
+    return block === undefined ? { key, within } : { key, block: index, within };
   }
 
   /** The row at the upper edge, or the one a jump led to. */
@@ -191,11 +217,11 @@ export class ListView<Row extends RowPlace> {
     return this.#following.peek() && this.#opening === undefined;
   }
 
-  /** Where everything is in sight, so is the end. */
+  /** Where everything is in sight, so is the end, unless what is looked for is not on the page yet. */
   #followIfAllIsInSight(): void {
     const scroller = this.#place?.scroller;
-    if (scroller !== undefined && scroller.scrollHeight <= scroller.clientHeight)
-      this.#following.value = true;
+    if (scroller === undefined || this.#goal !== undefined) return;
+    if (scroller.scrollHeight <= scroller.clientHeight) this.#following.value = true;
   }
 
   #scrolled(): void {
@@ -239,7 +265,7 @@ export class ListView<Row extends RowPlace> {
         this.#layout.setHeight(key, height);
     }
     this.#followIfAllIsInSight();
-    this.#keep();
+    this.committed();
     // Behind this picture, and without asking for another one that may show nothing new.
     this.#soon ??= setTimeout(() => {
       this.#soon = undefined;
@@ -277,13 +303,21 @@ export class ListView<Row extends RowPlace> {
     return selection?.isCollapsed === false && this.#indexOf(selection.anchorNode) !== undefined;
   }
 
-  #reach(key: string): void {
-    const element = this.#elements.get(key);
-    if (this.#place === undefined || element === undefined) return;
+  /**
+   * A long text comes to the page bit by bit: as long as the block is not there, its row will do, and as long as
+   * nothing below it is there, it cannot be brought to the upper edge.
+   */
+  #reach({ key, block, within }: Mark): void {
+    const row = this.#elements.get(key);
+    if (this.#place === undefined || row === undefined) return;
     const { scroller, anchor } = this.#place;
+    const wanted = block === undefined ? row : blocksOf(row)[block];
+    const element = wanted ?? row;
     const distance = element.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
-    scroller.scrollTop += distance - HEADROOM;
+    const top = scroller.scrollTop + distance + (wanted === undefined ? 0 : within);
+    scroller.scrollTop = top;
     this.#lastTop = scroller.scrollTop;
+    if (wanted === undefined || (block !== undefined && top - scroller.scrollTop > TOUCHING)) return;
     this.#goal = undefined;
     anchor.holdElement(element);
     this.#choose();

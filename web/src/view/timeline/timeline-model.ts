@@ -7,9 +7,17 @@ import { preferencesOf } from "../preferences";
 import { pinnedPlan } from "./checklist";
 import { COMPOSER, keptOpen } from "./context";
 import { Finder } from "./finder";
-import { ListView } from "./list-view";
+import { ListView, type Mark } from "./list-view";
 import { itemsOf, RowFold, type Row } from "./rows";
 import { hasMatch } from "./search";
+
+interface Left extends Mark {
+  /** The last event that was there. */
+  readonly lastSeq: number | undefined;
+}
+
+/** Where the reader of a session was when they turned to another one. */
+const left = new WeakMap<SessionModel, Left>();
 
 export class TimelineModel {
   readonly view = new ListView<Row>(() => void this.#loadNearTop());
@@ -75,6 +83,21 @@ export class TimelineModel {
       stopLeaving();
       this.finder.close();
     };
+  }
+
+  /** The reader turns to something else: whoever reads this session next begins where they were. */
+  leave(): void {
+    const { mark } = this.view;
+    const lastSeq = this.#leftAt.peek();
+    if (mark === undefined) left.delete(this.#session);
+    else left.set(this.#session, { ...mark, lastSeq });
+  }
+
+  comeBack(): void {
+    const place = left.get(this.#session);
+    if (place === undefined) return;
+    this.view.scrollTo(place);
+    if (!this.view.following.peek()) this.#leftAt.value = place.lastSeq;
   }
 
   /** To the prompt before or after the one at the upper edge; past the last one, to the end. */

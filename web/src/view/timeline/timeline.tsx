@@ -84,7 +84,9 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
     };
     const stop = model.start();
     const detach = model.view.attach(frame);
+    model.comeBack();
     return () => {
+      model.leave();
       detach();
       stop();
     };
