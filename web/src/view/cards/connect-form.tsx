@@ -5,6 +5,7 @@ import { useId } from "preact/hooks";
 import type { Gateway } from "../../gateway/types";
 import { Disclosure } from "./disclosure";
 import { likelyVariable } from "./error-plan";
+import { KeyField } from "./key-field";
 import { aboutKeeping, forgetKey, keepKey, type Outcome } from "./key-keeping";
 
 interface ConnectProps {
@@ -77,21 +78,7 @@ export function KeyForm({ agent, hint, gateway }: ConnectProps) {
           onInput={(event) => (name.value = event.currentTarget.value)}
         />
       </div>
-      <div class="p-form-field">
-        <label for={`${id}-key`}>Key</label>
-        <input
-          id={`${id}-key`}
-          class="p-field p-form-input"
-          type="password"
-          autocomplete="new-password"
-          aria-describedby={`${id}-about`}
-          value={secret.value}
-          onInput={(event) => (secret.value = event.currentTarget.value)}
-        />
-        <p id={`${id}-about`} class="p-form-about p-soft">
-          {aboutKeeping(gateway)}
-        </p>
-      </div>
+      <KeyField value={secret} about={aboutKeeping(gateway)} />
       {problem.value !== "" && (
         <p class="p-form-problem" role="alert">
           {problem.value}

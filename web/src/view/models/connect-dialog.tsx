@@ -6,6 +6,7 @@ import type { Gateway } from "../../gateway/types";
 import type { Provider } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { KeyForm } from "../cards/connect-form";
+import { KeyField } from "../cards/key-field";
 import { aboutKeeping } from "../cards/key-keeping";
 import { Dialog } from "../review/dialog";
 import { Connecting } from "./connecting";
@@ -117,22 +118,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
       }}
     >
       {keyVariable !== "" && (
-        <div class="p-form-field">
-          <label for={`${id}-key`}>Key</label>
-          <input
-            id={`${id}-key`}
-            class="p-field p-form-input"
-            type="password"
-            autocomplete="new-password"
-            placeholder={keyVariable}
-            aria-describedby={`${id}-about`}
-            value={key.value}
-            onInput={(event) => (key.value = event.currentTarget.value)}
-          />
-          <p id={`${id}-about`} class="p-form-about p-soft">
-            {aboutKey(provider, gateway)}
-          </p>
-        </div>
+        <KeyField value={key} about={aboutKey(provider, gateway)} placeholder={keyVariable} />
       )}
       <div class="p-form-field">
         <label for={`${id}-model`}>Model</label>

@@ -1,0 +1,32 @@
+// The field that a key is typed into: covered, kept by no browser, and with a word on what becomes of it.
+
+import type { Signal } from "@preact/signals";
+import { useId } from "preact/hooks";
+
+interface KeyFieldProps {
+  readonly value: Signal<string>;
+  readonly about: string;
+  readonly placeholder?: string;
+}
+
+export function KeyField({ value, about, placeholder = "" }: KeyFieldProps) {
+  const id = useId();
+  return (
+    <div class="p-form-field">
+      <label for={`${id}-key`}>Key</label>
+      <input
+        id={`${id}-key`}
+        class="p-field p-form-input"
+        type="password"
+        autocomplete="new-password"
+        placeholder={placeholder}
+        aria-describedby={`${id}-about`}
+        value={value.value}
+        onInput={(event) => (value.value = event.currentTarget.value)}
+      />
+      <p id={`${id}-about`} class="p-form-about p-soft">
+        {about}
+      </p>
+    </div>
+  );
+}
