@@ -80,9 +80,10 @@ test: setup
 	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
 	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal
 
+# Of two cores vitest would leave one to whoever works beside it.
 page-tests: setup
-	cd $(WEB) && npx vitest run
-	cd $(EDITOR) && npx vitest run
+	cd $(WEB) && npx vitest run --maxWorkers=100%
+	cd $(EDITOR) && npx vitest run --maxWorkers=100%
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench

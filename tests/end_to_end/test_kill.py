@@ -4,7 +4,10 @@ The moments are random, from seeds that are printed, so that a failure can be ha
 """
 
 import random
+import signal
+import socket
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -12,11 +15,13 @@ import pytest
 
 from portico.domain.ids import SessionId
 from portico.doors.ndjson import NdjsonStream
+from tests.support.frames import FrameWatch
 from tests.support.killing import choose, measure, watch_until
 from tests.support.processes import agents, survivors
 from tests.support.program import Portico, Ran, Running, agent_command
 from tests.support.stream import Stream
 from tests.support.waiting import wait_until
+from tests.support.warm import WarmPortico, warmed
 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is POSIX"),
@@ -82,8 +87,34 @@ def kill(process: psutil.Process) -> None:
         return
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.fixture(scope="module")
+def line() -> Iterator[socket.socket]:
+    with warmed() as line:
+        yield line
+
+
+@pytest.fixture
+def warm_portico(
+    own_home: Path, frame_watch: FrameWatch, tmp_path: Path, line: socket.socket
+) -> Iterator[Portico]:
+    program = WarmPortico(own_home, tmp_path, line)
+    yield program
+    program.close()
+
+
+@pytest.mark.parametrize("seed", range(2))
 async def test_a_host_that_is_killed_loses_nothing(portico: Portico, tmp_path: Path, seed: int) -> None:
+    await kill_hosts(portico, tmp_path, seed)
+
+
+@pytest.mark.parametrize("seed", range(2, 10))
+async def test_a_host_that_is_killed_when_all_is_imported_loses_nothing(
+    warm_portico: Portico, tmp_path: Path, seed: int
+) -> None:
+    await kill_hosts(warm_portico, tmp_path, seed)
+
+
+async def kill_hosts(portico: Portico, tmp_path: Path, seed: int) -> None:
     chance = random.Random(f"host {seed}")
     pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
     killed = tried = 0
@@ -92,24 +123,26 @@ async def test_a_host_that_is_killed_loses_nothing(portico: Portico, tmp_path: P
         print(f"seed {seed}, kill {killed}, {moment}")
         scene = Scene(portico, tmp_path / str(tried), PROMPT, remembers=tried % 2 == 0)
         running = scene.start()
-        killed += watch_until(running, moment)
+        watch_until(running, moment)
         running.process.kill()
-        await scene.check_aftermath(running.end())
+        ended = running.end()
+        killed += ended.code == -signal.SIGKILL
+        await scene.check_aftermath(ended)
         await scene.go_on()
         tried += 1
         assert tried < 3 * KILLS, "the turn is too short to be hit"
 
 
-async def test_an_agent_that_is_killed_interrupts_the_turn(portico: Portico, tmp_path: Path) -> None:
+async def test_an_agent_that_is_killed_interrupts_the_turn(warm_portico: Portico, tmp_path: Path) -> None:
     chance = random.Random("agent 0")
-    pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
+    pace = measure(Scene(warm_portico, tmp_path / "measured", PROMPT, remembers=False).start)
     for number in range(KILLS):
         moment = choose(chance, PHASES[1 + number % 2], pace)
         print(f"kill {number}, {moment}")
-        scene = Scene(portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
+        scene = Scene(warm_portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
         running = scene.start()
         watch_until(running, moment)
-        kill_agent(portico)
+        kill_agent(warm_portico)
         ended = running.end()
         assert (ended.code, ended.stream.error["code"]) == (2, "AGENT_CRASHED")
         assert "SIGKILL" in ended.stream.error["message"]
@@ -119,21 +152,21 @@ async def test_an_agent_that_is_killed_interrupts_the_turn(portico: Portico, tmp
 
 
 async def test_a_host_and_an_agent_that_are_killed_together_lose_nothing(
-    portico: Portico, tmp_path: Path
+    warm_portico: Portico, tmp_path: Path
 ) -> None:
     chance = random.Random("both 0")
-    pace = measure(Scene(portico, tmp_path / "measured", PROMPT, remembers=False).start)
+    pace = measure(Scene(warm_portico, tmp_path / "measured", PROMPT, remembers=False).start)
     for number in range(KILLS):
         moment = choose(chance, PHASES[1 + number % 2], pace)
         agent_first = chance.random() < 0.5
         print(f"kill {number}, {moment}, agent first: {agent_first}")
-        scene = Scene(portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
+        scene = Scene(warm_portico, tmp_path / str(number), ENDLESS, remembers=number % 4 < 2)
         running = scene.start()
         watch_until(running, moment)
         if agent_first:
-            kill_agent(portico)
+            kill_agent(warm_portico)
         running.process.kill()
-        for agent in agents(portico.mark):
+        for agent in agents(warm_portico.mark):
             kill(agent)
         await scene.check_aftermath(running.end())
         await scene.go_on()
