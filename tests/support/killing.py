@@ -50,8 +50,8 @@ def choose(chance: random.Random, phase: str, pace: Pace) -> Moment:
             return Moment(phase, words=words, seconds=chance.choice([0.0, chance.uniform(0, 0.004)]))
 
 
-def watch_until(running: Running, moment: Moment) -> bool:
-    """Read its output until the moment has come, or it has no more to say. False if it ended before."""
+def watch_until(running: Running, moment: Moment) -> None:
+    """Read its output until the moment has come, or it has no more to say."""
     assert running.process.stdout is not None
     descriptor = running.process.stdout.fileno()
     ended = quiet = False
@@ -64,7 +64,6 @@ def watch_until(running: Running, moment: Moment) -> bool:
     until = time.monotonic() + moment.seconds
     while not ended and (left := until - time.monotonic()) > 0:
         ended = not _read(running, descriptor, left)
-    return not ended and running.process.poll() is None
 
 
 def measure(start: Callable[[], Running]) -> Pace:
