@@ -157,6 +157,7 @@ def _converse(page: Page) -> None:
     _ask(page, "/test ")
     allow.click()
     expect(page.get_by_text("2 tests passed").last).to_be_visible()
+    expect(page.get_by_role("region", name="History").get_by_text("working")).to_have_count(0)
     _shoot(page, "page-light", dark=False)
     _shoot(page, "page-dark", dark=True)
     page.set_viewport_size(NARROW)
