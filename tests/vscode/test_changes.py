@@ -62,10 +62,18 @@ async def test_files_of_a_proposal_are_applied_and_discarded_one_by_one_in_the_v
     )
     await window.unfold("Changes")
     entries = window.entries("Changes")
-    await window.deed(entries.filter(has_text="kept.txt"), "Apply Proposal")
+    entry = entries.filter(has_text="kept.txt")
+    await expect(entry).to_have_count(1)
+
+    async def apply() -> None:
+        """Whoever clicks while the list is drawn again is asked to click once more."""
+        if await entry.count():
+            await window.deed(entry, "Apply Proposal")
+        await expect(entry).to_have_count(0, timeout=ATTEMPT_MS)
+
+    await persist(apply)
     await window.told("Portico: applied.")
     assert kept.read_text() == "mast\n"
-    await expect(entries.filter(has_text="kept.txt")).to_have_count(0)
 
     async def discard() -> None:
         """A list that is drawn again under the mouse may offer the deed of another line."""
@@ -94,6 +102,12 @@ async def test_the_folder_goes_back_to_a_checkpoint_of_the_view(window: Workbenc
     await window.open_entry(entries.filter(has_text="Checkpoints"))
     kept = entries.filter(has=window.page.locator(".codicon-git-commit"))
     # The newest is from after the turn: nothing has changed since.
-    await window.deed(kept.filter(has_not_text="After: ").first, "Restore Checkpoint")
+
+    async def restore() -> None:
+        if not await window.dialog.count():
+            await window.deed(kept.filter(has_not_text="After: ").first, "Restore Checkpoint")
+        await expect(window.dialog).to_be_visible(timeout=ATTEMPT_MS)
+
+    await persist(restore)
     await window.confirm("Make the folder what it was at", "Restore")
     wait_until(lambda: file.read_text() == before, "the file as it was")

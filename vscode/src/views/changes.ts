@@ -28,17 +28,19 @@ export function showChanges({ current, link }: Parts): vscode.Disposable {
     if (summary === undefined) return [];
     const { sessionId } = summary;
     const nodes = proposals.map((proposal) => new ProposalNode(sessionId, proposal));
-    const isKept = (await checkpointsOf(sessionId)).length > 0;
-    return isKept ? [...nodes, new CheckpointsNode(sessionId)] : nodes;
+    const kept = await checkpointsOf(sessionId);
+    return kept.length === 0 ? nodes : [...nodes, new CheckpointsNode(sessionId, kept.length, kept[0]?.id)];
   };
   let shown: vscode.TreeItem[] = [];
+  let drawn = "";
   let looks = 0;
-  /** The list is made before it is drawn: VS Code knows no entry while it waits for a new list. */
+  /** Made before it is drawn, and drawn only if it is another list: while VS Code draws, it knows no entry. */
   const look = async (): Promise<void> => {
     const mine = ++looks;
     const found = await roots();
-    if (mine !== looks) return;
+    if (mine !== looks || JSON.stringify(found) === drawn) return;
     shown = found;
+    drawn = JSON.stringify(found);
     changed.fire(undefined);
   };
   const treeDataProvider: vscode.TreeDataProvider<vscode.TreeItem> = {
@@ -100,7 +102,12 @@ export class FileNode extends vscode.TreeItem {
 class CheckpointsNode extends vscode.TreeItem {
   override readonly iconPath = new vscode.ThemeIcon("history");
 
-  constructor(readonly sessionId: string) {
+  /** How many there are, and the newest, say when the list is another one. */
+  constructor(
+    readonly sessionId: string,
+    readonly count: number,
+    readonly newest: string | undefined,
+  ) {
     super("Checkpoints", Collapsed);
     this.id = `checkpoints ${sessionId}`;
   }
