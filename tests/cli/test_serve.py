@@ -10,7 +10,6 @@ import sqlite3
 import stat
 import sys
 from contextlib import closing
-from pathlib import Path
 
 import pytest
 
@@ -115,7 +114,6 @@ def test_a_server_that_cannot_use_its_log_says_so_in_words(portico: Portico, ser
     assert "The server's log is " in way_on
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a file of a full disk is there on Linux only")
 def test_a_server_that_cannot_say_why_it_ended_because_the_disk_is_full_is_told_of_all_the_same(
     portico: Portico, server: Server
 ) -> None:

@@ -105,7 +105,7 @@ test("whoever has left is told nothing any more", async () => {
   expect(connecting.stage.value).toBe(before);
 });
 
-test("Porter lacks a model as long as neither the session nor the settings name one", () => {
+test("Porter lacks a model as long as neither the session nor the settings name one that is of use", () => {
   const withChoice = (agent: string, name: string): boolean =>
     lacksModel(
       create(SessionDetailSchema, {
@@ -124,6 +124,7 @@ test("Porter lacks a model as long as neither the session nor the settings name 
       }),
     );
   expect(withChoice("porter", "No model")).toBe(true);
+  expect(withChoice("porter", "Default (offline:smollm2)")).toBe(true);
   expect(withChoice("porter", "Default (boats:dinghy)")).toBe(false);
   expect(withChoice("claude", "No model")).toBe(false);
   expect(lacksModel(undefined)).toBe(false);

@@ -20,18 +20,25 @@ export function aboutKeeping({ keys }: Gateway): string {
 
 export async function keepKey({ client, keys }: Gateway, name: string, value: string): Promise<Outcome> {
   if (keys !== undefined) return outcome(await keys.set(name, value), `It is kept. ${FROM_NOW_ON}`);
+  return await attempted(async () => keptWords((await client.setSecret({ name, value })).keeper));
+}
+
+export async function forgetKey({ client, keys }: Gateway, name: string): Promise<Outcome> {
+  const words = `${name} is forgotten.`;
+  if (keys !== undefined) return outcome(await keys.set(name, ""), words);
+  return await attempted(async () => {
+    await client.setSecret({ name, value: "" });
+    return words;
+  });
+}
+
+async function attempted(act: () => Promise<string>): Promise<Outcome> {
   try {
-    const { keeper } = await client.setSecret({ name, value });
-    return outcome("", keptWords(keeper));
+    return outcome("", await act());
   } catch (reason) {
     const { message, suggestion } = failureOf(reason);
     return outcome(`${message} ${suggestion}`.trim(), "");
   }
-}
-
-/** Only an editor forgets here; what the machine keeps is taken away where it is kept. */
-export async function forgetKey({ keys }: Gateway, name: string): Promise<Outcome> {
-  return outcome((await keys?.set(name, "")) ?? "", `${name} is forgotten.`);
 }
 
 function outcome(problem: string, done: string): Outcome {

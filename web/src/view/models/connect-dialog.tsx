@@ -159,7 +159,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
 
 function aboutKey({ hasKey, needsKey, detail }: Provider, gateway: Gateway): string {
   if (hasKey) return "There is one already: leave this empty to go on with it.";
-  return needsKey ? aboutKeeping(gateway) : `Not needed: ${detail}.`;
+  return needsKey ? aboutKeeping(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
 }
 
 /** The model that holds, if it is one of the provider's; else the usual one. */

@@ -5,7 +5,7 @@ import type { Gateway } from "../../gateway/types";
 import { ModelRole, type Provider } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/failures";
 import type { SessionModel } from "../../model/types";
-import { keepKey } from "../cards/key-keeping";
+import { forgetKey, keepKey } from "../cards/key-keeping";
 
 export type Stage =
   { readonly state: "asking" } | { readonly state: "busy" | "problem" | "done"; readonly words: string };
@@ -63,13 +63,11 @@ export class Connecting {
 
   /** Takes the key of a provider away. */
   async forget({ keyVariable: name }: Provider): Promise<void> {
-    const { keys, client } = this.#gateway;
     await this.#attempt(async () => {
-      const problem = keys === undefined ? "" : await keys.set(name, "");
+      const { done, problem } = await forgetKey(this.#gateway, name);
       if (problem !== "") throw new Error(problem);
-      if (keys === undefined) await client.setSecret({ name, value: "" });
       await this.#look();
-      this.stage.value = { state: "done", words: `${name} is forgotten.` };
+      this.stage.value = { state: "done", words: done };
     });
   }
 

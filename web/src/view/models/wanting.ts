@@ -22,9 +22,12 @@ export function takesModels(detail: SessionDetail | undefined, { category }: Con
   return category === "model" && detail?.summary?.agent === PORTER;
 }
 
-/** Whether the agent has none yet: what is chosen names none, neither itself nor as what the settings say. */
+/** Comes with Portico, chats, and is no help with code. */
+const TINY = "offline:";
+
+/** Whether the agent has none yet, or only the tiny one, chosen by the session or by what the settings say. */
 export function lacksModel(detail: SessionDetail | undefined): boolean {
   const option = detail?.options.find((one) => takesModels(detail, one));
   const chosen = option?.choices.find(({ value }) => value === option.value.value);
-  return chosen !== undefined && !chosen.name.includes(":");
+  return chosen !== undefined && (!chosen.name.includes(":") || chosen.name.includes(TINY));
 }
