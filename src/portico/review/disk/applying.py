@@ -274,7 +274,9 @@ def _told(plan: Plan, error: OSError, taken_back: Rollback) -> PorticoError:
     """The failure in words of the person's own files, not of the names beside them."""
     if taken_back.edits:
         notice = taken_back.notice
-        return StoreFailed(f"The apply failed ({error.strerror or error}). {notice.text}", suggestion=notice.details)
+        return StoreFailed(
+            f"The apply failed ({error.strerror or error}). {notice.text}", suggestion=notice.details
+        )
     named = {
         path: step.target for step in plan.intent.steps for path in (step.staged, step.kept, step.target)
     }

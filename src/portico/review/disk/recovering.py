@@ -88,7 +88,6 @@ def clear_away(intent: Intent, disk: Disk) -> None:
             disk.remove(Path(step.kept))
 
 
-
 class _WayBack:
     def __init__(self, intent: Intent, disk: Disk, told: RollbackRecord) -> None:
         self._root = Path(intent.root)

@@ -46,7 +46,9 @@ class Rollback(msgspec.Struct, frozen=True):
             f" You changed {named}{f' and {more} more' if more > 0 else ''} in the meantime: "
             f"{'it stays' if one else 'they stay'} as you have {'it' if one else 'them'} now."
         )
-        kept = [f"{edit.path}: the earlier version is in {edit.earlier}" for edit in self.edits if edit.earlier]
+        kept = [
+            f"{edit.path}: the earlier version is in {edit.earlier}" for edit in self.edits if edit.earlier
+        ]
         return Notice(level="warning", text=text, details="\n".join(kept) or None)
 
 
