@@ -56,6 +56,18 @@ class Staging:
         self.new.mkdir()
         self.old.mkdir()
 
+    def held(self, number: int | str | None) -> Path:
+        """What the staged file of this number replaces: under a second name, or moved where there are none."""
+        moved = self.old / f"m{number}"
+        return moved if _exists(moved) else self.old / f"r{number}"
+
+    def hold(self, place: Path, number: int | None) -> None:
+        """Keep what is at a place, which is never empty if the file system knows second names."""
+        try:
+            os.link(place, self.old / f"r{number}", follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            place.rename(self.old / f"m{number}")
+
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -125,7 +137,7 @@ class Swap:
                 self._put(staging, each)
             self._step("commit")
             held = [(staging.old / f"d{number}", each.path) for number, each in enumerate(removals)]
-            held += [(staging.old / f"r{each.staged}", each.path) for each in arrivals if each.replaces]
+            held += [(staging.held(each.staged), each.path) for each in arrivals if each.replaces]
             if any(_written(old) != seen[path] for old, path in held):
                 raise ChangedMeanwhile
             self._journal.replace(self._done)
@@ -163,10 +175,10 @@ class Swap:
         for kind, record in reversed(entries):
             if kind in b"+~":
                 staged, _, path = record.partition(":")
-                old = staging.old / f"r{staged}" if kind == b"~" else None
+                old = staging.held(staged) if kind == b"~" else None
                 if not _exists(staging.new / staged):
                     self._take_back(path, old, blobs.get(staged), told)
-                elif old is not None and _exists(old) and not _is_same(self._workspace / path, old):
+                elif old is not None and old.name[0] == "m":
                     self._bring_back(path, old, told)
         for kind, path in reversed(entries):
             if kind == b"/":
@@ -197,7 +209,7 @@ class Swap:
         self._make_folders(place.parent)
         new = staging.new / str(wish.staged)
         if wish.replaces:
-            _hold(place, staging.old / f"r{wish.staged}")
+            staging.hold(place, wish.staged)
         elif _exists(place):
             raise InvalidInput(
                 f"{wish.path} exists, and no checkpoint holds it; nothing was restored.",
@@ -280,14 +292,6 @@ class Swap:
         return folder.is_dir() and os.path.realpath(folder) == str(folder)
 
 
-def _hold(place: Path, old: Path) -> None:
-    """Keep what is there under a second name, so that its place is never empty."""
-    try:
-        os.link(place, old, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        place.rename(old)
-
-
 def _written(path: Path) -> tuple[int, int] | None:
     try:
         facts = path.lstat()
@@ -310,15 +314,6 @@ def _holds(place: Path, blob: str | None) -> bool:
         return False
     digest = hashlib.sha1 if blob is None or len(blob) == 40 else hashlib.sha256
     return blob is None or digest(b"blob %d\0" % len(data) + data).hexdigest() == blob
-
-
-def _is_same(place: Path, old: Path) -> bool:
-    """Whether both names are one file, which was about to be exchanged."""
-    try:
-        one, other = place.lstat(), old.lstat()
-    except OSError:
-        return False
-    return (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino)
 
 
 def _exists(path: Path) -> bool:
