@@ -1,0 +1,151 @@
+"""Uses files of a workspace while another program swaps a folder of it for a link that leads out, again and again.
+
+A program of its own for a long run: `python -m tests.security.swapped_folders [tries] [room …]`.
+"""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from portico.domain.errors import PorticoError
+from portico.editors.files import LocalFiles
+
+_T = TypeVar("_T")
+
+INSIDE = "inside\n"
+OUTSIDE = "outside\n"
+WRITTEN = "written\n"
+
+_SWAPPER = """
+import ctypes, os, sys, time
+here, there = (os.fsencode(name) for name in sys.argv[1:])
+library = ctypes.CDLL(None)
+exchange = (lambda: library.renameat2(-100, here, -100, there, 2)) if sys.platform == "linux" else (
+    lambda: library.renamex_np(here, there, 2)
+)
+print("ready", flush=True)
+end = time.monotonic() + 3600
+while time.monotonic() < end:
+    for _ in range(1000):
+        exchange()
+"""
+"""Exchanges two names at once, so that one of both is always there."""
+
+
+class Ground:
+    """A workspace with a folder `swapped`, which is a link to `outside` every other moment."""
+
+    def __init__(self, top: Path) -> None:
+        self.workspace = top / "workspace"
+        self.outside = top / "outside"
+        self.state = top / "state"
+        for folder, text in ((self.workspace / "swapped", INSIDE), (self.outside, OUTSIDE)):
+            (folder / "inner").mkdir(parents=True)
+            (folder / "file.txt").write_text(text)
+            (folder / "inner" / "file.txt").write_text(text)
+        (self.workspace / "link").symlink_to(self.outside)
+
+    @contextmanager
+    def swapping(self) -> Iterator[None]:
+        names = (str(self.workspace / "swapped"), str(self.workspace / "link"))
+        with subprocess.Popen([sys.executable, "-c", _SWAPPER, *names], stdout=subprocess.PIPE) as swapper:
+            try:
+                assert swapper.stdout is not None
+                swapper.stdout.readline()
+                yield
+            finally:
+                swapper.kill()
+
+    def intruders(self) -> list[str]:
+        """What is outside and was not put there by the test."""
+        expected = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
+        found = {
+            path.relative_to(self.outside).as_posix(): None if path.is_dir() else path.read_text()
+            for path in self.outside.rglob("*")
+        }
+        return sorted(
+            name for name in found.keys() | expected.keys() if found.get(name, "") != expected.get(name, "")
+        )
+
+
+Room = Callable[[Ground], Callable[[int], str]]
+"""Made ready on a ground, it uses a file once for each number, and tells what it read."""
+
+
+def editor_reads(ground: Ground) -> Callable[[int], str]:
+    files = LocalFiles(ground.workspace)
+    return lambda number: _run(files.read_text(_some_file(number)))
+
+
+def editor_writes(ground: Ground) -> Callable[[int], str]:
+    files = LocalFiles(ground.workspace)
+
+    def write(number: int) -> str:
+        _run(files.write_text(_some_file(number), WRITTEN))
+        return ""
+
+    return write
+
+
+ROOMS: dict[str, Room] = {
+    "editor reads": editor_reads,
+    "editor writes": editor_writes,
+}
+
+
+_RUNNER = asyncio.Runner()
+
+
+def _run(use: Coroutine[Any, Any, _T]) -> _T:
+    return _RUNNER.run(use)
+
+
+def _some_file(number: int) -> str:
+    return ("swapped/file.txt", "swapped/inner/file.txt", f"swapped/new/{number % 50}.txt")[number % 3]
+
+
+class Outcome:
+    """How many tries were made, went through, were refused, and touched a file outside."""
+
+    def __init__(self) -> None:
+        self.tries = self.done = self.refused = self.outside = 0
+
+    def __str__(self) -> str:
+        return f"{self.tries} tries, {self.done} done, {self.refused} refused, {self.outside} outside"
+
+
+def race(ground: Ground, room: Room, tries: int) -> Outcome:
+    """Use files `tries` times while the folder is swapped."""
+    outcome = Outcome()
+    use = room(ground)
+    with ground.swapping():
+        for number in range(tries):
+            outcome.tries += 1
+            try:
+                outcome.outside += OUTSIDE in use(number)
+                outcome.done += 1
+            except (PorticoError, OSError):
+                outcome.refused += 1
+    outcome.outside += len(ground.intruders())
+    return outcome
+
+
+def main(tries: int, rooms: list[str]) -> None:
+    for name in rooms or ROOMS:
+        with tempfile.TemporaryDirectory() as folder:
+            begun = time.monotonic()
+            outcome = race(Ground(Path(os.path.realpath(folder))), ROOMS[name], tries)
+            print(f"{name}: {outcome} ({time.monotonic() - begun:.1f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    with contextlib.suppress(KeyboardInterrupt):
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else 20_000, sys.argv[2:])
