@@ -17,11 +17,17 @@ from typing import Any, TypeVar
 
 from portico.domain.errors import PorticoError
 from portico.editors.files import LocalFiles
+from portico.review.chain.asked_changes import AskedChange, ChangeReader
+from portico.review.disk.applying import Applier
+from portico.review.disk.calls import Disk
+from portico.review.proposals.resolving import Resolver
+from portico.review.text.changes import ChangeSet
+from tests.review.folders import change
 
 _T = TypeVar("_T")
 
 INSIDE = "inside\n"
-OUTSIDE = "outside\n"
+OUTSIDE = "a secret of others\n"
 WRITTEN = "written\n"
 
 _SWAPPER = """
@@ -95,9 +101,64 @@ def editor_writes(ground: Ground) -> Callable[[int], str]:
     return write
 
 
+def apply_writes(ground: Ground) -> Callable[[int], str]:
+    applier = Applier(ground.state / "applies")
+
+    def apply(number: int) -> str:
+        path = _some_file(number)
+        try:
+            old = (ground.workspace / path).read_bytes()
+        except OSError:
+            old = None
+        new = f"{WRITTEN}{number}\n".encode()
+        applier.apply(ground.workspace, ChangeSet((change(path, old, new),)))
+        return ""
+
+    return apply
+
+
+def apply_removes(ground: Ground) -> Callable[[int], str]:
+    applier = Applier(ground.state / "applies")
+    files = LocalFiles(ground.workspace)
+
+    def apply(number: int) -> str:
+        path = f"swapped/{('file.txt', 'inner/file.txt')[number % 2]}"
+        with contextlib.suppress(PorticoError):
+            _run(files.write_text(path, INSIDE))
+        old = (ground.workspace / path).read_bytes()
+        applier.apply(ground.workspace, ChangeSet((change(path, old, None),)))
+        return ""
+
+    return apply
+
+
+def conflict_reads(ground: Ground) -> Callable[[int], str]:
+    """The person's side of a conflict is shown to them, and what they resolve goes to the agent."""
+
+    def sides(number: int) -> str:
+        resolver = Resolver(ground.workspace, Disk())
+        return str(resolver.sides(change(_some_file(number), b"base", b"agent")).person)
+
+    return sides
+
+
+def proposed_reads(ground: Ground) -> Callable[[int], str]:
+    def read(number: int) -> str:
+        reader = ChangeReader(ground.workspace, ground.workspace)
+        asked = AskedChange(path=_some_file(number), operation="update", new_content="new\n")
+        (read,) = reader.read([asked]).changes.changes
+        return "" if read.old is None else str(read.old.data)
+
+    return read
+
+
 ROOMS: dict[str, Room] = {
     "editor reads": editor_reads,
     "editor writes": editor_writes,
+    "apply writes": apply_writes,
+    "apply removes": apply_removes,
+    "conflict reads": conflict_reads,
+    "proposed reads": proposed_reads,
 }
 
 
@@ -130,7 +191,7 @@ def race(ground: Ground, room: Room, tries: int) -> Outcome:
         for number in range(tries):
             outcome.tries += 1
             try:
-                outcome.outside += OUTSIDE in use(number)
+                outcome.outside += OUTSIDE.strip() in use(number)
                 outcome.done += 1
             except (PorticoError, OSError):
                 outcome.refused += 1

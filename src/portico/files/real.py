@@ -20,6 +20,8 @@ Place = str | Path
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _TRIES = 5
+ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ELOOP})
+"""What the system answers where nothing is at a real path: a link or a file may be in the place of a folder."""
 _T = TypeVar("_T")
 
 
@@ -41,11 +43,17 @@ def lstat(path: Place) -> os.stat_result:
 
 def exists(path: Place) -> bool:
     """Whether something is there, a link that leads nowhere included. OSError where that cannot be known."""
+    return find(path) is not None
+
+
+def find(path: Place) -> os.stat_result | None:
+    """The facts of what is there, a link included; None where there is nothing."""
     try:
-        lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    return True
+        return lstat(path)
+    except OSError as error:
+        if error.errno in ABSENT:
+            return None
+        raise
 
 
 def open_file(path: Place, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
