@@ -6,22 +6,28 @@ A program of its own for a long run: `python -m tests.security.swapped_folders [
 import asyncio
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from portico.domain.errors import PorticoError
+from portico.domain.errors import InvalidInput, PorticoError
 from portico.editors.files import LocalFiles
 from portico.review.chain.asked_changes import AskedChange, ChangeReader
 from portico.review.disk.applying import Applier
 from portico.review.disk.calls import Disk
 from portico.review.proposals.resolving import Resolver
-from portico.review.text.changes import ChangeSet
+from portico.review.text.changes import ChangeSet, digest_of
+from portico.review.workplaces.carrying import Carrier
+from portico.review.workplaces.filling import Bounds
+from portico.review.workplaces.records import Entry
+from portico.review.workplaces.trees import Tree
 from tests.review.folders import change
 
 _T = TypeVar("_T")
@@ -53,6 +59,7 @@ class Ground:
         self.workspace = top / "workspace"
         self.outside = top / "outside"
         self.state = top / "state"
+        self.state.mkdir(parents=True)
         for folder, text in ((self.workspace / "swapped", INSIDE), (self.outside, OUTSIDE)):
             (folder / "inner").mkdir(parents=True)
             (folder / "file.txt").write_text(text)
@@ -152,6 +159,56 @@ def proposed_reads(ground: Ground) -> Callable[[int], str]:
     return read
 
 
+def workplace_reads(ground: Ground) -> Callable[[int], str]:
+    tree = _tree(ground)
+
+    def read(number: int) -> str:
+        found = tree.find_file(_some_file(number), limit=1000)
+        return "" if found is None else str(found.data)
+
+    return read
+
+
+def workplace_writes(ground: Ground) -> Callable[[int], str]:
+    tree = _tree(ground)
+    data = WRITTEN.encode()
+    entry = Entry(digest_of(data), len(data), 0o644)
+
+    def write(number: int) -> str:
+        if number % 4 == 0:
+            tree.remove(_some_file(number))
+        elif tree.put(_some_file(number), entry, data) is None:
+            raise InvalidInput("It was refused.")
+        return ""
+
+    return write
+
+
+def workplace_carries(ground: Ground) -> Callable[[int], str]:
+    """Ignored folders are copied for the agent."""
+
+    def carry(number: int) -> str:
+        top = ground.state / "carried"
+        shutil.rmtree(top, ignore_errors=True)
+        top.mkdir()
+        Carrier(ground.workspace, top, Bounds(), (), threading.Event()).carry(["swapped"])
+        return _texts(top)
+
+    return carry
+
+
+def _tree(ground: Ground) -> Tree:
+    return Tree(
+        ground.workspace, ground.workspace, waiting=ground.state / "waiting", standing=ground.workspace
+    )
+
+
+def _texts(top: Path) -> str:
+    """The texts of all files, none of them behind a link."""
+    files = (Path(folder, name) for folder, _, names in os.walk(top) for name in names)
+    return "".join(file.read_text() for file in files if not file.is_symlink())
+
+
 ROOMS: dict[str, Room] = {
     "editor reads": editor_reads,
     "editor writes": editor_writes,
@@ -159,6 +216,9 @@ ROOMS: dict[str, Room] = {
     "apply removes": apply_removes,
     "conflict reads": conflict_reads,
     "proposed reads": proposed_reads,
+    "workplace reads": workplace_reads,
+    "workplace writes": workplace_writes,
+    "workplace carries": workplace_carries,
 }
 
 
