@@ -18,7 +18,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from portico.domain.errors import InvalidInput, PorticoError
+from portico.doors.connect.events import one_of
+from portico.doors.connect.generated.portico.v1 import agent_pb as pb
+from portico.doors.connect.values import attached
 from portico.editors.files import LocalFiles
+from portico.porter.files import DiskFiles
+from portico.porter.workspace import Workspace
 from portico.review.chain.asked_changes import AskedChange, ChangeReader
 from portico.review.disk.applying import Applier
 from portico.review.disk.calls import Disk
@@ -28,6 +33,7 @@ from portico.review.workplaces.carrying import Carrier
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import Entry
 from portico.review.workplaces.trees import Tree
+from portico.sessions.attachments import attach
 from tests.review.folders import change
 
 _T = TypeVar("_T")
@@ -197,6 +203,30 @@ def workplace_carries(ground: Ground) -> Callable[[int], str]:
     return carry
 
 
+def porter_reads(ground: Ground) -> Callable[[int], str]:
+    files = DiskFiles(Workspace(ground.workspace))
+    return lambda number: _run(files.read(ground.workspace / _some_file(number)))
+
+
+def porter_writes(ground: Ground) -> Callable[[int], str]:
+    files = DiskFiles(Workspace(ground.workspace))
+
+    def write(number: int) -> str:
+        _run(files.write(ground.workspace / _some_file(number), WRITTEN))
+        return ""
+
+    return write
+
+
+def attachment_reads(ground: Ground) -> Callable[[int], str]:
+    def read(number: int) -> str:
+        path = one_of("path", _some_file(number))
+        thing = attached(pb.Attachment(source=path), ground.workspace)
+        return b"".join(map(bytes, _run(attach([thing])))).decode()
+
+    return read
+
+
 def _tree(ground: Ground) -> Tree:
     return Tree(
         ground.workspace, ground.workspace, waiting=ground.state / "waiting", standing=ground.workspace
@@ -219,6 +249,9 @@ ROOMS: dict[str, Room] = {
     "workplace reads": workplace_reads,
     "workplace writes": workplace_writes,
     "workplace carries": workplace_carries,
+    "porter reads": porter_reads,
+    "porter writes": porter_writes,
+    "attachment reads": attachment_reads,
 }
 
 
