@@ -101,7 +101,8 @@ def test_a_kill_of_the_recovery_is_recovered_from(
     for _ in _moments(tmp_path, lambda applier: applier.apply(work, CHANGES), Killed):
         with contextlib.suppress(Killed):
             Applier(tmp_path / "state", disk=FailingDisk(at, Killed)).recover()
-        assert Applier(tmp_path / "state").recover().left_alone == (), "Nobody else wrote anything."
+        taken_back = Applier(tmp_path / "state").recover().taken_back
+        assert not any(one.edits for one in taken_back), "Nobody else wrote anything."
         assert seen(work) in (before, after)
         assert [one.name for one in (tmp_path / "state").iterdir()] == ["apply.lock"]
         if seen(work) == after:
@@ -187,7 +188,7 @@ def test_what_a_person_wrote_after_the_kill_stays_theirs(tmp_path: Path) -> None
         Applier(tmp_path / "state").recover()
     (work / "a").write_bytes(b"mine\n")
     recovered = Applier(tmp_path / "state").recover()
-    assert recovered.left_alone == (str(work / "a"),)
+    assert [edit.path for one in recovered.taken_back for edit in one.edits] == ["a"]
     assert seen(work) == {"a": (b"mine\n", 0o644), "b": (b"old b\n", 0o644)}
 
 
@@ -199,5 +200,5 @@ def test_a_folder_that_is_away_is_brought_back_when_it_is_there_again(tmp_path: 
     work.rename(tmp_path / "away")
     assert Applier(tmp_path / "state").recover().unfinished == (str(work),)
     (tmp_path / "away").rename(work)
-    assert Applier(tmp_path / "state").recover().taken_back == (str(work),)
+    assert [one.root for one in Applier(tmp_path / "state").recover().taken_back] == [str(work)]
     assert seen(work) == before

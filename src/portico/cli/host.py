@@ -10,7 +10,7 @@ from portico.agents.processes import LocalAgents
 from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
-from portico.cli.failures import configure_log
+from portico.cli.failures import configure_log, show_notice
 from portico.cli.keeping_reviews import open_reviews
 from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
@@ -89,6 +89,8 @@ async def open_host(
             version=__version__,
         )
         service = SessionService(ports)
+        for notice in await reviews.settle_all():
+            show_notice(notice)
         await service.recover(forgiving=True)
         try:
             yield Host(service, ports, reviews, attached)

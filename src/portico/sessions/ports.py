@@ -248,6 +248,10 @@ class Review(Protocol):
 
 
 class Reviews(Protocol):
+    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        ...
+
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
         """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
         ...

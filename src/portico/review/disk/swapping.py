@@ -1,11 +1,13 @@
 """Puts many files of a workspace in place at once: all of them, or, whatever happens in between, none.
 
 New files wait in a staging folder at the top of the workspace, where a rename is atomic; what they replace is
-moved beside them. A journal, written before the first move, says how to go back; to take it away is the
-moment at which all is done. Who finds a journal that nobody is at work on undoes what it says.
+moved beside them. A journal, written before the first move, says how to go back; renaming it is the moment at
+which all is done. Whoever finds a journal that no process is at work on undoes what it says, and spares the files
+that the person has changed since.
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -18,6 +20,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
 from portico.review.disk.attributes import carry_attributes
+from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 Step = Callable[[str], None]
 Seen = Mapping[str, tuple[int, int] | None]
@@ -28,11 +31,15 @@ class ChangedMeanwhile(Exception):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What should be at a path: nothing, or the staged file of this number. `replaces` what is there now."""
+    """What should be at a path: nothing, or the staged file of this number, which is the git blob `blob`.
+
+    `replaces` what is there now.
+    """
 
     path: str
     replaces: bool
     staged: int | None
+    blob: str = ""
 
 
 class Staging:
@@ -49,6 +56,18 @@ class Staging:
         self.new.mkdir()
         self.old.mkdir()
 
+    def held(self, number: int | str | None) -> Path:
+        """What the staged file of this number replaces: under a second name, or moved where there are none."""
+        moved = self.old / f"m{number}"
+        return moved if _exists(moved) else self.old / f"r{number}"
+
+    def hold(self, place: Path, number: int | None) -> None:
+        """Keep what is at a place, which is never empty if the file system knows second names."""
+        try:
+            os.link(place, self.old / f"r{number}", follow_symlinks=False)
+        except (OSError, NotImplementedError):
+            place.rename(self.old / f"m{number}")
+
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
 
@@ -56,19 +75,33 @@ class Staging:
 class Swap:
     """The swaps of one workspace, whose journal is at `journal`. `step` hears of each move before it is made."""
 
-    def __init__(self, workspace: Path, journal: Path, prefix: str, step: Step | None = None) -> None:
+    def __init__(
+        self, workspace: Path, journal: Path, prefix: str, rollbacks: Rollbacks, step: Step | None = None
+    ) -> None:
         self._workspace = workspace
         self._journal = journal
+        self._mark = journal.with_suffix(".staging")
+        self._done = journal.with_suffix(".done")
         self._prefix = prefix
+        self._rollbacks = rollbacks
         self._step = step or (lambda _: None)
 
     @property
     def unfinished(self) -> bool:
         return self._journal.exists()
 
+    def has_happened(self, name: str) -> bool:
+        """Whether the last swap that came to its end is the one of this name."""
+        try:
+            return f"@{name}".encode() in self._done.read_bytes().split(b"\0")
+        except FileNotFoundError:
+            return False
+
     def stage(self) -> Staging:
         staging = Staging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
+            # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
+            self._mark.write_bytes(os.fsencode(self._workspace))
             staging.make()
         except OSError as error:
             raise _translated(str(self._workspace), error) from error
@@ -78,10 +111,11 @@ class Swap:
         """When each of these files was last written, for `perform`."""
         return {path: _written(self._workspace / path) for path in paths}
 
-    def perform(self, staging: Staging, wanted: Iterable[Wanted], seen: Seen) -> None:
+    def perform(self, staging: Staging, wanted: Iterable[Wanted], seen: Seen, name: str = "") -> None:
         """Make it so, or leave the workspace as it was and say why. The staging folder is used up.
 
-        Nothing goes away that was written after it was `seen`: ChangedMeanwhile then.
+        Nothing goes away that was written after it was `seen`: ChangedMeanwhile then. Once it is done,
+        `has_happened` knows it by its `name`.
         """
         wishes = sorted(wanted, key=lambda each: each.path)
         removals = [each for each in wishes if each.staged is None]
@@ -91,7 +125,7 @@ class Swap:
             for each in wishes:
                 place = each.path
                 self._check(each)
-            self._write_journal(staging, removals, arrivals)
+            self._write_journal(staging, removals, arrivals, name)
             for number, each in enumerate(removals):
                 place = each.path
                 self._step(f"remove {place}")
@@ -103,48 +137,61 @@ class Swap:
                 self._put(staging, each)
             self._step("commit")
             held = [(staging.old / f"d{number}", each.path) for number, each in enumerate(removals)]
-            held += [(staging.old / f"r{each.staged}", each.path) for each in arrivals if each.replaces]
+            held += [(staging.held(each.staged), each.path) for each in arrivals if each.replaces]
             if any(_written(old) != seen[path] for old, path in held):
                 raise ChangedMeanwhile
-            self._journal.unlink()
+            self._journal.replace(self._done)
         except BaseException as error:
-            self.undo()
+            self._undo()
             staging.remove()
             if isinstance(error, OSError):
                 raise _translated(place, error) from error
             raise
         staging.remove()
 
-    def undo(self) -> bool:
-        """Go back to before an unfinished swap. False if there was none."""
+    def undo(self) -> Rollback | None:
+        """Go back to before an unfinished swap, and write that down for the person. None if there was none."""
+        told = self._undo(finished=True)
+        return None if told is None else told.rollback
+
+    def sweep(self) -> None:
+        """Take away what no journal speaks of: staging folders, and the mark that says there is one."""
+        if not self.unfinished:
+            for folder in self._workspace.glob(f"{self._prefix}*"):
+                shutil.rmtree(folder, ignore_errors=True)
+            self._journal.with_suffix(".tmp").unlink(missing_ok=True)
+            self._mark.unlink(missing_ok=True)
+
+    def _undo(self, *, finished: bool = False) -> RollbackRecord | None:
         try:
             records = self._journal.read_bytes().split(b"\0")
         except FileNotFoundError:
-            return False
+            return None
         staging = Staging(self._workspace, os.fsdecode(records[0]))
+        told = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
         entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
         removals = [path for kind, path in entries if kind == b"-"]
+        blobs = dict(record.split(":", 1) for kind, record in entries if kind == b"#")
         for kind, record in reversed(entries):
             if kind in b"+~":
-                self._take_back(staging, record, replaced=kind == b"~")
+                staged, _, path = record.partition(":")
+                old = staging.held(staged) if kind == b"~" else None
+                if not _exists(staging.new / staged):
+                    self._take_back(path, old, blobs.get(staged), told)
+                elif old is not None and old.name[0] == "m":
+                    self._bring_back(path, old, told)
         for kind, path in reversed(entries):
             if kind == b"/":
                 with contextlib.suppress(OSError):
                     (self._workspace / path).rmdir()
         for number, path in enumerate(removals):
-            old = staging.old / f"d{number}"
-            if _exists(old):
-                (self._workspace / path).parent.mkdir(parents=True, exist_ok=True)
-                old.replace(self._workspace / path)
+            if _exists(staging.old / f"d{number}"):
+                self._bring_back(path, staging.old / f"d{number}", told)
+        if finished:
+            told.finish()
         self._journal.unlink()
         staging.remove()
-        return True
-
-    def sweep(self) -> None:
-        """Take away staging folders that no journal speaks of."""
-        if not self.unfinished:
-            for folder in self._workspace.glob(f"{self._prefix}*"):
-                shutil.rmtree(folder, ignore_errors=True)
+        return told
 
     def _check(self, wish: Wanted) -> None:
         """Nothing is written through a link, and nothing is overwritten that was not kept before."""
@@ -162,7 +209,7 @@ class Swap:
         self._make_folders(place.parent)
         new = staging.new / str(wish.staged)
         if wish.replaces:
-            _hold(place, staging.old / f"r{wish.staged}")
+            staging.hold(place, wish.staged)
         elif _exists(place):
             raise InvalidInput(
                 f"{wish.path} exists, and no checkpoint holds it; nothing was restored.",
@@ -192,9 +239,12 @@ class Swap:
                 except OSError:
                     break
 
-    def _write_journal(self, staging: Staging, removals: list[Wanted], arrivals: list[Wanted]) -> None:
+    def _write_journal(
+        self, staging: Staging, removals: list[Wanted], arrivals: list[Wanted], name: str
+    ) -> None:
         folders: dict[str, None] = {}
-        records = [staging.folder.name, *(f"-{each.path}" for each in removals)]
+        records = [staging.folder.name, f"@{name}", *(f"-{each.path}" for each in removals)]
+        records += [f"#{each.staged}:{each.blob}" for each in arrivals]
         for each in arrivals:
             parts = each.path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
@@ -210,23 +260,36 @@ class Swap:
             os.fsync(file.fileno())
         beside.replace(self._journal)
 
-    def _take_back(self, staging: Staging, record: str, *, replaced: bool) -> None:
-        staged, _, path = record.partition(":")
+    def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
+        """Give a place that got a new file what it had before, unless the person has written there since."""
         place = self._workspace / path
-        if replaced:
-            old = staging.old / f"r{staged}"
-            if _exists(old):
+        if not self._is_plain(place.parent):
+            if old is not None and _exists(old):
+                told.spare(path, old)
+        elif old is None:
+            if _holds(place, blob):
+                place.unlink(missing_ok=True)
+            elif place.is_symlink() or place.is_file():
+                told.spare(path)
+        elif _exists(old):
+            if _holds(place, blob):
                 old.replace(place)
-        elif not _exists(staging.new / staged):
-            place.unlink(missing_ok=True)
+            else:
+                told.spare(path, old)
 
+    def _bring_back(self, path: str, old: Path, told: RollbackRecord) -> None:
+        """Give a file that was moved away its name back, unless the person has taken that."""
+        place = self._workspace / path
+        with contextlib.suppress(OSError):
+            place.parent.mkdir(parents=True, exist_ok=True)
+        if _exists(place) or not self._is_plain(place.parent):
+            told.spare(path, old)
+        else:
+            old.rename(place)
 
-def _hold(place: Path, old: Path) -> None:
-    """Keep what is there under a second name, so that its place is never empty."""
-    try:
-        os.link(place, old, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        place.rename(old)
+    def _is_plain(self, folder: Path) -> bool:
+        """Whether a folder is there, and no link leads elsewhere on the way to it."""
+        return folder.is_dir() and os.path.realpath(folder) == str(folder)
 
 
 def _written(path: Path) -> tuple[int, int] | None:
@@ -235,6 +298,22 @@ def _written(path: Path) -> tuple[int, int] | None:
     except OSError:
         return None
     return facts.st_size, facts.st_mtime_ns
+
+
+def _holds(place: Path, blob: str | None) -> bool:
+    """Whether a file or link is this git blob still. The journal of an older version names none: then any is."""
+    try:
+        mode = place.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            data = os.fsencode(os.readlink(place))  # noqa: PTH115 - as it is written
+        elif stat.S_ISREG(mode):
+            data = place.read_bytes()
+        else:
+            return False
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    digest = hashlib.sha1 if blob is None or len(blob) == 40 else hashlib.sha256
+    return blob is None or digest(b"blob %d\0" % len(data) + data).hexdigest() == blob
 
 
 def _exists(path: Path) -> bool:
