@@ -17,7 +17,7 @@ _IMPOSSIBLE = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA}
 
 if sys.platform == "linux":
 
-    def carry_attributes(source: Path, target: int | Path) -> None:
+    def carry_attributes(source: Path, target: int) -> None:
         """Give a new file what its forerunner has. Where one of both can have none, there is none to give."""
         try:
             descriptor = real.open_file(source)
@@ -42,5 +42,5 @@ if sys.platform == "linux":
 
 else:
 
-    def carry_attributes(source: Path, target: int | Path) -> None:
+    def carry_attributes(source: Path, target: int) -> None:
         """Give a new file what its forerunner has. Here Python knows no way to."""
