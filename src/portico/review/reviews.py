@@ -89,6 +89,8 @@ class Reviews:
 
         Files reach the person through the `windows` that are attached to their workspace, where they can.
         """
+        # What is kept there is opened by its real path.
+        folder = Path(os.path.realpath(folder))
         ours, windows = ours or folder, windows or NoWindows()
         rollbacks = Rollbacks(folder / "rollbacks")
         checkpoints = Checkpoints(
