@@ -149,6 +149,11 @@ class AgentLink:
             except (RpcError, ConnectionLost, TimeoutError) as error:
                 log.warning("%s did not let go of its session %s: %s", self.spec.name, session_id, error)
 
+    def abandon(self, session_id: str) -> None:
+        """Have nothing more to do with one session of the agent's."""
+        self._tenants.pop(session_id, None)
+        self.end.leave(session_id)
+
     def move_out(self, tenant: Tenant) -> bool:
         """Forget a session; whether the agent still has others."""
         for session_id in [name for name, one in self._tenants.items() if one is tenant]:
