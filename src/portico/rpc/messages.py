@@ -54,6 +54,17 @@ class RpcError(Exception):
         self.message = message
         self.data = data
 
+    @property
+    def reason(self) -> str:
+        """The message and the details that many peers give in the data, for a person: one clean, short line."""
+        from portico.domain.redaction import plain_line
+
+        message = plain_line(self.message, _LONGEST_REASON)
+        details = plain_line(_details(self.data), _LONGEST_REASON)
+        if not details or details in message:
+            return message
+        return f"{message.rstrip('.: ')}: {details}" if message else details
+
 
 class ConnectionLost(Exception):
     """The peer went away before it answered."""
@@ -77,6 +88,10 @@ _decoder = msgspec.json.Decoder(Frame)
 _no_error_decoder = msgspec.json.Decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
+_LONGEST_REASON = 600
+# Where peers put their words, the most telling first; some put an error of another system there whole.
+_DETAILS = ("details", "detail", "message", "reason", "error")
+_DEEPEST_DETAILS = 4
 _HEAD = 1024
 _MEMBER = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0,512}")\s*'
 _TOO_DEEP = f"arrays and objects are nested more than {MAX_DEPTH} deep"
@@ -229,6 +244,20 @@ def shown(value: RequestId) -> str:
     """An id or a name from a peer, short enough for a message."""
     text = repr(value)
     return text if len(text) <= _SAMPLE else f"{text[:_SAMPLE]}…"
+
+
+def _details(data: Any) -> str:
+    """What the data of an error answer says in words, if anything."""
+    if isinstance(data, Raw):
+        try:
+            data = msgspec.json.decode(data)
+        except (msgspec.DecodeError, RecursionError):
+            return ""
+    for _ in range(_DEEPEST_DETAILS):
+        if not isinstance(data, dict):
+            break
+        data = next((data[name] for name in _DETAILS if data.get(name)), "")
+    return data if isinstance(data, str) else ""
 
 
 def encode_request(request_id: RequestId, method: str, params: Any) -> bytes:

@@ -118,7 +118,7 @@ async def attach_anew(link: AgentLink, session: Attaching, refusal: RpcError) ->
     """Begin another session at an agent that reopened one and then refused a prompt in it."""
     ways = _Ways(link, session, Counted(), await session.given_servers(link))
     attached = await ways.begin("replay")
-    way = f"The agent reopened its session, but does not know it: {refusal.message}"
+    way = f"The agent reopened its session, but does not know it: {refusal.reason}"
     return msgspec.structs.replace(attached, failed_ways=(way,))
 
 
@@ -231,7 +231,7 @@ class _Ways:
     def _refused(self, way: str, error: RpcError) -> None:
         if error.code == AUTH_REQUIRED:
             raise error
-        self.failed.append(f"The agent refused {way}: {error.message}")
+        self.failed.append(f"The agent refused {way}: {error.reason}")
 
 
 def _attached(session_id: str, way: AttachedBy, response: _Settings, replayed: int = 0) -> Attached:
