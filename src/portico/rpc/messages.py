@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import Overlong
 
 RequestId = int | str | None
@@ -84,8 +85,8 @@ class Fault(msgspec.Struct, frozen=True):
     size: int
 
 
-_decoder = msgspec.json.Decoder(Frame)
-_no_error_decoder = msgspec.json.Decoder(_NoError)
+_decoder = codecs.json_decoder(Frame)
+_no_error_decoder = codecs.json_decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 _LONGEST_REASON = 600
@@ -250,7 +251,7 @@ def _details(data: Any) -> str:
     """What the data of an error answer says in words, if anything."""
     if isinstance(data, Raw):
         try:
-            data = msgspec.json.decode(data)
+            data = codecs.decode_json(data)
         except (msgspec.DecodeError, RecursionError):
             return ""
     for _ in range(_DEEPEST_DETAILS):
