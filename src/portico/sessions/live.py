@@ -19,10 +19,10 @@ from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
-from portico.rpc.messages import Fault
+from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
-from portico.sessions.attaching import Attached, Retelling, attach_session
+from portico.sessions.attaching import Attached, Retelling, attach_anew, attach_session, is_unknown_session
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
@@ -58,6 +58,8 @@ class LiveSession:
         self.retelling: Retelling | None = None
         self.untold: str | None = None
         """What the agent has to be told with the next prompt, because it remembers nothing."""
+        self.unproven = False
+        """Whether the agent reopened its session and has taken no prompt in it since."""
         self._open_editor(None)
         # Held while the agent is started and its session opened, so that this is never done twice at once.
         self.reaching = asyncio.Lock()
@@ -130,10 +132,31 @@ class LiveSession:
         if known is None and self._begun_before:
             forked_from = await pending_fork(self.ports.store, self.id)
         attached = await attach_session(self.link, self, known=known, forked_from=forked_from)
+        await self._move_in(self.link, attached, chosen)
+
+    async def attach_anew(self, refusal: RpcError) -> bool:
+        """Begin another session if the agent refused the first prompt in one that it does not know after all."""
+        unproven, self.unproven = self.unproven, False
+        if self.link is None or self.agent_session_id is None or not unproven:
+            return False
+        if not is_unknown_session(refusal, self.agent_session_id) or not await self.was_answered():
+            return False
+        self.link.abandon(self.agent_session_id)
+        attached = await attach_anew(self.link, self, refusal)
+        await self._move_in(self.link, attached, await self._chosen_options())
+        return True
+
+    async def _move_in(self, link: AgentLink, attached: Attached, chosen: Mapping[str, str | bool]) -> None:
         self.untold = await self._what_was_said(attached)
+        self.unproven = attached.session.attached_by in ("resume", "load")
         self.note_attached(attached)
         self._tell_todos()
-        await self.options.restore(self.link.end, attached, chosen)
+        await self.options.restore(link.end, attached, chosen)
+
+    async def was_answered(self) -> bool:
+        """Whether the agent said or did anything in the conversation so far, as the log has it."""
+        answers = (events.TextDelta, events.ToolStarted)
+        return any(isinstance(event.payload, answers) for event in await self._earlier(EVENTS_LOOKED_AT))
 
     async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
         """The MCP servers of the settings; what the agent cannot be given is noted."""

@@ -133,9 +133,10 @@ class PermissionBroker(SessionProxy):
 
     def _leave(self, message: Message) -> None:
         """The client has left a session: from now on nothing is decided in its name."""
-        session_id = codecs.decode_json(message.params, Left).session_id
-        if self.folders.pop(session_id, None) is not None:
-            self.session_ended(session_id)
+        with suppress(msgspec.DecodeError):
+            session_id = codecs.decode_json(message.params, Left).session_id
+            if self.folders.pop(session_id, None) is not None:
+                self.session_ended(session_id)
 
     def _stop(self, message: Message) -> None:
         """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
