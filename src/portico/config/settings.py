@@ -15,6 +15,7 @@
 | `review.allow`       | user    | user → workspace: it narrows what may be changed         |
 | `review.deny`        | both    | all of them: a workspace may always ask for less         |
 | `review.linked`      | user    | user only                                                |
+| `sandbox`            | user    | user; a workspace may ask for more confinement           |
 | `trustedWorkspaces`  | user    | user only                                                |
 
 Flags and environment come before all of these, and are the business of the command.
@@ -33,6 +34,7 @@ from portico.config.locking import locked
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expanded
+from portico.config.sandbox_settings import SandboxSetting
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
@@ -92,6 +94,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     mcp_servers: dict[str, McpServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
+    sandbox: SandboxSetting = SandboxSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
 
@@ -107,6 +110,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     mcp_servers: dict[str, McpServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
+    sandbox: SandboxSetting
     trusted: bool
 
     @property
@@ -139,6 +143,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
             deny=user.review.deny + project.review.deny,
             linked=user.review.linked,
         ),
+        sandbox=user.sandbox.at_least(project.sandbox),
         trusted=trusted,
     )
 
@@ -168,6 +173,7 @@ _DESCRIPTIONS = {
     "mcpServers": "MCP servers whose tools every agent gets",
     "permissions": "what is allowed or denied without asking",
     "review": "how changes reach your files, and which files they may reach",
+    "sandbox": "how far agents are confined, and what they may reach nevertheless",
     "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
 }
 

@@ -36,6 +36,7 @@ from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
 MAX_FAULT_NOTICES = 20
+_UNCONFINED = "It can write and read your files without asking. See what is missing with: portico doctor"
 _PAGE_DONE = "elicitation/complete"
 
 
@@ -74,6 +75,7 @@ class LiveSession:
         self._faults = 0
         self._unreported_faults: tuple[Fault, int] | None = None
         self._recalled = summary.last_seq == 1
+        self._told_unconfined = False
 
     @property
     def agent_alive(self) -> bool:
@@ -108,7 +110,7 @@ class LiveSession:
             await self.disconnect()
             await self.reviewing.open()
             folder = self.reviewing.folder
-            place = Place(self.workspace, None if folder == self.workspace else folder)
+            place = Place(self.workspace, None if folder == self.workspace else folder, self.reads_only)
             self._open_editor(place.folder)
             self.link = await self._links.take(self.spec, place, self.editor, self)
         return self.link
@@ -332,7 +334,8 @@ class LiveSession:
             self.journal.record(payload)
 
     def note_attached(self, attached: Attached) -> None:
-        session = attached.session
+        sandbox = None if self.link is None else self.link.sandbox
+        session = msgspec.structs.replace(attached.session, sandbox=sandbox)
         self.agent_session_id = session.agent_session_id
         self._attached = True
         if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
@@ -342,3 +345,6 @@ class LiveSession:
             self.journal.record(events.StateChanged(state=now, previous=now, agent_session=session))
         for notice in attached.notices():
             self.journal.record(notice)
+        if sandbox is not None and sandbox.level == "none" and not self._told_unconfined:
+            self._told_unconfined = True
+            self.journal.record(events.Notice(level="warning", text=sandbox.note, details=_UNCONFINED))

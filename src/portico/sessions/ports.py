@@ -15,7 +15,7 @@ from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
-from portico.domain.values import TerminalOutput
+from portico.domain.values import SandboxInForce, TerminalOutput
 from portico.rpc.streams import ByteStream
 
 
@@ -143,6 +143,11 @@ class AgentProcess(Protocol):
     @property
     def stream(self) -> ByteStream: ...
 
+    @property
+    def sandbox(self) -> SandboxInForce | None:
+        """How far it is confined, if a sandbox was wanted."""
+        ...
+
     def stderr_tail(self) -> str:
         """The last words it said on its error output."""
         ...
@@ -157,10 +162,13 @@ class AgentProcess(Protocol):
 
 
 class Agents(Protocol):
-    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> AgentProcess:
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> AgentProcess:
         """Start the program. AgentNotFound when it is missing or cannot be run.
 
-        With a `folder` that stands for the workspace, the program stands in there.
+        With a `folder` that stands for the workspace, the program stands in there. PermissionDenied when it may
+        not start without a sandbox that cannot be had.
         """
         ...
 
