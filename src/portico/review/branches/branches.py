@@ -206,8 +206,8 @@ class Branches:
         home = session.home_commit
         home_tree = await tree_of(repository, home)
         work = await keep_work(repository, self._folder)
-        merged = await merge_trees(repository, session.files, home_tree, work.files)
-        staged = await merge_trees(repository, home_tree, session.staged, merged)
+        merged = await merge_trees(repository, session.files, home_tree, work.files, self._folder)
+        staged = await merge_trees(repository, home_tree, session.staged, merged, self._folder)
         tip = await repository.branch_commit(session.branch) or home
         result = await self._already_home(repository, session, merged)
         if result is None:

@@ -24,6 +24,7 @@ from portico.review.git.keeping import (
     staged_tree,
     tree_of,
 )
+from portico.review.git.private_folder import private_git
 from portico.review.git.repositories import Head, Repository, submodule_of
 from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange, paths_of
 
@@ -61,7 +62,7 @@ class Finishing:
         if ending in (Ending.KEEP, Ending.DISCARD):
             started = await self._commit(base, home, tree, "Uncommitted work when the session began\n")
             return Prepared(head, home, theirs, await self._commit(theirs, started, base, message))
-        merged = await merge_trees(self._repository, base, tree, theirs)
+        merged = await self._merged(base, tree, theirs)
         await self._staged(home, merged)  # What would fail after the files are written fails before.
         check_index_free(self._repository)
         made = await self._commit(merged, home, tree, message)
@@ -111,7 +112,7 @@ class Finishing:
             await self.stage(Prepared(head, now, tree, made), ending, since=home)
         elif not await self._repository.leads_to(now, made):
             ours = await tree_of(self._repository, now)
-            merged = await merge_trees(self._repository, await tree_of(self._repository, home), ours, tree)
+            merged = await self._merged(await tree_of(self._repository, home), ours, tree)
             commit_id = await self._commit(merged, now, ours, message)
             await self.stage(Prepared(head, now, merged, commit_id), ending)
 
@@ -140,7 +141,10 @@ class Finishing:
     async def _staged(self, home: str, merged: str) -> str:
         """What the person has staged, with the session's work beside it."""
         index = await staged_tree(self._repository, self._scratch)
-        return await merge_trees(self._repository, await tree_of(self._repository, home), index, merged)
+        return await self._merged(await tree_of(self._repository, home), index, merged)
+
+    async def _merged(self, base: str, ours: str, theirs: str) -> str:
+        return await merge_trees(self._repository, base, ours, theirs, self._scratch)
 
     async def _tree(self, tree: str, changes: ChangeSet, *, new: bool) -> str:
         """A tree that has one side of the changes, as git would have it after an add."""
@@ -148,19 +152,17 @@ class Finishing:
         index = folder / "index"
         try:
             there, gone = await asyncio.to_thread(self._write, folder / "tree", changes.changes, new)
-            git = self._repository.git.at(folder / "tree").having(
-                "core.safecrlf=false",
-                GIT_DIR=str(self._repository.git_folder),
-                GIT_WORK_TREE=str(folder / "tree"),
-                GIT_INDEX_FILE=str(index),
-            )
-            await git.run("read-tree", tree)
-            # A file may be gone because a link is where its folder was, which git would not look behind.
-            for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
-                given = b"".join(os.fsencode(name) + b"\0" for name in names)
-                await git.run("update-index", "-z", *words, "--stdin", given=given)
-            # A partial clone has not all that HEAD names, and needs it for nothing here.
-            return (await git.run("write-tree", "--missing-ok")).text
+            async with private_git(self._repository, self._scratch) as private:
+                git = private.at(folder / "tree").having(
+                    GIT_WORK_TREE=str(folder / "tree"), GIT_INDEX_FILE=str(index)
+                )
+                await git.run("read-tree", tree)
+                # A file may be gone because a link is where its folder was, which git would not look behind.
+                for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
+                    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                    await git.run("update-index", "-z", *words, "--stdin", given=given)
+                # A partial clone has not all that HEAD names, and needs it for nothing here.
+                return (await git.run("write-tree", "--missing-ok")).text
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
