@@ -6,6 +6,7 @@ nothing. One that was deleted by hand is noticed, and can be closed or opened ag
 """
 
 import asyncio
+import filecmp
 import hashlib
 import os
 import re
@@ -18,8 +19,8 @@ import msgspec
 
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.review.checkpoints.blobs import read_blob
-from portico.review.git.filters import filtered_paths
-from portico.review.git.keeping import commit, keep_work, stage_tree, unchanged_since
+from portico.review.git.filters import filtered_paths, store_as_is, with_entries
+from portico.review.git.keeping import Work, commit, keep_work, stage_tree, unchanged_since
 from portico.review.git.private_folder import private_git
 from portico.review.git.repositories import Repository, find_repository, need_repository
 from portico.review.git.tree_changes import TreeChange, tree_changes
@@ -77,7 +78,9 @@ class Worktrees:
         branch = _branch(session)
         at = await repository.commit_of(f"{start}^1") or start
         try:
-            await repository.git.run("worktree", "add", "--no-checkout", "--quiet", "--detach", str(path), start)
+            await repository.git.run(
+                "worktree", "add", "--no-checkout", "--quiet", "--detach", str(path), start
+            )
             inner = await need_repository(path, self._environ)
             await self._check_out(inner, start)
             await self._take_over(repository, path, start, filtered)
@@ -104,9 +107,10 @@ class Worktrees:
             )
         inner = await need_repository(worktree.path, self._environ)
         work = await keep_work(inner, self._folder)
+        files = await self._with_filtered(inner, worktree, work)
         head = await inner.head()
         parents = [head.commit] if head.commit else [worktree.start]
-        end = await commit(inner, work.files, parents, f"The end of the session {worktree.session}\n")
+        end = await commit(inner, files, parents, f"The end of the session {worktree.session}\n")
         await inner.git.run("update-ref", _reference(worktree.session, "end"), end)
         return Changes(worktree.start, end, await tree_changes(inner.git, worktree.start, end))
 
@@ -145,6 +149,14 @@ class Worktrees:
         theirs = {*same, *filtered, *changed}
         await asyncio.to_thread(_take_over, repository.root, path, [*listed, *changed], theirs)
 
+    async def _with_filtered(self, inner: Repository, worktree: Worktree, work: Work) -> str:
+        """The files with those that have a filter as they are, unless the person's are the same."""
+        own = await asyncio.to_thread(_differing, worktree.repository, worktree.path, work.filtered)
+        entries: dict[str, str | None] = {
+            path: f"{mode} {await store_as_is(inner.git, path)}" for path, mode in own.items()
+        }
+        return await with_entries(inner, work.files, entries, self._folder)
+
     async def _named(self, repository: Repository, workspace: Path, session: str) -> Worktree | None:
         start = await repository.commit_of(_reference(session, "start"))
         return None if start is None else self._worktree(repository, workspace, session, start)
@@ -181,6 +193,17 @@ class Worktrees:
             start=start,
             repository=repository.root,
         )
+
+
+def _differing(root: Path, path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The files of a worktree that are not the person's, each with the mode that git keeps."""
+    found: dict[str, str] = {}
+    for name in names:
+        theirs, ours = _facts(root, name), _facts(path, name)
+        if ours is None or (theirs is not None and filecmp.cmp(root / name, path / name, shallow=False)):
+            continue
+        found[name] = "100755" if ours.st_mode & stat.S_IXUSR else "100644"
+    return found
 
 
 def _of_other_size(root: Path, path: Path, names: Iterable[str]) -> list[str]:

@@ -60,6 +60,17 @@ async def keep_work(repository: Repository, scratch: Path) -> Work:
         return Work(files, staged, intended, tuple(sorted(filtered)))
 
 
+async def uncommitted(repository: Repository, scratch: Path) -> frozenset[str]:
+    """The files that are otherwise than in HEAD's commit, or not in it."""
+    work = await keep_work(repository, scratch)
+    head = (await repository.head()).commit
+    listing = ("ls-tree", "--full-tree") if head is None else ("diff-tree", "--no-renames", head)
+    names = (
+        await repository.git.run(*listing[:2], "-r", "-z", "--name-only", *listing[2:], work.files)
+    ).names
+    return frozenset((*names, *work.filtered))
+
+
 async def staged_tree(repository: Repository, scratch: Path) -> str:
     """What is in the index now."""
     async with _index_copy(repository, scratch) as (git, _):

@@ -26,6 +26,7 @@ _ERROR_LIMIT_BYTES = 64 * 1024
 _DEADLINE_SECONDS = 300.0
 _CHUNK_BYTES = 256 * 1024
 
+
 class Answer(msgspec.Struct, frozen=True):
     """What a run of git said, and whether it was content."""
 
