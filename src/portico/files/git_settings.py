@@ -35,7 +35,6 @@ _VARIABLES = {
     "GIT_NO_LAZY_FETCH": "1",
     "GIT_PAGER": "cat",
     "GIT_EDITOR": ":",
-    "LC_ALL": "C",
 }
 _ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
 

@@ -50,7 +50,7 @@ class Git:
     def __init__(self, folder: Path, environ: Mapping[str, str], settings: Iterable[str] = ()) -> None:
         self.folder = folder
         self._settings = tuple(settings)
-        self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1"}
+        self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
     def having(self, *settings: str, **variables: str) -> "Git":
         """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
