@@ -62,14 +62,20 @@ class Reviews:
     """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals, writing: Writing
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        parts: Parts,
+        proposals: Proposals,
+        writing: Writing,
+        protect: Protect,
     ) -> None:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
         self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
         self._writing = writing
-        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing)
+        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing, protect)
         self._untold: dict[str, list[AnyPayload]] = {}
 
     @classmethod
@@ -107,7 +113,7 @@ class Reviews:
             branches=Branches(folder / "branches", environ, checkpoints),
             settlement=Settlement(folder, applier, checkpoints, rollbacks),
         )
-        return cls(folder, environ, parts, proposals, Writing(checkpoints, applier, windows))
+        return cls(folder, environ, parts, proposals, Writing(checkpoints, applier, windows), protect)
 
     # For the host of a session.
 
