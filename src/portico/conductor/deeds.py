@@ -16,12 +16,14 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.conductor.tool_input import Command, read_input
+from portico.domain.protected_files import obeyed_by
 
 # Following links takes time; what is about more files than this is about nobody knows what.
 MAX_PATHS = 1_000
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 _LONGEST_PATH = 4_096
+_CHANGES = frozenset({"edit", "delete", "move"})
 _EXPANDED = ("~", "$", "%")
 
 
@@ -48,6 +50,22 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """Whose approvals count, where the name of an agent does not say which program it is."""
     in_own_folder: bool = False
     """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
+    has_diff: bool = False
+
+    @property
+    def changes_files(self) -> bool:
+        return self.kind in _CHANGES or self.has_diff
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes a file or runs a command, of whatever kind its agent says that it is."""
+        return self.changes_files or self.kind == "execute" or bool(self.commands)
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether it changes a file that makes a program run something, or that grants something."""
+        paths = (*self.paths, *self.texts)
+        return self.changes_files and any(obeyed_by(path.split("/")) for path in paths)
 
     @property
     def on_windows(self) -> bool:
@@ -92,6 +110,7 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
         addresses=tuple(told.addresses),
         texts=tuple(told.texts) if kind == "execute" else _names(_path_like(told.texts), root),
         understood=understood,
+        has_diff=bool(diffs),
     )
     if folder is None:
         return deed

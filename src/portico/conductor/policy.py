@@ -19,6 +19,7 @@ from portico.conductor.command_line import CommandLine, after_options, program_n
 from portico.conductor.deeds import Deed
 from portico.conductor.shell_line import Word
 from portico.domain.errors import InvalidInput
+from portico.domain.protected_files import obeyed_by
 
 KINDS = (*get_args(acp.ToolKind), "all")
 # Whose deeds are neither commands nor files; they are known by their title alone.
@@ -143,8 +144,13 @@ class Rule(msgspec.Struct, frozen=True):
         return False
 
     def _covers_path(self, path: str, deed: Deed) -> bool:
-        """A relative pattern never leaves the workspace. `**` alone is meant for everywhere."""
+        """A relative pattern never leaves the workspace. `**` alone is meant for everywhere.
+
+        A file that is protected from changes is covered by a pattern that names it, or a folder of its kind.
+        """
         pattern = self._path_pattern(deed)
+        if deed.changes_files and obeyed_by(path.split("/")) and not _names_protected(pattern):
+            return False
         if deed.is_rooted(pattern):
             return _matches(pattern, deed.absolute(path))
         return (pattern == "**" or not deed.is_rooted(path)) and _matches(pattern, path)
@@ -176,9 +182,6 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True):
     def doubting(self, deed: Deed) -> Rule | None:
         """The denial that cannot be ruled out."""
         return next((rule for rule in self.deny if rule.may_touch(deed)), None)
-
-    def allowing(self, deed: Deed) -> Rule | None:
-        return covering(self.allow, deed)
 
 
 def covering(rules: Iterable[Rule], deed: Deed) -> Rule | None:
@@ -232,6 +235,11 @@ def _named(words: tuple[Word, ...]) -> str:
 def _literal(pattern: str) -> str | None:
     """The one text that a pattern without wildcards stands for."""
     return None if _WILD.search(_ESCAPED.sub("", pattern)) else _ESCAPED.sub(r"\1", pattern)
+
+
+def _names_protected(pattern: str) -> bool:
+    named = [part for part in pattern.split("/") if _literal(part) is not None]
+    return obeyed_by([_ESCAPED.sub(r"\1", part) for part in named]) is not None
 
 
 def _matches(pattern: str, text: str) -> bool:
