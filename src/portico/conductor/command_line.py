@@ -12,7 +12,7 @@ from portico.conductor.shell_line import ShellLine, Word, read_line
 
 _MAX_DEPTH = 8
 _MAX_COMMANDS = 500
-_MAX_CHARACTERS = 200_000
+_MAX_READ = 200_000
 _MAX_OPTIONS = 64
 
 
@@ -25,8 +25,8 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
 _SUFFIX = re.compile(r"\.(?:exe|cmd|bat|com)$")
 # Programs that run the command in their arguments; for the second ones an argument of theirs comes before it.
 _WRAPPERS = _names(
-    "env sudo doas nohup time nice ionice stdbuf setsid command builtin exec noglob xargs busybox toybox strace "
-    "ltrace unbuffer caffeinate systemd-run npx bunx uvx unshare nsenter setpriv prlimit fakeroot proot gdb "
+    "env sudo doas nohup time nice ionice stdbuf setsid command builtin exec noglob source . xargs busybox toybox "
+    "strace ltrace unbuffer caffeinate systemd-run npx bunx uvx unshare nsenter setpriv prlimit fakeroot proot gdb "
     "valgrind entr pkexec run0"
 )
 _WRAPPERS_WITH_ARGUMENT = _names("timeout chroot taskset chrt flock runuser setarch")
@@ -51,9 +51,9 @@ class CommandLine(msgspec.Struct):
 
     commands: list[tuple[Word, ...]] = []
     hides: bool = False
-    texts: set[str] = set()
+    seen: set[tuple[str, bool]] = set()
     """What was read already."""
-    left: int = _MAX_CHARACTERS
+    left: int = _MAX_READ
 
 
 def read_commands(text: str) -> CommandLine:
@@ -88,15 +88,20 @@ def after_options(words: tuple[Word, ...], arguments: int = 0) -> Iterator[tuple
         yield (Word("", varies=True),)
 
 
-def _read(text: str, found: CommandLine, depth: int) -> None:
-    if text in found.texts:
+def _read(text: str, found: CommandLine, depth: int, within: ShellLine | None = None) -> None:
+    """Read a line; one within another reads what is fed to that one."""
+    key = (text, within is not None and within.feeds)
+    if key in found.seen:
         return
-    found.texts.add(text)
+    found.seen.add(key)
     found.left -= len(text)
     if depth > _MAX_DEPTH or found.left < 0:
         found.hides = True
         return
     line = read_line(text)
+    if within is not None:
+        line.feeds |= within.feeds
+        line.documents.extend(within.documents)
     found.hides |= line.is_broken
     for words in line.commands:
         _take(words, line, found, depth)
@@ -110,7 +115,8 @@ def _take(words: tuple[Word, ...], line: ShellLine, found: CommandLine, depth: i
     words = words[start:]
     if not words:
         return
-    if depth > _MAX_DEPTH or len(found.commands) >= _MAX_COMMANDS:
+    found.left -= len(words)
+    if depth > _MAX_DEPTH or len(found.commands) >= _MAX_COMMANDS or found.left < 0:
         found.hides = True
         return
     found.commands.append(words)
@@ -121,7 +127,7 @@ def _take(words: tuple[Word, ...], line: ShellLine, found: CommandLine, depth: i
     if name in _WRAPPERS or name in _WRAPPERS_WITH_ARGUMENT:
         _take_wrapped(rest, int(name in _WRAPPERS_WITH_ARGUMENT), line, found, depth)
     if name in _LINE_TAKERS or (name == "env" and any(_SPLITS.match(word.text) for word in rest)):
-        _take_lines(rest, found, depth)
+        _take_lines(rest, line, found, depth)
     if name == "find":
         for place, word in enumerate(rest):
             if word.text in _FINDING:
@@ -144,25 +150,26 @@ def _take_wrapped(
         _take(candidate, line, found, depth + 1)
 
 
-def _take_lines(words: tuple[Word, ...], found: CommandLine, depth: int) -> None:
+def _take_lines(words: tuple[Word, ...], line: ShellLine, found: CommandLine, depth: int) -> None:
     """Read the arguments as a shell would that gets them: all together, and each by itself."""
     found.hides |= any(word.varies for word in words)
-    _read(" ".join(word.text for word in words if not word.text.startswith("-")), found, depth + 1)
+    _read(" ".join(word.text for word in words if not word.text.startswith("-")), found, depth + 1, line)
     for word in words:
-        _read(re.sub(r"^(?:-S|--[\w-]+=|\w+=)", "", word.text), found, depth + 1)
+        _read(re.sub(r"^(?:-S|--[\w-]+=|\w+=)", "", word.text), found, depth + 1, line)
 
 
 def _take_shell(words: tuple[Word, ...], line: ShellLine, found: CommandLine, depth: int) -> None:
     if any(_SHELL_CODE.fullmatch(word.text) for word in words):
         found.hides |= any(word.varies for word in words)
         for word in words:
-            _read(word.text, found, depth + 1)
+            _read(word.text, found, depth + 1, line)
     elif _reads_program(words):
         found.hides |= line.feeds
         for document in line.documents:
-            _read(document, found, depth + 1)
+            _read(document, found, depth + 1, line)
     else:
         found.hides |= any(word.varies for word in words)
+        _take_wrapped(words, 0, line, found, depth)
 
 
 def _is_given_code(name: str, words: tuple[Word, ...], line: ShellLine) -> bool:
@@ -188,6 +195,13 @@ def _is_given_code(name: str, words: tuple[Word, ...], line: ShellLine) -> bool:
 
 
 def _reads_program(words: tuple[Word, ...]) -> bool:
-    """Whether an interpreter reads its program from what is fed to it."""
-    named = [word for word in words if not word.text.startswith(("-", "+"))]
-    return not named or any(word.text in ("-", "-s", "/dev/stdin") for word in words)
+    """Whether an interpreter may read its program from what is fed to it: a word after an option may be its value."""
+    follows_option = False
+    for word in words:
+        is_option = word.text.startswith(("-", "+"))
+        if word.text in ("-", "-s", "/dev/stdin"):
+            return True
+        if not is_option and not follows_option:
+            return False
+        follows_option = is_option
+    return True
