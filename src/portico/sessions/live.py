@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
