@@ -18,7 +18,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.review.branches.submodules import Standing, Submodules
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.git.keeping import (
     check_index_free,
     commit,
