@@ -4,7 +4,6 @@ import ntpath
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -13,6 +12,7 @@ from portico.acp import _schema as acp
 from portico.conductor.deeds import MAX_PATHS, Deed, deed_of
 from portico.conductor.policy import KINDS, Rule, escaped, parse_rule
 from portico.conductor.suggesting import suggested_rule
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
 WORKSPACE = "/work/project"
@@ -42,7 +42,7 @@ def deed(kind: str | None, *paths: str, title: str = "x", workspace: str = WORKS
 
 
 def _update(fields: dict[str, object]) -> acp.ToolCallUpdate:
-    return msgspec.convert(fields, acp.ToolCallUpdate)
+    return codecs.convert(fields, acp.ToolCallUpdate)
 
 
 def _camel(name: str) -> str:

@@ -15,6 +15,7 @@ from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.ends import End, Result, Serve
 from portico.acp.lenient import decode
+from portico.domain import codecs
 from portico.rpc.connection import Tap
 from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.streams import ByteStream
@@ -171,7 +172,7 @@ class ClientEnd(End):
 
     def _strange_update(self, params: Raw) -> None:
         try:
-            target = msgspec.json.decode(params, type=_Target)
+            target = codecs.decode_json(params, _Target)
         except (msgspec.DecodeError, RecursionError) as error:
             self._fault(params, f"session/update: {error}")
             return

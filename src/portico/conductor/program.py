@@ -26,6 +26,7 @@ from portico.conductor.successor import (
     unwrapped,
     wrapped,
 )
+from portico.domain import codecs
 from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -212,7 +213,7 @@ class ProgramStation:
     def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
         """Remember whose turn it is until it is over; how its end is handed back."""
         with suppress(msgspec.DecodeError):
-            self._turns[given] = msgspec.json.decode(prompt.params, type=_OfSession).session_id
+            self._turns[given] = codecs.decode_json(prompt.params, _OfSession).session_id
 
         def hand_back(answer: Message) -> None:
             self._turns.pop(given, None)

@@ -33,6 +33,7 @@ from portico.config.locking import locked
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expanded
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 
@@ -245,7 +246,7 @@ def _write(path: Path, text: str) -> None:
 def _check_value(name: str, value: str) -> None:
     """A value is one JSON text: not a part of one, and not two."""
     try:
-        msgspec.json.decode(value or "null")
+        codecs.decode_json(value or "null")
     except msgspec.DecodeError as error:
         raise InvalidInput(f"The value of {name} is not JSON: {error}") from error
 
@@ -267,7 +268,7 @@ def _read(path: Path) -> SettingsFile:
 def _decode(text: str, path: Path) -> SettingsFile:
     plain = to_json(text).encode()
     try:
-        return msgspec.json.decode(plain, type=SettingsFile)
+        return codecs.decode_json(plain, SettingsFile)
     except msgspec.DecodeError as error:
         raise InvalidInput(
             f"{path} is not right: {_with_line(str(error), plain)}", suggestion=_MEND

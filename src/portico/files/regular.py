@@ -20,7 +20,7 @@ def read_regular(path: Path, *, limit: int) -> bytes:
 
 def read_descriptor(descriptor: int, path: Path, *, limit: int) -> bytes:
     """Read and close a descriptor that may have become something else since its path was checked."""
-    with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+    with open(descriptor, "rb") as file:
         _check(path, os.fstat(descriptor), limit)
         data = file.read(limit + 1)
     if len(data) > limit:

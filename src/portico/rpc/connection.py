@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import MAX_LINE, LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -186,7 +187,7 @@ class Connection:
     def _take_notification(self, method: str, params: Raw) -> None:
         if method == CANCEL_REQUEST:
             with suppress(msgspec.DecodeError):
-                target = msgspec.json.decode(params, type=_Cancel).request_id
+                target = codecs.decode_json(params, _Cancel).request_id
                 if (task := self._serving.get(target)) is not None:
                     task.cancel()
             return

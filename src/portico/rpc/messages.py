@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import Overlong
 
 RequestId = int | str | None
@@ -72,8 +73,8 @@ class Fault(msgspec.Struct, frozen=True):
     size: int
 
 
-_decoder = msgspec.json.Decoder(Frame)
-_no_error_decoder = msgspec.json.Decoder(_NoError)
+_decoder = codecs.json_decoder(Frame)
+_no_error_decoder = codecs.json_decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.domain import codecs
 from portico.domain.blocks import name_in, readable_size, source_of
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.domain.events import Notice
@@ -101,7 +102,7 @@ def fit(blocks: Iterable[Raw], takes: acp.PromptCapabilities, agent: str) -> Fit
 
 def _read_block(raw: Raw) -> acp.ContentBlock:
     try:
-        block: acp.ContentBlock = msgspec.json.decode(raw, type=acp.ContentBlock)
+        block: acp.ContentBlock = codecs.decode_json(raw, acp.ContentBlock)
     except msgspec.DecodeError as error:
         raise InvalidInput(f"A part of the prompt is no content that ACP knows: {error}") from error
     return block

@@ -16,6 +16,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.client import ClientEnd
 from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
+from portico.domain import codecs
 from portico.domain.errors import (
     AgentCrashed,
     AgentReported,
@@ -285,7 +286,7 @@ class _About(msgspec.Struct, frozen=True, rename="camel"):
 
 def _about(params: Raw) -> _About:
     try:
-        return msgspec.json.decode(params, type=_About)
+        return codecs.decode_json(params, _About)
     except msgspec.DecodeError:
         return _About()
 

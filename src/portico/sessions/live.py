@@ -8,13 +8,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import Serve
-from portico.domain import events, values
+from portico.domain import codecs, events, values
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
@@ -243,13 +242,13 @@ class LiveSession:
             self.fault(extensions.fault_from(params))
             return
         if method == extensions.DECIDED:
-            self.asking.decided(msgspec.json.decode(params, type=extensions.Decided))
+            self.asking.decided(codecs.decode_json(params, extensions.Decided))
             return
         if method == extensions.PROPOSED:
-            self.journal.record(msgspec.json.decode(params, type=events.ProposalUpdated))
+            self.journal.record(codecs.decode_json(params, events.ProposalUpdated))
             return
         if method == _PAGE_DONE:
-            page = msgspec.json.decode(params, type=acp.CompleteElicitationNotification)
+            page = codecs.decode_json(params, acp.CompleteElicitationNotification)
             self.asking.completed(page.elicitation_id)
             return
         text = f"The agent sent the notification {method}."

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import jsonschema_rs
 import msgspec
 
+from portico.domain import codecs
 from portico.rpc.connection import Direction
 from portico.rpc.tap import TappedFrame
 
@@ -162,7 +163,7 @@ def check_tap_file(tap: Path, schema: Path) -> int:
     # A last line without a line break was being written when its process was killed.
     lines = tap.read_bytes().split(b"\n")[:-1]
     for line in lines:
-        tapped = msgspec.json.decode(line, type=TappedFrame)
+        tapped = codecs.decode_json(line, TappedFrame)
         checker = checkers.setdefault(tapped.connection, FrameChecker(schema))
         sender = tapped.role if tapped.direction == "sent" else _OTHER[tapped.role]
         problems += checker.check(tapped.direction, tapped.frame, sender)

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from portico import __version__
+from portico.domain import codecs
 from portico.porter.mcp.asked import Ask, Asked
 from portico.porter.mcp.channel import Channel, ServerFailed, ServerSilent
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
@@ -151,7 +152,7 @@ class McpClient:
 
     def _decode(self, answer: Raw, kind: type[Kind]) -> Kind:
         try:
-            return msgspec.json.decode(answer, type=kind)
+            return codecs.decode_json(answer, kind)
         except msgspec.DecodeError as error:
             raise ServerFailed(
                 f"The MCP server {self.name} answered with what makes no sense: {error}"

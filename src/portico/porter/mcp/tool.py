@@ -8,6 +8,7 @@ from collections.abc import Collection
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.porter.mcp.channel import ServerFailed
 from portico.porter.mcp.client import Called, Described, McpClient, Part
 from portico.porter.models.port import Image, Text, ToolSpec
@@ -49,7 +50,7 @@ class McpTool:
 
     async def call(self, bench: Bench, arguments: str) -> Outcome:
         try:
-            given = msgspec.json.decode(arguments.strip() or "{}", type=dict[str, object])
+            given = codecs.decode_json(arguments.strip() or "{}", dict[str, object])
         except (msgspec.DecodeError, RecursionError) as error:
             raise ToolFailure(f"The arguments are not one valid JSON object: {error}.") from error
         title = f"{self._client.name}: {self._described.name}"

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.review.branches.submodules import Standing, Submodules
 from portico.review.checkpoints.checkpoint import Moment
@@ -290,7 +291,7 @@ class Branches:
         if not _SLUG.fullmatch(slug) or await repository.commit_of(_start(slug)) is None:
             return None
         answer = await repository.git.run("log", "-1", "--no-show-signature", "--format=%B", _start(slug))
-        return msgspec.json.decode(answer.output, type=BranchSession)
+        return codecs.decode_json(answer.output, BranchSession)
 
     def _submodules(self, slug: str) -> Submodules:
         return Submodules(self._folder, self._environ, lambda inner: self._index(inner, slug))

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
@@ -290,9 +291,7 @@ class Checkpoints:
         answer = await shadow.git.run(
             "for-each-ref", "--sort=-refname", "--format=%(contents:subject)", _REFS
         )
-        return tuple(
-            msgspec.json.decode(line, type=Checkpoint) for line in answer.output.splitlines() if line
-        )
+        return tuple(codecs.decode_json(line, Checkpoint) for line in answer.output.splitlines() if line)
 
     async def _find(self, shadow: Shadow, checkpoint_id: str) -> Checkpoint:
         for each in await self._list(shadow):
