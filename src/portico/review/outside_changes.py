@@ -6,13 +6,15 @@ the state folder, so that the next Portico can compare after a kill.
 """
 
 import asyncio
+import hashlib
 import os
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import msgspec
 
+from portico.domain.codecs import decode_msgpack
 from portico.domain.errors import PorticoError
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
 from portico.domain.privacy import is_private
@@ -59,8 +61,11 @@ class OutsideChanges:
     async def note(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
         """Note how the files are before a turn; what changed in one that was killed is told."""
         late = await self.find(session, workspace)
+        # Before the checkpoint is taken, so that no change between the two goes unseen.
+        stats = await self._list(workspace)
+        if await asyncio.to_thread(self._note_again, session, workspace, stats):
+            return late
         checkpoint, problem = None, None
-        listing = asyncio.ensure_future(self._list(workspace))
         try:
             checkpoint = (await self._checkpoints.watch(workspace, short_label(label or "a turn"))).id
         except NotWhole as error:
@@ -68,34 +73,35 @@ class OutsideChanges:
             self._keep_rest(workspace)
         except PorticoError as error:
             problem = error.message
-        finally:
-            stats = await listing
-        noted = _Noted(checkpoint, problem, stats)
-        await asyncio.to_thread(self._write, session, noted)
+        await asyncio.to_thread(self._write, session, _Noted(checkpoint, problem, stats))
         return late
 
     async def find(self, session: str, workspace: Path, *, beside: bool = False) -> list[AnyPayload]:
         """What changed since the files were noted, once; `beside` another session that writes them."""
-        noted = await asyncio.to_thread(self._read, session)
+        noted = await asyncio.to_thread(self._read, self._path(session))
         if noted is None:
             return []
         await self._stop_keeping(workspace)
         now = await self._list(workspace)
-        touched = noted.stats.differing(now)
-        changes: dict[str, ChangeKind] = {}
-        unheld, problem = frozenset(touched), noted.problem
-        if noted.checkpoint is not None:
-            try:
-                compared = await self._checkpoints.compare(workspace, noted.checkpoint, touched)
-                changes, unheld = compared.changes, compared.unheld
-            except PorticoError as error:
-                problem = error.message
-        await asyncio.to_thread(self._path(session).unlink, missing_ok=True)
-        lost = {path: _kind(noted.stats, now, path) for path in unheld}
-        if not changes and not lost:
+        if noted.stats.proves_same(now):
+            await asyncio.to_thread(self._path(session).replace, self._last(workspace))
             return []
-        way_back = noted.checkpoint if changes and not beside else None
-        return [_notice(changes, lost, way_back, problem, beside=beside)]
+        touched = noted.stats.differing(now)
+        checkpoint, problem = noted.checkpoint, noted.problem
+        changes: Mapping[str, ChangeKind] = {path: _kind(noted.stats, now, path) for path in touched}
+        unheld: frozenset[str] = frozenset()
+        if checkpoint is not None:
+            try:
+                compared = await self._checkpoints.compare(workspace, checkpoint, touched)
+                unheld = compared.unheld
+                changes = {**{path: changes[path] for path in unheld}, **compared.changes}
+            except PorticoError as error:
+                checkpoint, problem = None, error.message
+        await asyncio.to_thread(self._path(session).unlink, missing_ok=True)
+        if not changes:
+            return []
+        way_back = checkpoint if changes.keys() > unheld and not beside else None
+        return [_notice(changes, unheld, way_back, problem, beside=beside)]
 
     def forget(self, session: str) -> None:
         self._path(session).unlink(missing_ok=True)
@@ -135,6 +141,17 @@ class OutsideChanges:
         if (task := self._rest.pop(workspace, None)) is not None:
             await put_down(task)
 
+    def _note_again(self, session: str, workspace: Path, stats: FileStats) -> bool:
+        """Whether the files are as they were after the last turn here, and what was noted for that holds on."""
+        last = self._read(self._last(workspace))
+        if last is None or last.checkpoint is None or not last.stats.proves_same(stats):
+            return False
+        try:
+            self._last(workspace).replace(self._path(session))
+        except FileNotFoundError:
+            return False  # Another session was faster.
+        return True
+
     def _write(self, session: str, noted: _Noted) -> None:
         path = self._path(session)
         beside = path.with_suffix(".new")
@@ -145,14 +162,18 @@ class OutsideChanges:
         except OSError as error:
             raise not_kept(self._folder, error) from error
 
-    def _read(self, session: str) -> _Noted | None:
+    def _read(self, path: Path) -> _Noted | None:
         try:
-            return msgspec.msgpack.decode(self._path(session).read_bytes(), type=_Noted)
+            return decode_msgpack(path.read_bytes(), _Noted)
         except (OSError, msgspec.DecodeError):
             return None
 
     def _path(self, session: str) -> Path:
         return self._folder / f"{file_name(session)}.noted"
+
+    def _last(self, workspace: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
+        return self._folder / f"{name}.last"
 
 
 def _kind(before: FileStats, now: FileStats, path: str) -> ChangeKind:
@@ -165,25 +186,24 @@ def _kind(before: FileStats, now: FileStats, path: str) -> ChangeKind:
 
 def _notice(
     changes: Mapping[str, ChangeKind],
-    lost: Mapping[str, ChangeKind],
+    unheld: Collection[str],
     checkpoint: str | None,
     problem: str | None,
     *,
     beside: bool,
 ) -> Notice:
-    everything = {**changes, **lost}
-    paths = sorted(everything, key=lambda path: (_weight(path, lost), path))
+    paths = sorted(changes, key=lambda path: (_weight(path, unheld), path))
     named = ", ".join(map(_plain, paths[:_NAMED]))
     more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
     which = "This file" if len(paths) == 1 else "These files"
-    lines = [_line(path, everything[path], lost, checkpoint) for path in paths[:_LISTED]]
+    lines = [_line(path, changes[path], kept=path not in unheld) for path in paths[:_LISTED]]
     if len(paths) > _LISTED:
         lines.append(f"and {len(paths) - _LISTED} more")
     if beside:
         lines.append("Another session is working in your folder, so these may be its changes.")
-    elif changes and checkpoint is None and problem is not None:
+    elif problem is not None:
         lines.append(f"They cannot be put back: {problem}")
-    harmless = beside or all(_weight(path, lost) == _IGNORED for path in paths)
+    harmless = beside or all(_weight(path, unheld) == _IGNORED for path in paths)
     return Notice(
         level="info" if harmless else "warning",
         text=f"{which} changed in your folder during this turn, outside the review: {named}{more}.",
@@ -194,18 +214,18 @@ def _notice(
     )
 
 
-def _line(path: str, kind: ChangeKind, lost: Mapping[str, ChangeKind], checkpoint: str | None) -> str:
+def _line(path: str, kind: ChangeKind, *, kept: bool) -> str:
     line = f"{kind}: {_plain(path)}"
     if is_git_path(os.fsencode(path)):
         return f"{line} (git obeys it and it cannot be put back; look at it before you use git here)"
-    return f"{line} (not kept, so it cannot be put back)" if path in lost and checkpoint is not None else line
+    return line if kept else f"{line} (not kept, so it cannot be put back)"
 
 
-def _weight(path: str, lost: Mapping[str, ChangeKind]) -> int:
+def _weight(path: str, unheld: Collection[str]) -> int:
     """What to show first: files that git runs, then the person's work and secrets, then what git ignores."""
     if is_git_path(os.fsencode(path)):
         return 0
-    return _IGNORED if path in lost and not is_private(path.split("/")) else 1
+    return _IGNORED if path in unheld and not is_private(path.split("/")) else 1
 
 
 def _plain(path: str) -> str:

@@ -15,16 +15,27 @@ _GIT = b".git"
 _GIT_FILES = (b"HEAD", b"config", b"config.worktree", b"commondir")
 _GIT_FOLDERS = (b"hooks/", b"info/", b"refs/heads/")
 _BRANCHES_OF_OURS = b"refs/heads/portico"
+_TICK = 100_000_000
+"""Longer than any tick of a file system's clock, in nanoseconds."""
 
 Stat = tuple[int, int, int, int]
 """Mode, size, and when content and anything at all last changed, in nanoseconds."""
 
 
 class FileStats(msgspec.Struct, frozen=True):
-    """Facts by path, relative to the folder. Unless it is `whole`, time was up and only git's files are there."""
+    """Facts by path, relative to the folder. Unless it is `whole`, time was up and only git's files are there.
+
+    One that is not `settled` has a file that was touched just before, and a change in the same tick of the clock
+    would leave no trace in its facts.
+    """
 
     files: dict[bytes, Stat]
     whole: bool
+    settled: bool = False
+
+    def proves_same(self, later: "FileStats") -> bool:
+        """Whether no file can have changed between the two."""
+        return self.whole and later.whole and self.settled and self.files == later.files
 
     def differing(self, later: "FileStats") -> set[str]:
         """Paths that are new, gone or touched in a later listing, as far as both have looked."""
@@ -49,6 +60,7 @@ def list_stats(
 ) -> FileStats:
     """List a folder, with git folders that may be outside of it, but not the paths in `without`."""
     root = os.fsencode(folder)
+    latest = time.time_ns() - _TICK
     deadline = time.monotonic() + seconds
     outside = [
         os.path.relpath(os.fsencode(each), root)
@@ -75,7 +87,8 @@ def list_stats(
                     _list_git(root, path, whole)
             else:
                 folders.append(path + b"/")
-    return FileStats(whole, whole=True)
+    settled = all(changed < latest for _, _, _, changed in whole.values())
+    return FileStats(whole, whole=True, settled=settled)
 
 
 def _list_git(root: bytes, place: bytes, files: dict[bytes, Stat]) -> None:
