@@ -30,7 +30,7 @@ from portico.sessions.journal import Journal
 from portico.sessions.link import AgentLink, Place
 from portico.sessions.links import AgentLinks
 from portico.sessions.options import SessionOptions
-from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.ports import AgentSpec, Lease, Ports, tree_name
 from portico.sessions.replay import EVENTS_LOOKED_AT, LAST_EVENTS, summarize, summary_is_owed
 from portico.sessions.reviewing import Reviewing
 from portico.sessions.services import serve_editor
@@ -51,7 +51,13 @@ class LiveSession:
         self.reads_only = summary.reads_only
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, links.backlog, last_seq=summary.last_seq)
-        self.reviewing = Reviewing(summary, ports.reviews, self.journal)
+        self.reviewing = Reviewing(
+            summary,
+            ports.reviews,
+            self.journal,
+            confined=lambda placed: ports.confined(self.spec, placed),
+            beside=lambda: ports.store.lease_holder(tree_name(self.workspace)) is not None,
+        )
         self.status = TurnStatus(summary.state)
         self.asking = Asking(self)
         self.options = SessionOptions(spec.name, self.journal)

@@ -147,11 +147,13 @@ class Turn:
 
     async def _work(self) -> Ending:
         session = self._session
+        label = "" if self._prompt is None else self._prompt.text
         try:
+            await session.reviewing.note_files(label)
             async with session.reaching:
                 await session.connect()
                 await within(session.ports.clock, session.ports.limits.start, session.attach())
-            await session.reviewing.begin_turn("" if self._prompt is None else self._prompt.text)
+            await session.reviewing.begin_turn(label)
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
             try:

@@ -21,7 +21,8 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
 from portico.review.branches.filtered_files import FilteredFiles, Sides, Start
 from portico.review.branches.submodules import Standing, Submodules
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.git.keeping import (
     check_index_free,
     commit,

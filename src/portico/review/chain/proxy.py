@@ -75,6 +75,8 @@ class ReviewNeeds(msgspec.Struct, frozen=True, kw_only=True):
     sessions: EditorSessions
     open_files: Callable[[Path], Files]
     make_id: Callable[[], SessionId]
+    confined: bool = False
+    """Whether the kernel keeps the agent away from the person's files."""
 
 
 class _Turn:
@@ -188,7 +190,9 @@ class ReviewProxy(WorkplaceProxy):
             )
 
         self.sessions[session.agent_session_id] = session
-        self._talks[session.agent_session_id] = Turns(session, self._needs.reviews, tell, self.ask_client)
+        self._talks[session.agent_session_id] = Turns(
+            session, self._needs.reviews, tell, self.ask_client, confined=self._needs.confined
+        )
         named = EditorSession(
             agent=self._needs.agent,
             agent_session_id=session.agent_session_id,
