@@ -25,6 +25,7 @@ from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
 from portico.porter.workspace import Workspace
 from portico.review.chain.asked_changes import AskedChange, ChangeReader
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.applying import Applier
 from portico.review.disk.calls import Disk
 from portico.review.proposals.resolving import Resolver
@@ -34,9 +35,11 @@ from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import Entry
 from portico.review.workplaces.trees import Tree
 from portico.sessions.attachments import attach
+from portico.testing.clock import ManualClock
 from tests.review.folders import change
 
 _T = TypeVar("_T")
+_AT_ONCE = 100
 
 INSIDE = "inside\n"
 OUTSIDE = "a secret of others\n"
@@ -44,7 +47,7 @@ WRITTEN = "written\n"
 
 _SWAPPER = """
 import ctypes, os, sys, time
-here, there = (os.fsencode(name) for name in sys.argv[1:])
+here, there, pause = *map(os.fsencode, sys.argv[1:3]), float(sys.argv[3])
 library = ctypes.CDLL(None)
 exchange = (lambda: library.renameat2(-100, here, -100, there, 2)) if sys.platform == "linux" else (
     lambda: library.renamex_np(here, there, 2)
@@ -54,6 +57,8 @@ end = time.monotonic() + 3600
 while time.monotonic() < end:
     for _ in range(1000):
         exchange()
+        if pause:
+            time.sleep(pause)
 """
 """Exchanges two names at once, so that one of both is always there."""
 
@@ -66,6 +71,8 @@ class Ground:
         self.outside = top / "outside"
         self.state = top / "state"
         self.state.mkdir(parents=True)
+        self.more: list[str] = []
+        self.pause_seconds = 0.0
         for folder, text in ((self.workspace / "swapped", INSIDE), (self.outside, OUTSIDE)):
             (folder / "inner").mkdir(parents=True)
             (folder / "file.txt").write_text(text)
@@ -74,7 +81,7 @@ class Ground:
 
     @contextmanager
     def swapping(self) -> Iterator[None]:
-        names = (str(self.workspace / "swapped"), str(self.workspace / "link"))
+        names = (str(self.workspace / "swapped"), str(self.workspace / "link"), str(self.pause_seconds))
         with subprocess.Popen([sys.executable, "-c", _SWAPPER, *names], stdout=subprocess.PIPE) as swapper:
             try:
                 assert swapper.stdout is not None
@@ -85,7 +92,8 @@ class Ground:
 
     def intruders(self) -> list[str]:
         """What is outside and was not put there by the test."""
-        expected = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
+        known = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
+        expected = known | dict.fromkeys(self.more, OUTSIDE)
         found = {
             path.relative_to(self.outside).as_posix(): None if path.is_dir() else path.read_text()
             for path in self.outside.rglob("*")
@@ -203,6 +211,23 @@ def workplace_carries(ground: Ground) -> Callable[[int], str]:
     return carry
 
 
+def checkpoint_reads(ground: Ground) -> Callable[[int], str]:
+    """Git itself reads the files of a checkpoint, many at once."""
+    paths = [f"swapped/inner/{number}.txt" for number in range(_AT_ONCE)]
+    ground.pause_seconds = 0.0001  # Git gives up as soon as it sees one link, so it has to see few.
+    for path in paths:
+        (ground.workspace / path).write_text(INSIDE)
+        ground.more.append(path.removeprefix("swapped/"))
+        (ground.outside / ground.more[-1]).write_text(OUTSIDE)
+
+    async def create(number: int) -> str:
+        checkpoints = Checkpoints(ground.state / f"checkpoints-{number}", os.environ, ManualClock())
+        taken = await checkpoints.create(ground.workspace, "before the turn")
+        return str(await checkpoints.contents(ground.workspace, taken.id, paths))
+
+    return lambda number: "" if number % _AT_ONCE else _run(create(number))
+
+
 def porter_reads(ground: Ground) -> Callable[[int], str]:
     files = DiskFiles(Workspace(ground.workspace))
     return lambda number: _run(files.read(ground.workspace / _some_file(number)))
@@ -249,6 +274,7 @@ ROOMS: dict[str, Room] = {
     "workplace reads": workplace_reads,
     "workplace writes": workplace_writes,
     "workplace carries": workplace_carries,
+    "checkpoint reads": checkpoint_reads,
     "porter reads": porter_reads,
     "porter writes": porter_writes,
     "attachment reads": attachment_reads,
