@@ -2,8 +2,6 @@
 
 import contextlib
 import errno
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -162,16 +160,6 @@ def test_an_interrupt_by_the_person_takes_back_at_once(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         Applier(tmp_path / "state", disk=Interrupted()).apply(work, changes)
     assert seen(work) == {"a": (b"old", 0o644), "b": (b"old", 0o644)}
-
-
-def test_a_real_kill_at_200_random_moments_leaves_the_folder_before_or_after(tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "tests.review.killed_applies", str(tmp_path), "7", "200"]
-    done = subprocess.run(program, capture_output=True, check=False, timeout=90)
-    assert done.returncode == 0, done.stderr.decode()
-    found = json.loads(done.stdout)
-    assert found.get("between", 0) == found.get("died", 0) == found.get("litter", 0) == 0
-    assert found.get("before", 0) + found.get("after", 0) == 200
-    assert found["interrupted"] > 20
 
 
 def test_what_a_person_wrote_after_the_kill_stays_theirs(tmp_path: Path) -> None:

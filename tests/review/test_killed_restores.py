@@ -16,7 +16,7 @@ from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, repository, write
 
 ROOT = Path(__file__).parents[2]
-RANDOM_KILLS = 200
+RANDOM_KILLS = 30
 
 
 @contextmanager
@@ -90,7 +90,7 @@ async def test_a_kill_before_any_step_leaves_the_tree_as_it_was(tmp_path: Path) 
     assert steps > 10
 
 
-async def test_kills_at_200_random_moments_end_before_or_after(tmp_path: Path) -> None:
+async def test_kills_at_random_moments_end_before_or_after(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     lay_out(workspace)
     store = Checkpoints(tmp_path / "state", os.environ, ManualClock())

@@ -15,7 +15,7 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from portico.review.checkpoints.checkpoints import Checkpoints
@@ -181,7 +181,8 @@ def main(what: str, home: Path, rounds: int) -> None:
     before, after = seen(home / "before"), seen(home / "after")
     work = (lambda: restore(home)) if what == "restore" else (lambda: apply(home, second, first))
     found: Counter[str] = Counter()
-    moments, aimed = iter(range(1000)), []
+    moments: Iterator[int] = iter(range(1000))
+    aimed: list[int] = []
     kills = 0
     while kills < rounds:
         for name in ("state", "work"):

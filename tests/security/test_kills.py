@@ -1,6 +1,7 @@
 """Killed in the middle of the swap: no folder stays mixed, no edit that the person makes meanwhile is lost or untold."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -11,8 +12,13 @@ from pathlib import Path
 
 import pytest
 
+from portico.config.locking import locked
+from portico.domain.errors import SessionBusy, StoreFailed
+from portico.review.disk import alone
 from portico.review.disk.applying import Applier
+from portico.review.reviews import Reviews
 from portico.review.text.changes import ChangeSet
+from portico.testing.clock import ManualClock
 from tests.review.folders import change, seen
 from tests.review.test_apply_kills import FailingDisk, Killed
 from tests.support.editor import Editor
@@ -46,15 +52,49 @@ def test_200_kills_aimed_at_the_swap_leave_no_mixed_folder_and_every_edit(memory
     assert found == {}
 
 
+async def test_a_process_that_is_alive_in_the_middle_of_its_apply_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half_apply(tmp_path / "work", tmp_path / "state")
+    mixed = seen(tmp_path / "work")
+    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    monkeypatch.setattr(alone, "_LOCK_SECONDS", 0.0)
+    with locked(tmp_path / "state" / "applies" / "apply.lock"):
+        with pytest.raises(SessionBusy):
+            await reviews.open("s", tmp_path / "work", "direct")
+        assert await reviews.settle_all() == ()
+        assert seen(tmp_path / "work") == mixed, "somebody else was at work"
+    await reviews.open("s", tmp_path / "work", "direct")
+    assert {data for data, _ in seen(tmp_path / "work").values()} == {text.encode() for text in OLD.values()}
+
+
+async def test_a_folder_that_cannot_be_settled_is_not_worked_in_and_holds_up_no_other(tmp_path: Path) -> None:
+    half_apply(tmp_path / "work", tmp_path / "state")
+    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    (tmp_path / "other").mkdir()
+    (tmp_path / "work").rename(tmp_path / "not mounted")
+    with pytest.raises(StoreFailed, match="cut short"):
+        await reviews.settle(tmp_path / "work")
+    assert await reviews.settle(tmp_path / "other") == ()
+    (tmp_path / "not mounted").rename(tmp_path / "work")
+    (notice,) = await reviews.settle(tmp_path / "work")
+    assert "has been rolled back" in str(notice)
+
+
 def leave_half_applied(portico: Portico) -> None:
-    """The workspace and the state folder as a process leaves them that is killed in the middle of an apply."""
+    half_apply(portico.workspace, portico.state / "review")
+
+
+def half_apply(workspace: Path, reviews: Path) -> None:
+    """A workspace and the state of reviews as a process leaves them that is killed in the middle of an apply."""
+    workspace.mkdir(exist_ok=True)
     for name, text in OLD.items():
-        (portico.workspace / name).write_text(text)
+        (workspace / name).write_text(text)
     changes = ChangeSet(tuple(change(name, text.encode(), b"new\n") for name, text in OLD.items()))
-    dying = Applier(portico.state / "review" / "applies", disk=FailingDisk(18, Killed))
+    dying = Applier(reviews / "applies", disk=FailingDisk(18, Killed))
     with pytest.raises(Killed):
-        dying.apply(portico.workspace, changes)
-    contents = {(portico.workspace / name).read_text() for name in OLD}
+        dying.apply(workspace, changes)
+    contents = {(workspace / name).read_text() for name in OLD}
     assert "new\n" in contents
     assert len(contents) > 1
 

@@ -60,8 +60,8 @@ class ClientFiles:
             text = await self._end.read_text_file(request)
         except RpcError as error:
             if error.code == RESOURCE_NOT_FOUND or not await asyncio.to_thread(exists, path):
-                raise NoSuchFile(f"{path} does not exist.") from error
-            raise InvalidInput(f"{path} cannot be read: {error.message}") from error
+                raise NoSuchFile(_missing(path, error)) from error
+            raise InvalidInput(f"{path} cannot be read: {error.reason}") from error
         ignored_the_limit = limit is not None and text.count("\n") > limit
         return slice_lines(text, line, limit) if ignored_the_limit else text
 
@@ -70,7 +70,7 @@ class ClientFiles:
         try:
             await self._end.write_text_file(request)
         except RpcError as error:
-            raise InvalidInput(f"{path} was not written: {error.message}") from error
+            raise InvalidInput(f"{path} was not written: {error.reason}") from error
 
 
 class DiskFiles:
@@ -114,6 +114,12 @@ class DiskFiles:
         if any(plain_name(part) == ".git" for part in place.parts):
             raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
         return place
+
+
+def _missing(path: Path, error: RpcError) -> str:
+    """That a file does not exist, and what else the client said of it."""
+    said = "" if error.code == RESOURCE_NOT_FOUND else f" The client said: {error.reason}"
+    return f"{path} does not exist.{said}"
 
 
 def slice_lines(text: str, line: int | None, limit: int | None) -> str:

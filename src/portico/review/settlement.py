@@ -62,7 +62,7 @@ class Settlement:
     async def settle(self, workspace: Path) -> None:
         """Let nobody find a folder half changed. StoreFailed or SessionBusy if it is, and cannot be helped now."""
         _, unfinished = await self.settle_all()
-        if unfinished and await asyncio.to_thread(_concerns, unfinished, workspace):
+        if await asyncio.to_thread(_concerns, unfinished, workspace):
             raise StoreFailed(
                 f"An apply or a restore in {workspace} was cut short, and its files cannot be put back yet.",
                 suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",

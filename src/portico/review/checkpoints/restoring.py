@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from portico.review.checkpoints.checkpoints import Checkpoints, Restored
+from portico.review.checkpoints.checkpoint import Restored
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.permissions import Permissions
 from portico.review.disk.calls import Disk
 from portico.review.git.tree_changes import TreeChange, TreeOperation
