@@ -24,10 +24,13 @@ from portico.doors.connect.values import attached
 from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
 from portico.porter.workspace import Workspace
+from portico.prompts.catalog import Catalog
 from portico.review.chain.asked_changes import AskedChange, ChangeReader
 from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.applying import Applier
 from portico.review.disk.calls import Disk
+from portico.review.disk.rollbacks import Rollbacks
+from portico.review.disk.swapping import ChangedMeanwhile, Swap, Wanted
 from portico.review.proposals.resolving import Resolver
 from portico.review.text.changes import ChangeSet, digest_of
 from portico.review.workplaces.carrying import Carrier
@@ -228,6 +231,38 @@ def checkpoint_reads(ground: Ground) -> Callable[[int], str]:
     return lambda number: "" if number % _AT_ONCE else _run(create(number))
 
 
+def restore_writes(ground: Ground) -> Callable[[int], str]:
+    """A restore moves files into their places, each from its staging folder."""
+    swap = Swap(
+        ground.workspace, ground.state / "restore", ".portico-restore-", Rollbacks(ground.state / "told")
+    )
+
+    def restore(number: int) -> str:
+        path = _some_file(number)
+        staging = swap.stage()
+        try:
+            (staging.new / "0").write_text(WRITTEN)
+            there = (ground.workspace / path).exists()
+            staged = None if there and number % 4 == 0 else 0
+            swap.perform(staging, [Wanted(path, there, staged)], swap.look([path]))
+        finally:
+            swap.undo()
+            staging.remove()
+        return ""
+
+    return restore
+
+
+def prompt_reads(ground: Ground) -> Callable[[int], str]:
+    (ground.outside / "note.md").write_text(OUTSIDE)
+    ground.more.append("note.md")
+    (ground.workspace / "swapped" / "note.md").write_text(INSIDE)
+    (ground.workspace / ".portico").mkdir()
+    (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
+    catalog = Catalog(ground.workspace, ground.state)
+    return lambda _: str(catalog.find("note"))
+
+
 def porter_reads(ground: Ground) -> Callable[[int], str]:
     files = DiskFiles(Workspace(ground.workspace))
     return lambda number: _run(files.read(ground.workspace / _some_file(number)))
@@ -275,6 +310,8 @@ ROOMS: dict[str, Room] = {
     "workplace writes": workplace_writes,
     "workplace carries": workplace_carries,
     "checkpoint reads": checkpoint_reads,
+    "restore writes": restore_writes,
+    "prompt reads": prompt_reads,
     "porter reads": porter_reads,
     "porter writes": porter_writes,
     "attachment reads": attachment_reads,
@@ -312,7 +349,7 @@ def race(ground: Ground, room: Room, tries: int) -> Outcome:
             try:
                 outcome.outside += OUTSIDE.strip() in use(number)
                 outcome.done += 1
-            except (PorticoError, OSError):
+            except (PorticoError, ChangedMeanwhile, OSError):
                 outcome.refused += 1
     outcome.outside += len(ground.intruders())
     return outcome
