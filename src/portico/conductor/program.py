@@ -153,7 +153,10 @@ class ProgramStation:
         splitter = LineSplitter()
         while chunk := await self._stream.read():
             for line in splitter.feed(chunk):
-                self._receive(line)
+                try:
+                    self._receive(line)
+                except Exception:  # top level of a received line: no message of a program ends the chain
+                    log.exception("a message of the proxy %s could not be handled", self.name)
             await self._way().keep_pace(self)
         words = await self._last_words()
         self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())

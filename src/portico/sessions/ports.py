@@ -16,7 +16,7 @@ from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
-from portico.domain.values import TerminalOutput
+from portico.domain.values import SandboxInForce, TerminalOutput
 from portico.rpc.streams import ByteStream
 
 
@@ -149,6 +149,11 @@ class AgentProcess(Protocol):
     @property
     def stream(self) -> ByteStream: ...
 
+    @property
+    def sandbox(self) -> SandboxInForce | None:
+        """How far it is confined, if a sandbox was wanted."""
+        ...
+
     def stderr_tail(self) -> str:
         """The last words it said on its error output."""
         ...
@@ -163,10 +168,13 @@ class AgentProcess(Protocol):
 
 
 class Agents(Protocol):
-    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> AgentProcess:
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> AgentProcess:
         """Start the program. AgentNotFound when it is missing or cannot be run.
 
-        With a `folder` that stands for the workspace, the program stands in there.
+        With a `folder` that stands for the workspace, the program stands in there. PermissionDenied when it may
+        not start without a sandbox that cannot be had.
         """
         ...
 
@@ -254,6 +262,10 @@ class Review(Protocol):
 
 
 class Reviews(Protocol):
+    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        ...
+
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
         """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
         ...

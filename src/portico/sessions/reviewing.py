@@ -65,8 +65,10 @@ class Reviewing:
         )
 
     async def open(self) -> None:
-        """Find where the agent works, or make that place."""
-        if self._review is None and not self._reads_only:
+        """Find where the agent works, or make that place. An agent that only reads finds no half changed folder either."""
+        if self._reads_only:
+            self._record(await self._reviews.settle(self._workspace))
+        elif self._review is None:
             self._review = await self._reviews.open(self._session_id, self._workspace, self.mode)
 
     def change(self, mode: ReviewMode) -> None:
@@ -84,6 +86,7 @@ class Reviewing:
 
     async def begin_turn(self, label: str) -> None:
         """Make the way back sure. What cannot be kept in direct mode is said, and work goes on."""
+        self._record(await self._reviews.settle(self._workspace))
         if self._review is None:
             return
         try:

@@ -48,6 +48,10 @@ class OpenReviews:
         self.at_stake: PorticoError | None = None
         self.refusal: PorticoError | None = None
 
+    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+        """No folder here is ever left half changed."""
+        return ()
+
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
         """Every folder can be worked in, in every way, but for what a test refuses."""
         if session_id is not None and self.refusal is not None:

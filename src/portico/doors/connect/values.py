@@ -139,7 +139,7 @@ def attached(attachment: pb.Attachment, workspace: Path) -> Attached:
             raise InvalidInput(
                 f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
             )
-        return AttachedFile(path)
+        return AttachedFile(path, workspace)
     return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
 
 

@@ -84,7 +84,7 @@ class McpClient:
             answer = await self._within(_patience(unhurried), "initialize", params)
         except RpcError as error:
             if error.code != METHOD_NOT_FOUND:
-                raise ServerFailed(f"The MCP server {self.name} refused: {error.message}") from error
+                raise ServerFailed(f"The MCP server {self.name} refused: {error.reason}") from error
             self._modern = True
             await self._channel.agreed(MODERN_VERSION)
             return
@@ -120,7 +120,7 @@ class McpClient:
             except RpcError as error:
                 if error.code == METHOD_NOT_FOUND:
                     break
-                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.message}") from error
+                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.reason}") from error
             page = self._decode(answer, _Page)
             for tool in page.tools:
                 found.setdefault(tool.name, tool)

@@ -69,7 +69,7 @@ class McpTool:
             try:
                 called = await self._client.call(self._described.name, given, ask)
             except RpcError as error:
-                raise ToolFailure(f"The server refused the call: {error.message}") from error
+                raise ToolFailure(f"The server refused the call: {error.reason}") from error
             except ServerFailed as error:
                 raise ToolFailure(str(error)) from error
             outcome = _outcome(called)

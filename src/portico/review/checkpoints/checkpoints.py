@@ -32,7 +32,10 @@ from portico.review.checkpoints.shadows import (
     Snapshot,
 )
 from portico.review.disk.alone import alone, not_kept
+from portico.review.disk.leftovers import JOURNAL
+from portico.review.disk.rollbacks import Rollback, Rollbacks
 from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted, give_back_rights
+from portico.review.disk.threads import ended
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
@@ -55,6 +58,7 @@ class Checkpoints:
         ours: Path | None = None,
         bounds: Bounds | None = None,
         retention: Retention | None = None,
+        rollbacks: Rollbacks | None = None,
         step: Step | None = None,
     ) -> None:
         self._folder = folder
@@ -63,6 +67,7 @@ class Checkpoints:
         self._ours = ours or folder
         self._bounds = bounds or Bounds()
         self._retention = retention or Retention()
+        self._rollbacks = rollbacks or Rollbacks(folder.with_name("rollbacks"))
         self._step = step
         self._busy: dict[Path, asyncio.Lock] = {}
 
@@ -176,12 +181,10 @@ class Checkpoints:
     async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> Restored | None:
         """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
         async with self._opened(workspace) as shadow:
+            if not await asyncio.to_thread(self._swap(shadow).has_happened, kept_id):
+                return None
             target, kept = await self._find(shadow, checkpoint_id), await self._find(shadow, kept_id)
-            now = (await shadow.snapshot(self._bounds)).tree
-            moved = {each.path for each in await shadow.differences(kept.tree, target.tree)}
-            differing = {each.path for each in await shadow.differences(target.tree, now)}
-            # Files are put in place all at once. Those that the person has changed since say nothing.
-            return await self._attributed(shadow, target, kept) if moved - differing else None
+            return await self._attributed(shadow, target, kept)
 
     async def release(self, workspace: Path, checkpoint_id: str) -> None:
         """Let a checkpoint grow old like any other."""
@@ -189,11 +192,10 @@ class Checkpoints:
             checkpoint = await self._find(shadow, checkpoint_id)
             await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
-    async def recover(self, workspace: Path) -> bool:
-        """Undo a restore that was killed halfway; every other call does so too. Whether there was one."""
-        before = self._swap(self._shadow(workspace)).unfinished
-        async with self._opened(workspace):
-            return before
+    async def recover(self, workspace: Path) -> Rollback | None:
+        """Undo a restore that was killed halfway; every other call does so too."""
+        async with self._alone(self._shadow(workspace)) as rollback:
+            return rollback
 
     async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
         """Whether the files could be put in place before anybody changed one more."""
@@ -218,12 +220,12 @@ class Checkpoints:
             settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
             if settled:
                 wanted = [_wanted(number, each) for number, each in enumerate(differences)]
-                await asyncio.to_thread(swap.perform, staging, wanted, seen)
+                await ended(lambda _: swap.perform(staging, wanted, seen, kept.id))
             return settled
         except ChangedMeanwhile:
             return False
         finally:
-            staging.remove()
+            await asyncio.to_thread(swap.sweep)
 
     async def _attributed(self, shadow: Shadow, target: Checkpoint, kept: Checkpoint) -> Restored:
         """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
@@ -327,29 +329,33 @@ class Checkpoints:
 
     def _swap(self, shadow: Shadow) -> Swap:
         owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]
-        return Swap(shadow.workspace, shadow.folder / "restore", f"{STAGING_PREFIX}{owner}-", self._step)
+        prefix = f"{STAGING_PREFIX}{owner}-"
+        return Swap(shadow.workspace, shadow.folder / JOURNAL, prefix, self._rollbacks, self._step)
 
     @asynccontextmanager
     async def _opened(self, workspace: Path) -> AsyncIterator[Shadow]:
         """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
         shadow = self._shadow(workspace)
+        async with self._alone(shadow):
+            await shadow.prepare()
+            yield shadow
+
+    @asynccontextmanager
+    async def _alone(self, shadow: Shadow) -> AsyncIterator[Rollback | None]:
         async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
             try:
-                await shadow.prepare()
                 swap = self._swap(shadow)
-                if swap.unfinished:
-                    label = "Before undoing a restore that was cut short"
-                    await self._kept(shadow, label, Moment.BEFORE_RESTORE)
-                    await asyncio.to_thread(swap.undo)
+                rollback = await ended(lambda _: swap.undo())
                 await asyncio.to_thread(swap.sweep)
-                yield shadow
+                yield rollback
             except OSError as error:
                 inside = str(error.filename).startswith(f"{shadow.workspace}/")
                 raise not_kept(shadow.workspace if inside else shadow.folder, error) from error
 
 
 def _wanted(number: int, difference: Difference) -> Wanted:
-    return Wanted(difference.path, difference.old.exists, number if difference.new.exists else None)
+    staged = number if difference.new.exists else None
+    return Wanted(difference.path, difference.old.exists, staged, difference.new.blob)
 
 
 def _give_back_rights(shadow: Shadow, kept: Checkpoint, target: Checkpoint, moved: Collection[str]) -> None:

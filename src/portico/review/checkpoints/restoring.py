@@ -133,9 +133,10 @@ def _plain(*sides: _File) -> bool:
 def _on_disk(workspace: Path, paths: Collection[str]) -> _Files:
     found: _Files = {}
     disk = Disk()
+    root = Path(os.path.realpath(workspace))
     for path in paths:
         try:
-            file = disk.read_entry(workspace / path)
+            file = disk.read_entry(root / path)
         except OSError:
             continue
         mode = _LINK if file.mode == LINK_MODE else "100755" if file.mode & 0o100 else "100644"

@@ -1,7 +1,8 @@
-"""Runs the `git` program: nothing it starts by itself, no questions, bounded output, errors that say what to do.
+"""Runs the `git` program: no program that a repository names, no questions, bounded output, errors that say what to do.
 
-A repository may name hooks, monitors, pagers, signers and credential helpers; none of them is run. Filters
-are, since without them the bytes would be wrong. Knows no command of git; the modules beside it do.
+Hooks, monitors, pagers, signers and transports are off. Commands that read or write files of a working tree, or
+merge, run in a `private_folder`, where no filter and no merge driver is known; `filters.clean` alone runs one.
+Knows no command of git; the modules beside it do.
 """
 
 import asyncio
@@ -17,36 +18,13 @@ from typing import Any
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
+from portico.files.git_settings import safe_environ, safe_words
 from portico.rpc.programs import CannotRun, find_program
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 _ERROR_LIMIT_BYTES = 64 * 1024
 _DEADLINE_SECONDS = 300.0
 _CHUNK_BYTES = 256 * 1024
-
-_SETTINGS = (
-    f"core.hooksPath={os.devnull}",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "core.askPass=",
-    "credential.helper=",
-    "commit.gpgSign=false",
-    "diff.external=",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "advice.detachedHead=false",
-)
-_VARIABLES = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": ":",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "LC_ALL": "C",
-}
-_ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -71,12 +49,8 @@ class Git:
 
     def __init__(self, folder: Path, environ: Mapping[str, str], settings: Iterable[str] = ()) -> None:
         self.folder = folder
-        self._settings = (*_SETTINGS, *settings)
-        self._environ = {
-            name: value
-            for name, value in environ.items()
-            if not name.upper().startswith("GIT_") and name not in _ASKING
-        } | _VARIABLES
+        self._settings = tuple(settings)
+        self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
     def having(self, *settings: str, **variables: str) -> "Git":
         """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
@@ -111,7 +85,7 @@ class Git:
         try:
             process = await _started(
                 asyncio.create_subprocess_exec(
-                    *(program, "--no-pager", *settings, *words),
+                    *(program, *safe_words(), *settings, *words),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE if sink is None else sink,
                     stderr=subprocess.PIPE,

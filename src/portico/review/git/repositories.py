@@ -1,5 +1,6 @@
 """Facts about a person's repository: where it is, what HEAD names, what is going on in it. Changes nothing."""
 
+import asyncio
 import os
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -8,7 +9,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.files.regular import read_regular
 from portico.review.git.program import Git, translated
+
+_POINTER_LIMIT_BYTES = 64 * 1024
+_NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare repository")
 
 
 class Operation(StrEnum):
@@ -51,6 +56,15 @@ class Repository:
         self.root = root
         self.git_folder = git_folder
         self.git = git
+
+    @property
+    def common_folder(self) -> Path:
+        """Where objects, branches and config are: elsewhere, if the person works in a worktree themselves."""
+        try:
+            named = read_regular(self.git_folder / "commondir", limit=_POINTER_LIMIT_BYTES)
+        except FileNotFoundError:
+            return self.git_folder
+        return Path(os.path.realpath(self.git_folder / os.fsdecode(named.strip())))
 
     async def head(self) -> Head:
         named = await self.git.ask("symbolic-ref", "--quiet", "HEAD")
@@ -126,14 +140,25 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
     answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
     lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
     if answer.code != 0 or lines[0] != "true":
-        unknown = "not a git repository" in answer.complaint or "work tree" in answer.complaint
+        unknown = any(words in answer.complaint for words in _NO_REPOSITORY)
         if unknown or lines[0] == "false":
             return None
         raise translated("rev-parse", answer.complaint)
     if len(lines) != 3:  # A name may hold the very character by which names are parted here.
         lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
-    root = Path(lines[1])
-    return Repository(root, Path(lines[2]), git.at(root))
+    root, git_folder = Path(lines[1]), Path(lines[2])
+    if not await asyncio.to_thread(_leads_to, root / ".git", git_folder):
+        return None  # Its config names another folder as the work tree, perhaps the person's home.
+    return Repository(root, git_folder, git.at(root))
+
+
+def _leads_to(link: Path, git_folder: Path) -> bool:
+    """Whether `.git` is a git folder, or the file that names it."""
+    target = link
+    if link.is_file():
+        named = read_regular(link, limit=_POINTER_LIMIT_BYTES).removeprefix(b"gitdir:").strip(b" \r\n")
+        target = link.parent / os.fsdecode(named)
+    return os.path.realpath(target) == os.path.realpath(git_folder)
 
 
 async def _told(git: Git, question: str) -> str:
