@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portico import __version__
@@ -91,6 +92,11 @@ async def open_host(
             reviews=reviews,
             clock=clock,
             mcp_servers=lambda workspace: configured_servers(workspace, environ),
+            confined=lambda spec, placed: sandboxes.keeps_out(
+                spec,
+                Path(placed.workspace),
+                implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
+            ),
             version=__version__,
         )
         service = SessionService(ports)

@@ -55,7 +55,6 @@ class LiveSession:
             summary,
             ports.reviews,
             self.journal,
-            confined=lambda placed: ports.confined(self.spec, placed),
             beside=lambda: ports.store.lease_holder(tree_name(self.workspace)) is not None,
         )
         self.status = TurnStatus(summary.state)
@@ -87,6 +86,18 @@ class LiveSession:
     @property
     def agent_alive(self) -> bool:
         return self.link is not None and self.link.alive and self._attached
+
+    async def is_to_be_confined(self) -> bool:
+        """Whether the kernel will keep the agent away from files that its mode promises to leave alone."""
+        if self.reviewing.writes_workspace:
+            return False
+        return await asyncio.to_thread(self.ports.confined, self.spec, self.reviewing.placed)
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether a sandbox is in force for the agent that runs now."""
+        sandbox = None if self.link is None else self.link.sandbox
+        return sandbox is not None and sandbox.level != "none"
 
     def begin_turn(self) -> TurnId:
         self._turns += 1
