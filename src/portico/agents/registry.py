@@ -22,12 +22,16 @@ PORTER = "porter"
 
 
 class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that speaks ACP: its name on PATH, its arguments, and its npm package if it has one."""
+    """A program that speaks ACP: its name on PATH, its arguments, and its npm package if it has one.
+
+    `folders` are where it keeps its configuration and its state.
+    """
 
     name: str
     program: str
     args: tuple[str, ...] = ()
     package: str | None = None
+    folders: tuple[str, ...] = ()
 
     @property
     def install_hint(self) -> str:
@@ -37,13 +41,57 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 KNOWN_AGENTS = (
-    KnownAgent(name="claude", program="claude-agent-acp", package="@agentclientprotocol/claude-agent-acp"),
-    KnownAgent(name="codex", program="codex-acp", package="@agentclientprotocol/codex-acp"),
-    KnownAgent(name="copilot", program="copilot", args=("--acp",), package="@github/copilot"),
-    KnownAgent(name="gemini", program="gemini", args=("--acp",), package="@google/gemini-cli"),
-    KnownAgent(name="goose", program="goose", args=("acp",)),
-    KnownAgent(name="opencode", program="opencode", args=("acp",), package="opencode-ai"),
-    KnownAgent(name="qwen", program="qwen", args=("--acp",), package="@qwen-code/qwen-code"),
+    KnownAgent(
+        name="claude",
+        program="claude-agent-acp",
+        package="@agentclientprotocol/claude-agent-acp",
+        folders=("$CLAUDE_CONFIG_DIR", "~/.claude", "~/.claude.json"),
+    ),
+    KnownAgent(
+        name="codex",
+        program="codex-acp",
+        package="@agentclientprotocol/codex-acp",
+        folders=("$CODEX_HOME", "~/.codex"),
+    ),
+    KnownAgent(
+        name="copilot",
+        program="copilot",
+        args=("--acp",),
+        package="@github/copilot",
+        folders=("~/.copilot", "$XDG_CONFIG_HOME/github-copilot"),
+    ),
+    KnownAgent(
+        name="gemini",
+        program="gemini",
+        args=("--acp",),
+        package="@google/gemini-cli",
+        folders=("~/.gemini",),
+    ),
+    KnownAgent(
+        name="goose",
+        program="goose",
+        args=("acp",),
+        folders=("$XDG_CONFIG_HOME/goose", "$XDG_DATA_HOME/goose", "$XDG_STATE_HOME/goose"),
+    ),
+    KnownAgent(
+        name="opencode",
+        program="opencode",
+        args=("acp",),
+        package="opencode-ai",
+        folders=(
+            "$XDG_CONFIG_HOME/opencode",
+            "$XDG_DATA_HOME/opencode",
+            "$XDG_STATE_HOME/opencode",
+            "$XDG_CACHE_HOME/opencode",
+        ),
+    ),
+    KnownAgent(
+        name="qwen",
+        program="qwen",
+        args=("--acp",),
+        package="@qwen-code/qwen-code",
+        folders=("~/.qwen",),
+    ),
 )
 
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from portico import __version__
 from portico.agents.processes import LocalAgents
+from portico.agents.sandboxes import Sandboxes
 from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
-from portico.cli.failures import configure_log
+from portico.cli.failures import configure_log, show_notice
 from portico.cli.keeping_reviews import open_reviews
 from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
@@ -74,14 +75,18 @@ async def open_host(
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
             service.notes.tell(session_id, payload)
 
-        windows = _windows(environ, clock, tell) if attachable else None
+        sandboxes = Sandboxes(environ)
+        local = LocalEditors(environ, sandboxes.command_wrapper)
+        windows = _windows(local, clock, tell) if attachable else None
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
-        editors: Editors = LocalEditors(environ) if windows is None else windows.editors
+        editors: Editors = local if windows is None else windows.editors
         tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews, tools),
+            agents=ConductedAgents(
+                environ, wishes, agents or LocalAgents(environ, sandboxes), reviews, tools
+            ),
             editors=editors,
             reviews=reviews,
             clock=clock,
@@ -89,6 +94,8 @@ async def open_host(
             version=__version__,
         )
         service = SessionService(ports)
+        for notice in await reviews.settle_all():
+            show_notice(notice)
         await service.recover(forgiving=True)
         try:
             yield Host(service, ports, reviews, attached)
@@ -98,11 +105,11 @@ async def open_host(
         await store.close()
 
 
-def _windows(environ: Mapping[str, str], clock: Clock, tell: Tell) -> "EditorWindows":
+def _windows(local: LocalEditors, clock: Clock, tell: Tell) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
     from portico.cli.editor_windows import EditorWindows
 
-    return EditorWindows(environ, clock, tell)
+    return EditorWindows(local, clock, tell)
 
 
 def python_program() -> str:

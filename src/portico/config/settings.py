@@ -15,6 +15,7 @@
 | `review.allow`       | user    | user → workspace if trusted                               |
 | `review.deny`        | both    | all of them, trusted or not                               |
 | `review.linked`      | user    | user only                                                 |
+| `sandbox`            | user    | user; a workspace, trusted or not, may ask for more       |
 | `trustedWorkspaces`  | user    | user only                                                 |
 
 A workspace that is not trusted can only take away: it denies, and it lowers budgets. It chooses nothing.
@@ -36,6 +37,8 @@ from portico.config.locking import locked
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expanded
+from portico.config.sandbox_settings import SandboxSetting
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 from portico.domain.values import ToolKind
@@ -98,6 +101,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     mcp_servers: dict[str, McpServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
+    sandbox: SandboxSetting = SandboxSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
 
@@ -113,6 +117,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     mcp_servers: dict[str, McpServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
+    sandbox: SandboxSetting
     trusted: bool
     problems: tuple[str, ...] = ()
     """What is wrong with the workspace's own file, and was passed over."""
@@ -146,6 +151,7 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
             deny=user.review.deny + project.review.deny,
             linked=user.review.linked,
         ),
+        sandbox=user.sandbox.at_least(project.sandbox),
         trusted=trusted,
         problems=problems,
     )
@@ -205,6 +211,7 @@ _DESCRIPTIONS = {
     "mcpServers": "MCP servers whose tools every agent gets",
     "permissions": "what is allowed or denied without asking",
     "review": "how changes reach your files, and which files they may reach",
+    "sandbox": "how far agents are confined, and what they may reach nevertheless",
     "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
 }
 
@@ -283,7 +290,7 @@ def _write(path: Path, text: str) -> None:
 def _check_value(name: str, value: str) -> None:
     """A value is one JSON text: not a part of one, and not two."""
     try:
-        msgspec.json.decode(value or "null")
+        codecs.decode_json(value or "null")
     except msgspec.DecodeError as error:
         raise InvalidInput(f"The value of {name} is not JSON: {error}") from error
 
@@ -305,7 +312,7 @@ def _read(path: Path) -> SettingsFile:
 def _decode(text: str, path: Path) -> SettingsFile:
     plain = to_json(text).encode()
     try:
-        return msgspec.json.decode(plain, type=SettingsFile)
+        return codecs.decode_json(plain, SettingsFile)
     except msgspec.DecodeError as error:
         raise InvalidInput(
             f"{path} is not right: {_with_line(str(error), plain)}", suggestion=_MEND

@@ -220,7 +220,7 @@ def test_an_attachment_by_path_is_of_the_session_s_folder(tmp_path: Path) -> Non
         with pytest.raises(InvalidInput, match="not in the folder"):
             attached(pb.Attachment(source=one_of("path", path)), folder)
     assert attached(pb.Attachment(source=one_of("path", "a/b.txt")), folder) == AttachedFile(
-        folder / "a" / "b.txt"
+        folder / "a" / "b.txt", folder
     )
     with pytest.raises(InvalidInput, match="neither"):
         attached(pb.Attachment(name="x"), folder)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.porter.scenarios.documents import LARGEST, NotReadable, read_document
 from portico.porter.scenarios.documents import Path as Way
 from portico.porter.scenarios.scenario import Problem, Scenario, Scenarios
@@ -43,7 +44,7 @@ def parse_scenario(data: bytes, path: str) -> Scenario | Problem:
     except NotReadable as error:
         return Problem(path=path, line=error.line, why=error.why)
     try:
-        return msgspec.convert(document.value, Scenario)
+        return codecs.convert(document.value, Scenario)
     except msgspec.ValidationError as error:
         words = str(error)
         place = _PLACE.search(words)

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
 from portico.review.branches.filtered_files import FilteredFiles, Sides, Start
 from portico.review.branches.submodules import Standing, Submodules
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.git.keeping import (
     check_index_free,
     commit,
@@ -315,7 +317,7 @@ class Branches:
         if not _SLUG.fullmatch(slug) or await repository.commit_of(_start(slug)) is None:
             return None
         answer = await repository.git.run("log", "-1", "--no-show-signature", "--format=%B", _start(slug))
-        return msgspec.json.decode(answer.output, type=BranchSession)
+        return codecs.decode_json(answer.output, BranchSession)
 
     def _submodules(self, slug: str) -> Submodules:
         return Submodules(self._folder, self._environ, lambda inner: self._index(inner, slug))

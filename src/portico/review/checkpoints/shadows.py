@@ -278,6 +278,10 @@ class Shadow:
             files |= await self._unheld(git, listed, f"{path}/", held)
         return files
 
+    async def names(self, tree: str) -> set[str]:
+        """Every file that a tree holds."""
+        return set((await self.git.run("ls-tree", "-r", "-z", "--name-only", tree)).names)
+
     async def tidy(self) -> None:
         """Give room back, once enough has come together."""
         collecting = self.git.having(

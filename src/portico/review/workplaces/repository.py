@@ -14,6 +14,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.review.git.private_folder import copy_rules, quoted
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository
@@ -52,7 +53,7 @@ def link_to(folder: Path, top: Path) -> None:
 async def follow(folder: Path, root: Path, environ: Mapping[str, str]) -> None:
     """Take over where the person's HEAD, refs and index are by now, unless the agent has a history of its own."""
     try:
-        origin = msgspec.msgpack.decode((folder / "origin").read_bytes(), type=_Origin)
+        origin = codecs.decode_msgpack((folder / "origin").read_bytes(), _Origin)
     except (FileNotFoundError, msgspec.DecodeError):
         return
     git_folder = Path(os.fsdecode(origin.git_folder))
