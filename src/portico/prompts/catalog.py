@@ -13,6 +13,7 @@ from typing import Literal
 import msgspec
 
 from portico.domain.errors import InvalidInput
+from portico.files.regular import read_beginning
 from portico.prompts.faults import NotAPrompt
 from portico.prompts.prompt import LARGEST, Prompt, read_prompt
 from portico.prompts.template import NAME
@@ -154,8 +155,7 @@ def _read(place: Place) -> tuple[Prompt | None, str]:
     if place.fault:
         return None, place.fault
     try:
-        with place.path.open("rb") as file:
-            return read_prompt(file.read(LARGEST + 1)), ""
+        return read_prompt(read_beginning(place.path, limit=LARGEST + 1)), ""
     except OSError as error:
         return None, f"it cannot be read: {error.strerror}"
     except NotAPrompt as error:
