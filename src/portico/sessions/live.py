@@ -20,6 +20,7 @@ from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.files.deadline import within_deadline
 from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
@@ -180,7 +181,7 @@ class LiveSession:
 
     async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
         """The MCP servers of the settings; what the agent cannot be given is noted."""
-        given = await asyncio.to_thread(self.ports.mcp_servers, self.workspace)
+        given = await within_deadline(lambda: self.ports.mcp_servers(self.workspace))
         by_http = link.info.agent_capabilities.mcp_capabilities.http
         unreachable = (
             f"The MCP server {server.name} is left out: {self.spec.name} uses none over HTTP."
