@@ -17,7 +17,7 @@ from portico.agents import sandbox_paths
 from portico.agents.registry import PORTER, AgentRegistry
 from portico.config.paths import config_folder, state_folder
 from portico.config.sandbox_settings import SandboxSetting, wished_level
-from portico.config.settings import load_settings
+from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
 from portico.sandbox.confinement import Confinement, Unavailable
@@ -131,7 +131,8 @@ class _Place:
             hidden.append(sandbox_paths.person_tree(self._workspace, self._folder))
             hidden += sandbox_paths.private_paths(self._folder)
             written, read = sandbox_paths.working_copy(self._workspace, self._folder)
-            writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder))
+            linked = linked_folders(config_folder(self._environ))
+            writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
         if self._copies is not None:
             self._copies.mkdir(parents=True, exist_ok=True, mode=0o700)
