@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from portico.agents.sandboxes import Confined, Sandboxes
+from portico.domain.errors import PermissionDenied
 from portico.review.workplaces.workplaces import Workplaces
 from portico.sandbox import kernel
 from portico.sessions.ports import AgentSpec
@@ -98,8 +99,16 @@ class Ground:
         confined, own = self.words(backend, place, level)
         assert confined.state is not None
         assert (confined.state.backend, confined.state.level) == (backend, level or "workspace")
+        words = (*confined.wrapper, sys.executable, str(ATTACKS))
+        environ = {**self.house.environ, "FACTS": json.dumps(self.facts(own))}
+        ran = subprocess.run(words, cwd=own, env=environ, capture_output=True, timeout=60, check=False)
+        assert ran.returncode == 0, ran.stderr.decode()
+        return msgspec.json.decode(ran.stdout, type=dict[str, str])
+
+    def facts(self, own: Path) -> dict[str, object]:
+        """What the attacker knows."""
         house = self.house
-        facts = {
+        return {
             "real": str(house.real),
             "own": str(own),
             "home": str(house.home),
@@ -109,11 +118,6 @@ class Ground:
             "other": self.ports[1],
             "socket": self._unix,
         }
-        words = (*confined.wrapper, sys.executable, str(ATTACKS))
-        environ = {**house.environ, "FACTS": json.dumps(facts)}
-        ran = subprocess.run(words, cwd=own, env=environ, capture_output=True, timeout=60, check=False)
-        assert ran.returncode == 0, ran.stderr.decode()
-        return msgspec.json.decode(ran.stdout, type=dict[str, str])
 
     def run(self, backend: str, place: str, *command: str) -> subprocess.CompletedProcess[str]:
         confined, own = self.words(backend, place, "workspace")
@@ -186,3 +190,92 @@ def test_who_only_reads_writes_nothing_of_the_workspace_and_reads_it(ground: Gro
     outcomes = ground.attack(backend, "read-only")
     assert outcomes["write its own file"] != "done"
     assert outcomes["read its own file"] == "done"
+
+
+def test_the_same_attacks_succeed_without_a_sandbox(ground: Ground) -> None:
+    names = [
+        "write a real file",
+        "write by a link",
+        "write by a hard link",
+        "read .env",
+        "read a key",
+        "connect",
+    ]
+    facts = {**ground.facts(ground.house.real), "only": names}
+    environ = {**ground.house.environ, "FACTS": json.dumps(facts)}
+    ran = subprocess.run((sys.executable, str(ATTACKS)), env=environ, capture_output=True, check=True)
+    assert msgspec.json.decode(ran.stdout, type=dict[str, str]) == dict.fromkeys(names, "done")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_what_an_agent_left_behind_opens_nothing_when_it_is_started_again(
+    ground: Ground, backend: str
+) -> None:
+    house, copy = ground.house, ground.folder("proposal")
+    assert copy is not None
+    kept = (copy / ".git").read_bytes()
+    (copy / ".git").write_text(f"gitdir: {house.home / '.ssh'}\n")
+    try:
+        for name, target in (
+            ("node_modules", house.real),
+            (".vscode", house.home / ".ssh"),
+            ("x.pem", house.real),
+        ):
+            (copy / name).unlink(missing_ok=True)
+            (copy / name).symlink_to(target)
+        outcomes = ground.attack.__wrapped__(backend, "proposal")
+    finally:
+        (copy / ".git").write_bytes(kept)
+    assert refused(outcomes, (*sandbox_attacks.ON_FILES, *sandbox_attacks.ON_SECRETS)) == {}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_strict_sandbox_has_no_network(ground: Ground, backend: str) -> None:
+    outcomes = ground.attack(backend, "proposal", "strict")
+    assert refused(outcomes, sandbox_attacks.ON_THE_NETWORK) == {}
+
+
+def test_a_strict_sandbox_reaches_the_hosts_that_are_named(ground: Ground) -> None:
+    ground.house.settings({"network": [f"127.0.0.1:{ground.ports[0]}"]})
+    try:
+        outcomes = ground.attack.__wrapped__("sandlock", "proposal", "strict")
+        with pytest.raises(PermissionDenied, match="bubblewrap cannot allow single hosts"):
+            ground.words("bubblewrap", "proposal", "strict")
+    finally:
+        ground.house.settings({})
+    assert outcomes["connect"] == "done"
+    assert outcomes["connect to the other"] != "done"
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("git", *House.identity, "commit", "--allow-empty", "-qm", "of the agent"),
+        ("git", "status", "--porcelain"),
+        ("node", "-e", "require('fs').writeFileSync('node.txt', 'x')"),
+        (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", ".", "test_own.py"),
+    ],
+    ids=["commit", "status", "node", "pytest"],
+)
+def test_ordinary_programs_work(ground: Ground, backend: str, command: tuple[str, ...]) -> None:
+    copy = ground.folder("proposal")
+    assert copy is not None
+    (copy / "test_own.py").write_text("def test_it(tmp_path): (tmp_path / 'x').write_text('x')\n")
+    ran = ground.run(backend, "proposal", *command)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+def test_a_worktree_takes_commits_and_no_hooks(ground: Ground) -> None:
+    ran = ground.run(
+        "bubblewrap", "worktree", "git", *House.identity, "commit", "--allow-empty", "-qm", "own"
+    )
+    assert ran.returncode == 0, ran.stderr
+    shell = f"echo x >'{ground.house.real}/.git/hooks/pre-commit'"
+    assert ground.run("bubblewrap", "worktree", "sh", "-c", shell).returncode != 0
+
+
+def test_an_agent_in_a_sandbox_cannot_plant_hooks_where_it_may_write(ground: Ground) -> None:
+    outcomes = ground.attack("bubblewrap", "direct")
+    assert outcomes["write its own file"] == "done"
+    assert refused(outcomes, ON_OWN_TREE) == {}

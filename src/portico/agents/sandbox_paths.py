@@ -5,6 +5,7 @@ another one to it when it is started again.
 """
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -55,6 +56,7 @@ _BASES = {
 }
 # Programs that the person runs later, unconfined, read these.
 _PROTECTED = (".git/config", ".git/hooks", ".portico", ".vscode", ".gitattributes")
+_CREDENTIAL = re.compile(r"://[^/\s]*@|extraheader|password|token", re.IGNORECASE)
 _SHARED_BY_WORKTREES = ("objects", "refs", "logs")
 
 
@@ -105,9 +107,17 @@ def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple
         return (top,), ()
     for worktree in (common / "worktrees").glob("*"):
         if _first_line(worktree / "gitdir") == str(top / ".git") and not worktree.is_symlink():
-            return (top, worktree, *(common / name for name in _SHARED_BY_WORKTREES)), (common,)
+            return (top, worktree, *_shared(common)), (common,)
     # A copy has its repository beside it, over the objects of the person's.
-    return (top, top.parent.parent / "git"), (common / "objects",)
+    config = common / "config"
+    shown = () if _CREDENTIAL.search(_text(config)) else (config,)
+    return (top, top.parent.parent / "git"), (common / "objects", *shown)
+
+
+def shared_repository(workspace: Path) -> tuple[Path, ...]:
+    """What of a person's repository every worktree of it writes, those included that are made later."""
+    common = _common_repository(workspace)
+    return () if common is None else (*_shared(common), common / "worktrees")
 
 
 def linked_paths(workspace: Path, folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
@@ -176,11 +186,19 @@ def _common_repository(tree: Path) -> Path | None:
     return repository if common is None else Path(os.path.normpath(repository / common))
 
 
+def _shared(common: Path) -> tuple[Path, ...]:
+    return tuple(common / name for name in _SHARED_BY_WORKTREES)
+
+
 def _first_line(path: Path) -> str | None:
+    return _text(path).split("\n")[0] or None
+
+
+def _text(path: Path) -> str:
     try:
-        return os.fsdecode(path.read_bytes()).split("\n")[0] or None
+        return os.fsdecode(path.read_bytes())
     except OSError:
-        return None
+        return ""
 
 
 def _home(environ: Mapping[str, str]) -> Path:

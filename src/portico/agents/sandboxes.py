@@ -39,11 +39,10 @@ class Confined(msgspec.Struct, frozen=True, kw_only=True):
 class Sandboxes:
     """The sandboxes of one process. A level in the environment comes before the settings.
 
-    With `copies`, a folder, agents may write every working copy in it: those of an agent that starts before its
-    sessions are made later.
+    Agents may write `copies`, where the working copies of an agent are made that starts before its sessions.
     """
 
-    def __init__(self, environ: Mapping[str, str], *, copies: Path | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str], *, copies: tuple[Path, ...] = ()) -> None:
         self._environ = dict(environ)
         self._wish = wished_level(environ)
         self._copies = copies
@@ -109,7 +108,7 @@ class _Place:
         folder: Path | None,
         *,
         reads_only: bool,
-        copies: Path | None,
+        copies: tuple[Path, ...],
     ) -> None:
         self._environ = environ
         self._setting = setting
@@ -134,9 +133,7 @@ class _Place:
             linked = linked_folders(config_folder(self._environ))
             writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
-        if self._copies is not None:
-            self._copies.mkdir(parents=True, exist_ok=True, mode=0o700)
-            writable.append(self._copies)
+        writable += self._copies
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
             readable += sandbox_paths.program_paths(spec.command, hidden)
