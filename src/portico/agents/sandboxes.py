@@ -51,6 +51,7 @@ class Sandboxes:
     def confine(self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool) -> Confined:
         """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
         setting = load_settings(config_folder(self._environ), workspace).sandbox
+        setting.check()
         implied = folder is not None or reads_only or setting.required
         level = self._wish or setting.level or ("workspace" if implied else "none")
         self._wrappers.pop((workspace, folder), None)
