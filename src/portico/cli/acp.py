@@ -205,13 +205,15 @@ class _Door:
         nowhere.mkdir(parents=True, exist_ok=True, mode=0o700)
         return nowhere
 
-    def _copies(self, apart: Path | None) -> Path | None:
-        """Where the sessions of an agent that stands apart get their working copies, after it was started."""
+    def _copies(self, apart: Path | None) -> tuple[Path, ...]:
+        """Where sessions, in whatever folder, get their working copies after the agent was started."""
         if apart is None:
-            return None
-        from portico.review.workplaces.workplaces import copies_folder
+            return ()
+        from portico.agents.sandbox_paths import shared_repository
 
-        return copies_folder(apart.parent / "workplaces", Path.cwd().resolve())
+        workplaces = apart.parent / "workplaces"
+        workplaces.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return (workplaces, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
 
     def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder

@@ -59,6 +59,7 @@ def _look(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _sqlite()
     yield from _store(environ)
     yield _git()
+    yield _sandbox()
     yield from _settings_and_agents(environ)
 
 
@@ -100,6 +101,19 @@ def _git() -> Finding:
     if found is None:
         return Finding("git", "note", "not found", "Install git to work on branches and in worktrees.")
     return Finding("git", "ok", found)
+
+
+def _sandbox() -> Finding:
+    """Which backends confine agents here, each tried as it would be used."""
+    from portico.sandbox.kernel import BACKENDS, trial
+
+    tried = {backend.name: trial(backend, offline=True) for backend in BACKENDS}
+    working = [name for name, problem in tried.items() if problem is None]
+    if working:
+        return Finding("sandbox", "ok", f"{' and '.join(working)} confine{'s' * (len(working) == 1)} agents")
+    reasons = "; ".join(f"{name}: {problem}" for name, problem in tried.items())
+    hint = "Agents that only read or propose run unconfined. Install bubblewrap, and allow user namespaces."
+    return Finding("sandbox", "note", reasons, hint)
 
 
 def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
