@@ -10,7 +10,8 @@ from msgspec import Raw
 from portico.acp import extensions
 from portico.cli.chains import ChainPlan, MakeProxy, Wishes
 from portico.cli.taps import tapped
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
 from portico.sessions.deadlines import put_down
