@@ -17,7 +17,8 @@ from portico.cli.arguments import Arguments, add_trace_flag, seconds
 from portico.cli.last_words import last_words, obituary
 from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.cli.taps import opened_trace, tapped
-from portico.conductor.chain import Assembly, Chain, StartLimit
+from portico.conductor.assembly import Assembly, StartLimit
+from portico.conductor.chain import Chain
 from portico.conductor.station import Station
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
@@ -80,6 +81,8 @@ def run(arguments: Sequence[str]) -> int:
     add_sandbox_flag(parser)
     add_trace_flag(parser)
     flags = parser.parse_args(arguments)
+    if flags.no_proxies and flags.proxy:
+        parser.error("argument --proxy: not allowed with argument --no-proxies")
     environ = with_sandbox(flags, os.environ)
     with opened_trace(flags.trace, environ) as trace:
         watch = None if trace is None else trace.chain()
