@@ -11,6 +11,7 @@ from msgspec import Raw
 from portico.conductor.chain import Assembly, Chain, StartLimit
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
+from portico.domain import codecs
 from portico.rpc.messages import Fault
 from portico.rpc.streams import MemoryStream, memory_pair
 
@@ -38,7 +39,7 @@ class Wire:
         return self._lines.pop(0)
 
     async def receive(self) -> dict[str, Any]:
-        message: dict[str, Any] = msgspec.json.decode(await self.line())
+        message: dict[str, Any] = codecs.decode_json(await self.line())
         return message
 
 

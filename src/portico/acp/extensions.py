@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.domain.errors import ModelFailure
 from portico.rpc.messages import Fault, FaultKind
 
@@ -24,7 +25,7 @@ TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
 Scope = Literal["once", "session", "always"]
-Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
+Source = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
 
 
 class PorticoCapabilities(msgspec.Struct, frozen=True):
@@ -127,7 +128,7 @@ class FaultNotification(schema.Wire, frozen=True, kw_only=True):
 
 
 def fault_from(params: Raw) -> Fault:
-    told = msgspec.json.decode(params, type=FaultNotification)
+    told = codecs.decode_json(params, FaultNotification)
     return Fault(told.kind, told.detail, told.sample, told.size)
 
 
@@ -141,7 +142,7 @@ Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, P
 def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
     """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
     try:
-        return msgspec.convert((meta or {}).get("portico", {}), kind)
+        return codecs.convert((meta or {}).get("portico", {}), kind)
     except msgspec.ValidationError:
         return kind()
 

@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from portico.cli.arguments import Arguments, add_trace_flag, seconds
 from portico.cli.last_words import last_words, obituary
+from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.cli.taps import opened_trace, tapped
 from portico.conductor.chain import Assembly, Chain, StartLimit
 from portico.conductor.station import Station
@@ -76,9 +77,10 @@ def run(arguments: Sequence[str]) -> int:
         default=Limits().start,
         help="how long the agent and the proxies may take to answer initialize (default: %(default)g)",
     )
+    add_sandbox_flag(parser)
     add_trace_flag(parser)
     flags = parser.parse_args(arguments)
-    environ = dict(os.environ)
+    environ = with_sandbox(flags, os.environ)
     with opened_trace(flags.trace, environ) as trace:
         watch = None if trace is None else trace.chain()
         return asyncio.run(_serve(flags, environ, watch))
@@ -164,8 +166,11 @@ class _Door:
 
     async def _launch(self, spec: AgentSpec) -> AgentProcess:
         from portico.agents.processes import LocalAgents
+        from portico.agents.sandboxes import Sandboxes
 
-        process = await LocalAgents(self._environ).launch(spec, Path.cwd(), folder=self._apart())
+        apart = self._apart()
+        agents = LocalAgents(self._environ, Sandboxes(self._environ, copies=self._copies(apart)))
+        process = await agents.launch(spec, Path.cwd(), folder=apart)
         self._started.append(process)
         if self._watch is not None:
             self._watch.learn(spec.env)
@@ -199,6 +204,14 @@ class _Door:
         nowhere = state_folder(self._environ) / "review" / "nowhere"
         nowhere.mkdir(parents=True, exist_ok=True, mode=0o700)
         return nowhere
+
+    def _copies(self, apart: Path | None) -> Path | None:
+        """Where the sessions of an agent that stands apart get their working copies, after it was started."""
+        if apart is None:
+            return None
+        from portico.review.workplaces.workplaces import copies_folder
+
+        return copies_folder(apart.parent / "workplaces", Path.cwd().resolve())
 
     def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder

@@ -111,6 +111,8 @@ def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
         return
     where = "workspace trusted" if settings.trusted else "workspace not trusted"
     yield Finding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
+    for problem in settings.problems:
+        yield Finding("workspace settings", "note", problem, "Correct or remove the file.")
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     default = environ.get(AGENT_VARIABLE) or settings.agent
     try:

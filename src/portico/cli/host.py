@@ -3,10 +3,12 @@
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portico import __version__
 from portico.agents.processes import LocalAgents
+from portico.agents.sandboxes import Sandboxes
 from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
@@ -80,18 +82,27 @@ async def open_host(
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
             service.notes.tell(session_id, payload)
 
-        windows = _windows(environ, clock, tell) if attachable else None
+        sandboxes = Sandboxes(environ)
+        local = LocalEditors(environ, sandboxes.command_wrapper)
+        windows = _windows(local, clock, tell) if attachable else None
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
-        editors: Editors = LocalEditors(environ) if windows is None else windows.editors
+        editors: Editors = local if windows is None else windows.editors
         tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews, tools),
+            agents=ConductedAgents(
+                environ, wishes, agents or LocalAgents(environ, sandboxes), reviews, tools
+            ),
             editors=editors,
             reviews=reviews,
             clock=clock,
             mcp_servers=lambda workspace: configured_servers(workspace, environ),
+            confined=lambda spec, placed: sandboxes.keeps_out(
+                spec,
+                Path(placed.workspace),
+                implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
+            ),
             version=__version__,
         )
         service = SessionService(ports)
@@ -132,11 +143,11 @@ async def _log_losses(store: SqliteStore, clock: Clock) -> None:
                 lease.release()
 
 
-def _windows(environ: Mapping[str, str], clock: Clock, tell: Tell) -> "EditorWindows":
+def _windows(local: LocalEditors, clock: Clock, tell: Tell) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
     from portico.cli.editor_windows import EditorWindows
 
-    return EditorWindows(environ, clock, tell)
+    return EditorWindows(local, clock, tell)
 
 
 def python_program() -> str:

@@ -22,6 +22,7 @@ from portico.conductor.successor import INITIALIZE, Successor, greeted
 from portico.conductor.watching import Gone, Side, Watch
 from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import (
+    INTERNAL_ERROR,
     INVALID_REQUEST,
     Fault,
     Frame,
@@ -197,11 +198,11 @@ class Chain:
 
     async def _read_client(self, agent: ByteStream, splitter: LineSplitter, early: list[Message]) -> None:
         for message in early:
-            self._from_client(message)
+            self._take("client", self._client, message)
         chunk = await self._client.read()
         while chunk:
             for message in self._messages("client", self._client, splitter, chunk):
-                self._from_client(message)
+                self._take("client", self._client, message)
             chunk = await self._read_ahead(agent)
 
     async def _read_ahead(self, agent: ByteStream) -> bytes:
@@ -219,12 +220,12 @@ class Chain:
         splitter = LineSplitter()
         while chunk := await agent.read():
             for message in self._messages("agent", agent, splitter, chunk):
-                self._from_agent(message)
+                self._take("agent", agent, message)
             await self._keep_pace(self._client)
         rest = splitter.end()
         # An agent that ends may owe the newline of its last words; if it died in the middle of them they are none.
         if isinstance(rest, bytes) and isinstance(frame := decode_frame(rest), Frame):
-            self._from_agent(from_frame(frame, rest))
+            self._take("agent", agent, from_frame(frame, rest))
 
     async def _keep_pace(self, *ends: ByteStream, besides: Station | None = None) -> None:
         for station in self._stations:
@@ -268,6 +269,21 @@ class Chain:
             await self._refuse_all(error)
         else:
             await asyncio.get_running_loop().create_future()
+
+    def _take(self, side: Side, stream: ByteStream, message: Message) -> None:
+        """Send a message of one end along. A request that fails here is refused, and the chain goes on."""
+        try:
+            if side == "agent":
+                self._from_agent(message)
+            else:
+                self._from_client(message)
+        except Exception as error:  # top level of a received message: none of them ends the chain
+            log.exception("a message of the %s could not be handled", side)
+            if message.is_request:
+                refusal = RpcError(
+                    INTERNAL_ERROR, f"the request could not be handled: {type(error).__name__}"
+                )
+                _write(stream, failure(message.id, refusal))  # type: ignore[arg-type]
 
     def _from_client(self, message: Message) -> None:
         if self._successor is not None:

@@ -17,7 +17,8 @@ from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches, Ending
-from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints
+from portico.review.checkpoints.checkpoint import Checkpoint
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import Bounds
 from portico.review.disk.applying import Applier, Writer
 from portico.review.disk.leftovers import APPLIES, CHECKPOINTS
@@ -26,6 +27,7 @@ from portico.review.endings import Endings, FinishOutcome
 from portico.review.gathering import Gathering
 from portico.review.git.repositories import find_repository, need_repository
 from portico.review.going_back import Compared, GoingBack, RestoreOutcome
+from portico.review.outside_changes import OutsideChanges
 from portico.review.proposals.deciding import Decided
 from portico.review.proposals.proposals import Proposals
 from portico.review.proposals.protection import Protection
@@ -62,14 +64,22 @@ class Reviews:
     """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals, writing: Writing
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        parts: Parts,
+        proposals: Proposals,
+        writing: Writing,
+        protect: Protect,
+        outside: OutsideChanges,
     ) -> None:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
         self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
         self._writing = writing
-        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing)
+        self._outside = outside
+        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing, protect)
         self._untold: dict[str, list[AnyPayload]] = {}
 
     @classmethod
@@ -89,6 +99,8 @@ class Reviews:
 
         Files reach the person through the `windows` that are attached to their workspace, where they can.
         """
+        # What is kept there is opened by its real path.
+        folder = Path(os.path.realpath(folder))
         ours, windows = ours or folder, windows or NoWindows()
         rollbacks = Rollbacks(folder / "rollbacks")
         checkpoints = Checkpoints(
@@ -105,7 +117,9 @@ class Reviews:
             branches=Branches(folder / "branches", environ, checkpoints),
             settlement=Settlement(folder, applier, checkpoints, rollbacks),
         )
-        return cls(folder, environ, parts, proposals, Writing(checkpoints, applier, windows))
+        writing = Writing(checkpoints, applier, windows)
+        outside = OutsideChanges(folder / "outside", environ, checkpoints, ours)
+        return cls(folder, environ, parts, proposals, writing, protect, outside)
 
     # For the host of a session.
 
@@ -154,14 +168,30 @@ class Reviews:
                 self._parts.arrangements.keep(arrangement)
             return SessionReview(arrangement, self._parts, workplace, self._told(session))
 
+    async def note_files(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
+        """Note how the person's files are before a turn that must not touch them."""
+        async with self._parts.arrangements.held(session):
+            return await self._outside.note(session, workspace, label)
+
+    async def changed_outside(
+        self, session: str, workspace: Path, *, beside: bool = False
+    ) -> list[AnyPayload]:
+        """What changed in the person's files since they were noted; nothing if they were not."""
+        async with self._parts.arrangements.held(session):
+            found = await self._outside.find(session, workspace, beside=beside)
+            if found and self._parts.arrangements.find(session) is None:
+                self._parts.arrangements.keep(_plain(session, workspace))
+            return found
+
     async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
-        """Propose what a turn that died had changed in the session's own tree."""
+        """What a turn that died had changed: in the person's files, and in the session's own tree, to be proposed."""
         await self._parts.settlement.settle(workspace)
+        outside = await self.changed_outside(session, workspace)
         async with self._parts.arrangements.held(session):
             workplace = await self._parts.workplaces.find(workspace, session)
             if workplace is None or not await asyncio.to_thread(workplace.top.is_dir):
-                return ()
-            return tuple(await self._parts.gathering.gather(workplace))
+                return tuple(outside)
+            return (*outside, *await self._parts.gathering.gather(workplace))
 
     async def check_forget(self, session: str) -> None:
         """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
@@ -177,6 +207,7 @@ class Reviews:
             if workplace is not None:
                 await self._parts.workplaces.close(workplace)
             await asyncio.to_thread(self._proposals.forget, session)
+            await asyncio.to_thread(self._outside.forget, session)
             self._parts.arrangements.forget(session)
         self._untold.pop(session, None)
 

@@ -11,7 +11,8 @@ import msgspec
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches
-from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import NotWhole
 from portico.review.gathering import Gathering
 from portico.review.settlement import Settlement

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import MAX_LINE, LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -43,6 +44,7 @@ from portico.rpc.messages import (
     fault_of,
     id_in_ruins,
     malformed_answer,
+    shown,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -159,6 +161,12 @@ class Connection:
             raise ConnectionLost(f"{self._name} is gone") from error
 
     def _receive(self, line: bytes | Overlong) -> None:
+        try:
+            self._take_line(line)
+        except Exception:  # top level of a received line: no message of a peer ends the connection
+            log.exception("%s: a message could not be handled", self._name)
+
+    def _take_line(self, line: bytes | Overlong) -> None:
         if isinstance(line, bytes):
             if not line.strip():
                 return
@@ -186,7 +194,7 @@ class Connection:
     def _take_notification(self, method: str, params: Raw) -> None:
         if method == CANCEL_REQUEST:
             with suppress(msgspec.DecodeError):
-                target = msgspec.json.decode(params, type=_Cancel).request_id
+                target = codecs.decode_json(params, _Cancel).request_id
                 if (task := self._serving.get(target)) is not None:
                     task.cancel()
             return
@@ -200,7 +208,9 @@ class Connection:
         if answer is None or answer.done():
             given_up = answer is not None or self._canceled.pop(frame.id, self) is not self
             if not given_up:
-                self._handler.fault(fault_of("unknown_response", f"nobody asked request {frame.id!r}", line))
+                self._handler.fault(
+                    fault_of("unknown_response", f"nobody asked request {shown(frame.id)}", line)
+                )
             return
         self._response_arrived = True
         if isinstance(frame.error, ErrorObject):
@@ -211,7 +221,7 @@ class Connection:
     def _take_request(self, request_id: RequestId, method: str, params: Raw, line: bytes) -> None:
         if request_id in self._serving:
             self._handler.fault(
-                fault_of("duplicate_id", f"request {request_id!r} is still being served", line)
+                fault_of("duplicate_id", f"request {shown(request_id)} is still being served", line)
             )
             return
         if len(self._serving) >= MAX_REQUESTS_IN_FLIGHT:

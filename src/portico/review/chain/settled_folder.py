@@ -12,6 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.conductor.message import Message
 from portico.conductor.session_proxy import SessionProxy
+from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
 from portico.review.disk.leftovers import any_left
@@ -68,7 +69,7 @@ class SettledFolder(SessionProxy):
 
     async def _settled(self, message: Message) -> None:
         try:
-            asked = msgspec.json.decode(message.params, type=_Named)
+            asked = codecs.decode_json(message.params, _Named)
         except msgspec.DecodeError:
             return
         known = None if asked.session_id is None else self.folders.get(asked.session_id)

@@ -7,19 +7,20 @@ restore first keeps what is there as a checkpoint of its own, so that nothing is
 import asyncio
 import contextlib
 import hashlib
-import itertools
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, Restored, Retention
+from portico.review.checkpoints.comparison import Comparison, compare, steps
 from portico.review.checkpoints.permissions import Permissions, forget_all_but
 from portico.review.checkpoints.shadows import (
     STAGING_PREFIX,
@@ -43,53 +44,6 @@ _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
-
-
-class Moment(StrEnum):
-    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
-
-    One from before a branch is kept, however old, until it is released.
-    """
-
-    BEFORE_TURN = "before_turn"
-    AFTER_TURN = "after_turn"
-    BEFORE_APPLY = "before_apply"
-    BEFORE_RESTORE = "before_restore"
-    BEFORE_BRANCH = "before_branch"
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A working tree as it was. `left_out` names the first files that are not held, `left_out_count` all."""
-
-    id: str
-    at_ms: int
-    label: str
-    moment: Moment
-    tree: str
-    permissions: str | None = None
-    left_out: tuple[LeftOut, ...] = ()
-    left_out_count: int = 0
-
-
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
-
-    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
-    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
-    """
-
-    checkpoint: Checkpoint
-    kept: Checkpoint
-    changes: tuple[TreeChange, ...]
-    undone: tuple[TreeChange, ...]
-    own: tuple[tuple[str, str], ...]
-
-
-class Retention(msgspec.Struct, frozen=True):
-    """How many checkpoints of a workspace are kept, and how long."""
-
-    count: int = 200
-    milliseconds: int = 30 * 24 * 3600 * 1000
 
 
 class Checkpoints:
@@ -132,9 +86,25 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
             listed = await self._list(shadow)
-            if listed and (listed[0].tree, listed[0].permissions) == (snapshot.tree, snapshot.permissions):
+            if any(each.holds(snapshot) for each in [one for one in listed if not one.watch][:1]):
                 return None
             return await self._keep(shadow, snapshot, label, moment, listed)
+
+    async def watch(self, workspace: Path, label: str) -> Checkpoint:
+        """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
+        async with self._opened(workspace) as shadow:
+            snapshot = await shadow.snapshot(self._bounds, hurried=True)
+            listed = await self._list(shadow)
+            if listed and listed[0].holds(snapshot):
+                return listed[0]
+            return await self._keep(shadow, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
+
+    async def compare(self, workspace: Path, checkpoint_id: str, touched: Collection[str]) -> Comparison:
+        """What changed since a checkpoint, other sessions' work left out; and which `touched` files it lacks."""
+        async with self._opened(workspace) as shadow:
+            before = await self._find(shadow, checkpoint_id)
+            now = await shadow.snapshot(self._bounds, hurried=True)
+            return await compare(shadow, before, now, await self._list(shadow), touched)
 
     async def go_on(self, workspace: Path) -> None:
         """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
@@ -260,12 +230,9 @@ class Checkpoints:
     async def _attributed(self, shadow: Shadow, target: Checkpoint, kept: Checkpoint) -> Restored:
         """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
         changes = await tree_changes(shadow.git, target.tree, kept.tree)
-        since = [each for each in reversed(await self._list(shadow)) if target.id <= each.id <= kept.id]
         theirs: set[str] = set()
         own = []
-        for earlier, later in itertools.pairwise(since):
-            begun = earlier.moment in {Moment.BEFORE_TURN, Moment.BEFORE_APPLY}
-            worked = begun and later.moment is Moment.AFTER_TURN
+        for earlier, later, worked in steps(await self._list(shadow), target.id, kept.id):
             if earlier.tree != later.tree and not worked:
                 theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
                 own.append((earlier.id, later.id))
@@ -291,8 +258,11 @@ class Checkpoints:
         label: str,
         moment: Moment,
         listed: tuple[Checkpoint, ...],
+        *,
+        watch: bool = False,
     ) -> Checkpoint:
-        checkpoint = self._made(snapshot, label, moment, listed)
+        made = self._made(snapshot, label, moment, listed)
+        checkpoint = msgspec.structs.replace(made, watch=watch)
         await self._record(shadow, checkpoint)
         await self._prune(shadow, (checkpoint, *listed))
         return checkpoint
@@ -323,9 +293,7 @@ class Checkpoints:
         answer = await shadow.git.run(
             "for-each-ref", "--sort=-refname", "--format=%(contents:subject)", _REFS
         )
-        return tuple(
-            msgspec.json.decode(line, type=Checkpoint) for line in answer.output.splitlines() if line
-        )
+        return tuple(codecs.decode_json(line, Checkpoint) for line in answer.output.splitlines() if line)
 
     async def _find(self, shadow: Shadow, checkpoint_id: str) -> Checkpoint:
         for each in await self._list(shadow):

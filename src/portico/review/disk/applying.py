@@ -5,6 +5,7 @@ exchanged by renames. The intent log knows all names beforehand, so that after a
 the folder is brought back to what it was. Writing the intent off as done is the one moment at which it changes.
 """
 
+import errno
 import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import msgspec
 
 from portico.config.locking import locked
 from portico.domain.errors import PorticoError, SessionBusy, StoreFailed
+from portico.files import real
 from portico.review.disk.calls import Disk, stamp_of
 from portico.review.disk.intents import Intents
 from portico.review.disk.planning import Limits, Plan, Planner, Write, unapplied
@@ -152,6 +154,9 @@ class Applier:
         except BaseException as error:
             # Also when somebody interrupts: what is half done must not wait for the next start.
             taken_back = self._take_back(begun, plan, error)
+            if isinstance(error, OSError) and error.errno == errno.ELOOP:
+                # A folder became a link since the plan was made; the next plan follows or refuses it.
+                raise _ChangedMeanwhile from error
             if isinstance(error, OSError):
                 raise _told(plan, error, taken_back) from error
             raise
@@ -226,20 +231,17 @@ class _Exchange:
             self._disk.rename(Path(write.step.staged), target)
 
     def _removed(self, folder: Path) -> bool:
-        if any(folder.iterdir()):
+        if real.names(folder):
             return False
         self._disk.remove_folder(folder)
         return True
 
     def _check_unchanged(self, write: Write) -> None:
-        """Nobody wrote the file or led its folder elsewhere since it was planned."""
-        target = Path(write.step.target)
-        try:
-            stamp = stamp_of(target.lstat())
-        except FileNotFoundError:
-            stamp = None
+        """See to it that the file has not been written since it was planned."""
+        facts = real.find(write.step.target)
+        stamp = None if facts is None else stamp_of(facts)
         planned = None if write.found is None else write.found.stamp
-        if stamp != planned or os.path.realpath(target.parent) != str(target.parent):
+        if stamp != planned:
             raise _ChangedMeanwhile
 
 

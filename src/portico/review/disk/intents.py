@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.review.disk.calls import Disk
 from portico.review.disk.leftovers import any_intent
 
@@ -90,6 +91,6 @@ class Intents:
             self._disk.remove(draft)
         for record in sorted((*self._folder.glob("*.begun"), *self._folder.glob("*.done"))):
             try:
-                yield record, msgspec.json.decode(record.read_bytes(), type=Intent)
+                yield record, codecs.decode_json(record.read_bytes(), Intent)
             except (msgspec.DecodeError, OSError):
                 yield record, None

@@ -11,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.events import Notice
 from portico.review.disk.calls import Disk
 from portico.review.text.changes import LINK_MODE
@@ -127,7 +128,7 @@ def related(one: Path, other: Path) -> bool:
 
 def _read(place: Path) -> Rollback | None:
     try:
-        return msgspec.json.decode(place.read_bytes(), type=Rollback)
+        return codecs.decode_json(place.read_bytes(), Rollback)
     except (OSError, msgspec.DecodeError):
         return None
 

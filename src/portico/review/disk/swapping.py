@@ -19,7 +19,10 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
+from portico.files import real
+from portico.files.folders import make_folders
 from portico.review.disk.attributes import carry_attributes
+from portico.review.disk.calls import Disk
 from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 Step = Callable[[str], None]
@@ -52,21 +55,21 @@ class Staging:
 
     def make(self) -> None:
         """For nobody else: files get their rights only after they are written."""
-        self.folder.mkdir(mode=0o700)
-        self.new.mkdir()
-        self.old.mkdir()
+        real.mkdir(self.folder, 0o700)
+        real.mkdir(self.new)
+        real.mkdir(self.old)
 
     def held(self, number: int | str | None) -> Path:
         """What the staged file of this number replaces: under a second name, or moved where there are none."""
         moved = self.old / f"m{number}"
-        return moved if _exists(moved) else self.old / f"r{number}"
+        return moved if real.exists(moved) else self.old / f"r{number}"
 
     def hold(self, place: Path, number: int | None) -> None:
         """Keep what is at a place, which is never empty if the file system knows second names."""
         try:
-            os.link(place, self.old / f"r{number}", follow_symlinks=False)
+            real.link(place, self.old / f"r{number}")
         except (OSError, NotImplementedError):
-            place.rename(self.old / f"m{number}")
+            real.rename(place, self.old / f"m{number}")
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -129,7 +132,7 @@ class Swap:
             for number, each in enumerate(removals):
                 place = each.path
                 self._step(f"remove {place}")
-                (self._workspace / place).rename(staging.old / f"d{number}")
+                real.rename(self._workspace / place, staging.old / f"d{number}")
             self._remove_empty(removals)
             for each in arrivals:
                 place = each.path
@@ -176,16 +179,16 @@ class Swap:
             if kind in b"+~":
                 staged, _, path = record.partition(":")
                 old = staging.held(staged) if kind == b"~" else None
-                if not _exists(staging.new / staged):
+                if not real.exists(staging.new / staged):
                     self._take_back(path, old, blobs.get(staged), told)
                 elif old is not None and old.name[0] == "m":
                     self._bring_back(path, old, told)
         for kind, path in reversed(entries):
             if kind == b"/":
                 with contextlib.suppress(OSError):
-                    (self._workspace / path).rmdir()
+                    real.rmdir(self._workspace / path)
         for number, path in enumerate(removals):
-            if _exists(staging.old / f"d{number}"):
+            if real.exists(staging.old / f"d{number}"):
                 self._bring_back(path, staging.old / f"d{number}", told)
         if finished:
             told.finish()
@@ -194,14 +197,9 @@ class Swap:
         return told
 
     def _check(self, wish: Wanted) -> None:
-        """Nothing is written through a link, and nothing is overwritten that was not kept before."""
-        folder = self._workspace
-        for part in wish.path.split("/")[:-1]:
-            folder /= part
-            if wish.replaces and folder.is_symlink():
-                raise PermissionDenied(f"{wish.path} leads through the link {folder}; it was left as it was.")
-        place = self._workspace / wish.path
-        if wish.replaces and not (place.is_symlink() or place.is_file()):
+        """See to it that what is replaced is a file or link still, and not behind a link."""
+        facts = real.find(self._workspace / wish.path) if wish.replaces else None
+        if wish.replaces and (facts is None or not _is_entry(facts)):
             raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
 
     def _put(self, staging: Staging, wish: Wanted) -> None:
@@ -210,24 +208,22 @@ class Swap:
         new = staging.new / str(wish.staged)
         if wish.replaces:
             staging.hold(place, wish.staged)
-        elif _exists(place):
+        elif real.exists(place):
             raise InvalidInput(
                 f"{wish.path} exists, and no checkpoint holds it; nothing was restored.",
                 suggestion="Move it away and restore again.",
             )
-        new.replace(place)
+        real.rename(new, place)
 
     def _make_folders(self, folder: Path) -> None:
-        parts = folder.relative_to(self._workspace).parts
-        place = self._workspace
-        for part in parts:
-            place /= part
-            with contextlib.suppress(FileExistsError):
-                place.mkdir()
-            if place.is_symlink() or not place.is_dir():
-                raise PermissionDenied(
-                    f"{place} is a link or a file where a folder is meant; nothing was restored."
-                )
+        try:
+            make_folders(folder).close()
+        except OSError as error:
+            if error.errno not in real.ABSENT:
+                raise
+            raise PermissionDenied(
+                f"{folder} is a link or a file, or behind one, where a folder is meant; nothing was restored."
+            ) from error
 
     def _remove_empty(self, removals: list[Wanted]) -> None:
         for each in reversed(removals):
@@ -235,7 +231,7 @@ class Swap:
                 if folder == self._workspace:
                     break
                 try:
-                    folder.rmdir()
+                    real.rmdir(folder)
                 except OSError:
                     break
 
@@ -263,38 +259,35 @@ class Swap:
     def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
         """Give a place that got a new file what it had before, unless the person has written there since."""
         place = self._workspace / path
-        if not self._is_plain(place.parent):
-            if old is not None and _exists(old):
-                told.spare(path, old)
-        elif old is None:
+        if old is None:
+            facts = real.find(place)
             if _holds(place, blob):
-                place.unlink(missing_ok=True)
-            elif place.is_symlink() or place.is_file():
+                real.unlink(place, missing_ok=True)
+            elif facts is not None and _is_entry(facts):
                 told.spare(path)
-        elif _exists(old):
+        elif real.exists(old):
             if _holds(place, blob):
-                old.replace(place)
+                real.rename(old, place)
             else:
                 told.spare(path, old)
 
     def _bring_back(self, path: str, old: Path, told: RollbackRecord) -> None:
         """Give a file that was moved away its name back, unless the person has taken that."""
         place = self._workspace / path
-        with contextlib.suppress(OSError):
-            place.parent.mkdir(parents=True, exist_ok=True)
-        if _exists(place) or not self._is_plain(place.parent):
+        try:
+            make_folders(place.parent).close()
+            taken = real.exists(place)
+        except OSError:
+            taken = True  # A link or a file is where its folder was.
+        if taken:
             told.spare(path, old)
         else:
-            old.rename(place)
-
-    def _is_plain(self, folder: Path) -> bool:
-        """Whether a folder is there, and no link leads elsewhere on the way to it."""
-        return folder.is_dir() and os.path.realpath(folder) == str(folder)
+            real.rename(old, place)
 
 
 def _written(path: Path) -> tuple[int, int] | None:
     try:
-        facts = path.lstat()
+        facts = real.lstat(path)
     except OSError:
         return None
     return facts.st_size, facts.st_mtime_ns
@@ -302,47 +295,43 @@ def _written(path: Path) -> tuple[int, int] | None:
 
 def _holds(place: Path, blob: str | None) -> bool:
     """Whether a file or link is this git blob still. The journal of an older version names none: then any is."""
-    try:
-        mode = place.lstat().st_mode
-        if stat.S_ISLNK(mode):
-            data = os.fsencode(os.readlink(place))  # noqa: PTH115 - as it is written
-        elif stat.S_ISREG(mode):
-            data = place.read_bytes()
-        else:
-            return False
-    except (FileNotFoundError, NotADirectoryError):
+    facts = real.find(place)
+    if facts is None or not _is_entry(facts):
         return False
+    data = Disk().read_entry(place).data
     digest = hashlib.sha1 if blob is None or len(blob) == 40 else hashlib.sha256
     return blob is None or digest(b"blob %d\0" % len(data) + data).hexdigest() == blob
 
 
-def _exists(path: Path) -> bool:
-    return os.path.lexists(path)
+def _is_entry(facts: os.stat_result) -> bool:
+    """Whether it is a file or a link."""
+    return stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)
 
 
 def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) -> None:
     """Give a staged file the rights it `had`, and what is noted on the file that it replaces."""
-    try:
-        facts = place.lstat()
-    except OSError:
-        facts = None
+    facts = real.find(place)
     if facts is None or not stat.S_ISREG(facts.st_mode):
         if had is not None:
-            staged.chmod(had)
+            real.chmod(staged, had)
         return
-    carry_attributes(place, staged)
-    staged.chmod(_given_back(facts.st_mode, had, executable=executable))
-    if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
-        with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
-            os.chown(staged, facts.st_uid, facts.st_gid)
+    descriptor = real.open_file(staged)
+    try:
+        carry_attributes(place, descriptor)
+        real.chmod(staged, _given_back(facts.st_mode, had, executable=executable))
+        if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
+            with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
+                os.fchown(descriptor, facts.st_uid, facts.st_gid)
+    finally:
+        os.close(descriptor)
 
 
 def give_back_rights(place: Path, has: int, had: int) -> None:
     """Give a file whose content is as it was the rights it `had`, unless it has others by now than it is known for."""
     with contextlib.suppress(OSError):  # It has just gone, or belongs to somebody else, and so do its rights.
-        mode = place.lstat().st_mode
+        mode = real.lstat(place).st_mode
         if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o777 == has:
-            place.chmod(_given_back(mode, had, executable=bool(had & 0o100)))
+            real.chmod(place, _given_back(mode, had, executable=bool(had & 0o100)))
 
 
 def _given_back(mode: int, had: int | None, *, executable: bool) -> int:
