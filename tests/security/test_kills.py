@@ -47,6 +47,7 @@ def test_200_kills_aimed_at_the_swap_leave_no_mixed_folder_and_every_edit(memory
     found = json.loads(done.stdout)
     assert found.pop("as it should be") == 200, found
     assert found.pop("mixed when killed") > 120, "too few kills came in the middle of the swap"
+    assert found.pop("moments") > 15
     assert found.pop("edits told") > 100
     assert found.pop("settling killed") > 20
     assert found == {}

@@ -14,6 +14,7 @@ from typing import Literal, assert_never
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.events import format_time
 from portico.domain.ids import SessionId
 from portico.store.connection import rows_in_any_state, transaction
@@ -187,7 +188,7 @@ class Progress:
 
 
 _ENCODER = msgspec.json.Encoder()
-_LINES = msgspec.json.Decoder(_Line)
+_LINES = codecs.json_decoder(_Line)
 
 
 def _losses(connection: sqlite3.Connection, recorded: Recorded, held: dict[str, Extent]) -> list[Loss]:
