@@ -69,6 +69,16 @@ async def test_a_process_that_is_alive_in_the_middle_of_its_apply_is_waited_for(
     assert {data for data, _ in seen(tmp_path / "work").values()} == {text.encode() for text in OLD.values()}
 
 
+async def test_nobody_is_bothered_with_a_working_copy_that_was_half_filled(tmp_path: Path) -> None:
+    copy = tmp_path / "state" / "workplaces" / "one"
+    copy.mkdir(parents=True)
+    half_apply(copy, tmp_path / "state")
+    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    assert await reviews.settle_all() == ()
+    assert {data for data, _ in seen(copy).values()} == {text.encode() for text in OLD.values()}
+    assert not list((tmp_path / "state" / "rollbacks").glob("*"))
+
+
 async def test_a_folder_that_cannot_be_settled_is_not_worked_in_and_holds_up_no_other(tmp_path: Path) -> None:
     half_apply(tmp_path / "work", tmp_path / "state")
     reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())

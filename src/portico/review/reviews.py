@@ -102,7 +102,7 @@ class Reviews:
         # What is kept there is opened by its real path.
         folder = Path(os.path.realpath(folder))
         ours, windows = ours or folder, windows or NoWindows()
-        rollbacks = Rollbacks(folder / "rollbacks")
+        rollbacks = Rollbacks(folder / "rollbacks", ours=folder)
         checkpoints = Checkpoints(
             folder / CHECKPOINTS, environ, clock, ours=ours, bounds=bounds, rollbacks=rollbacks
         )

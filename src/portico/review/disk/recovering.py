@@ -40,7 +40,8 @@ def recover_all(intents: Intents, disk: Disk, rollbacks: Rollbacks) -> Recovered
             else:
                 told = rollbacks.begin(record.stem, Path(intent.root), "apply")
                 back_out(intent, disk, told)
-                taken_back.append(told.finish())
+                if rollbacks.concern_person(Path(intent.root)):
+                    taken_back.append(told.finish())
             intents.forget(record)
         except OSError:
             unfinished.append(intent.root)
