@@ -9,7 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from portico.domain.errors import InvalidInput, StoreFailed
+from portico.domain.errors import InvalidInput, SessionBusy, StoreFailed
 from portico.domain.events import Notice
 from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.alone import alone
@@ -68,9 +68,17 @@ class Settlement:
                 suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",
             )
 
-    def notices(self, workspace: Path) -> list[Notice]:
+    async def settle_at_start(self) -> tuple[Notice, ...]:
+        """Settle every folder but those that another process is busy with; what was rolled back."""
+        try:
+            rollbacks, _ = await self.settle_all()
+        except (SessionBusy, StoreFailed):
+            return ()
+        return tuple(one.notice for one in rollbacks)
+
+    async def notices(self, workspace: Path) -> list[Notice]:
         """What the person has not been told yet about rollbacks in a workspace; it counts as told from now on."""
-        return [rollback.notice for rollback in self._rollbacks.take(workspace)]
+        return [rollback.notice for rollback in await asyncio.to_thread(self._rollbacks.take, workspace)]
 
 
 def _concerns(folders: list[str], workspace: Path) -> bool:

@@ -65,8 +65,9 @@ class SqliteStore:
             await self._commits.append(events, durable=durable)
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
-        extent = await self._writer.write(partial(log.copy, source=source, events=events))
-        await self._writer.run(lambda _: self._progress.add([extent]))
+        await self._writer.write(
+            lambda connection: self._progress.add([log.copy(connection, source, events)])
+        )
 
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
