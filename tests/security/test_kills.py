@@ -63,8 +63,10 @@ async def test_a_process_that_is_alive_in_the_middle_of_its_apply_is_waited_for(
     with locked(tmp_path / "state" / "applies" / "apply.lock"):
         with pytest.raises(SessionBusy):
             await reviews.open("s", tmp_path / "work", "direct")
-        assert await reviews.settle_all() == ()
+        assert await reviews.settle_all() == []
         assert seen(tmp_path / "work") == mixed, "somebody else was at work"
+        (tmp_path / "other").mkdir()
+        await reviews.open("t", tmp_path / "other", "direct")
     await reviews.open("s", tmp_path / "work", "direct")
     assert {data for data, _ in seen(tmp_path / "work").values()} == {text.encode() for text in OLD.values()}
 
@@ -74,7 +76,7 @@ async def test_nobody_is_bothered_with_a_working_copy_that_was_half_filled(tmp_p
     copy.mkdir(parents=True)
     half_apply(copy, tmp_path / "state")
     reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
-    assert await reviews.settle_all() == ()
+    assert await reviews.settle_all() == []
     assert {data for data, _ in seen(copy).values()} == {text.encode() for text in OLD.values()}
     assert not list((tmp_path / "state" / "rollbacks").glob("*"))
 

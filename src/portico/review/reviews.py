@@ -123,9 +123,9 @@ class Reviews:
 
     # For the host of a session.
 
-    async def settle_all(self) -> tuple[Notice, ...]:
+    async def settle_all(self) -> list[Notice]:
         """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
-        return await self._parts.settlement.settle_at_start()
+        return await self._parts.settlement.settle_all()
 
     async def settle(self, workspace: Path) -> tuple[AnyPayload, ...]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
