@@ -75,12 +75,12 @@ def find(place: str, limit: int) -> Found | None:
 
 
 def _find(folder: Folder, name: str, limit: int) -> Found:
-    for _ in range(_TRIES):
+    for _ in range(_TRIES - 1):
         before = folder.lstat(name)
-        last = _read(folder, name, before, limit)
+        found = _read(folder, name, before, limit)
         if stamp_of(folder.lstat(name)) == stamp_of(before):
-            return last
-    return last._replace(stamp=None)
+            return found
+    return _read(folder, name, folder.lstat(name), limit)._replace(stamp=None)
 
 
 def _read(folder: Folder, name: str, facts: os.stat_result, limit: int) -> Found:
