@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from portico.files.folders import Folder, make_folders, open_folder
+from portico.files.folders import Folder, make_folders, open_folder, split
 from portico.files.regular import check_regular, read_descriptor
 
 Place = str | Path
@@ -31,7 +31,7 @@ class ReadOnly(PermissionError):
 
 def parent(path: Place) -> tuple[Folder, str]:
     """The folder that a path is in, opened, and its name there."""
-    above, name = os.path.split(os.fspath(path))
+    above, name = split(path)
     return open_folder(above), name
 
 
@@ -138,7 +138,7 @@ def replace_content(path: Place, data: bytes) -> None:
 
     It is made, with the folders above it, if it is not there. OSError if it is no regular file or is read-only.
     """
-    above, name = os.path.split(os.fspath(path))
+    above, name = split(path)
     with make_folders(above) as folder:
         facts = folder.lstat(name) if folder.exists(name) else None
         if facts is not None:
@@ -177,7 +177,7 @@ def settled(use: Callable[[], _T]) -> _T:
 def _with_both(source: Place, target: Place, move: Callable[[Folder, str, Folder, str], None]) -> None:
     folder, name = parent(source)
     with folder:
-        above, other = os.path.split(os.fspath(target))
+        above, other = split(target)
         if above == folder.path:
             move(folder, name, folder, other)
         else:
