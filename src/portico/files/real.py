@@ -1,6 +1,6 @@
 """Reads and changes single files by their real paths. A link in the path above a file is an error (ELOOP).
 
-For many files of one folder, keep its `Folder` open instead.
+Who reads many files keeps their `folders` open meanwhile.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from portico.files.folders import Folder, make_folders, open_folder, split
+from portico.files.folders import Folder, Folders, make_folders, open_folder, split
 from portico.files.regular import check_regular, read_descriptor
 
 Place = str | Path
@@ -35,7 +35,10 @@ def parent(path: Place) -> tuple[Folder, str]:
     return open_folder(above), name
 
 
-def lstat(path: Place) -> os.stat_result:
+def lstat(path: Place, folders: Folders | None = None) -> os.stat_result:
+    if folders is not None:
+        folder, name = folders.parent(str(path))
+        return folder.lstat(name)
     folder, name = parent(path)
     with folder:
         return folder.lstat(name)
@@ -46,17 +49,22 @@ def exists(path: Place) -> bool:
     return find(path) is not None
 
 
-def find(path: Place) -> os.stat_result | None:
+def find(path: Place, folders: Folders | None = None) -> os.stat_result | None:
     """The facts of what is there, a link included; None where there is nothing."""
     try:
-        return lstat(path)
+        return lstat(path, folders)
     except OSError as error:
         if error.errno in ABSENT:
             return None
         raise
 
 
-def open_file(path: Place, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+def open_file(
+    path: Place, flags: int = os.O_RDONLY, mode: int = 0o666, folders: Folders | None = None
+) -> int:
+    if folders is not None:
+        folder, name = folders.parent(str(path))
+        return folder.open(name, flags, mode)
     folder, name = parent(path)
     with folder:
         return folder.open(name, flags, mode)

@@ -57,10 +57,7 @@ def settled(stamp: Stamp) -> Stamp | None:
 def current_stamp(place: str, folders: Folders | None = None) -> Stamp | None:
     """What a file is stamped with now; None where there is nothing. `folders` may be kept open between files."""
     try:
-        if folders is None:
-            return stamp_of(real.lstat(place))
-        folder, name = folders.parent(place)
-        return stamp_of(folder.lstat(name))
+        return stamp_of(real.lstat(place, folders))
     except OSError:
         return None
 
