@@ -79,6 +79,17 @@ def read(path: Place, *, limit: int) -> bytes:
     return read_descriptor(descriptor, Path(path), limit=limit)
 
 
+def read_beginning(path: Place, *, limit: int) -> bytes:
+    """Read a file up to `limit` bytes. OSError for one that is no regular file."""
+    folder, name = parent(path)
+    with folder:
+        check_regular(Path(path), folder.lstat(name), None)
+        descriptor = folder.open(name)
+    with open(descriptor, "rb") as file:
+        check_regular(Path(path), os.fstat(descriptor), None)
+        return file.read(limit)
+
+
 def readlink(path: Place) -> str:
     folder, name = parent(path)
     with folder:
