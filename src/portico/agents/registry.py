@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 import msgspec
 
 from portico.agents.installation import installed_program
+from portico.agents.program_check import check_installation
 from portico.config.paths import expanded
 from portico.config.settings import AgentSetting
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
@@ -158,6 +159,19 @@ class AgentRegistry:
             return self._find(self.resolve(name).command[0])
         except CannotRun:
             return None
+
+    def problem(self, name: str) -> CannotRun | None:
+        """What keeps an agent on this machine from running, as far as its files tell; None if it is not there at all.
+
+        The person's own agents have to be there.
+        """
+        known = None if name in self._custom else self._known.get(name)
+        command = self.resolve(name).command if known is None else (known.program, *known.args)
+        try:
+            check_installation(command, cwd=Path.cwd(), environ=self._environ)
+        except CannotRun as error:
+            return None if error.absent and known is not None else error
+        return None
 
     def parse_command(self, text: str) -> AgentSpec:
         """The agent that a whole command line starts, named after its program."""

@@ -48,6 +48,7 @@ class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     installed: bool
     default: bool = False
     hint: str | None = None
+    problem: str | None = None
 
 
 class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
@@ -118,15 +119,26 @@ def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> i
         return 0
     width = max(len(clean_line(agent.name)) for agent in found)
     for agent in found:
-        sign = "✓" if agent.installed else "·"
+        sign = "✗" if agent.problem else "✓" if agent.installed else "·"
         what = " ".join(agent.command) if agent.installed else agent.hint or "not installed"
         star = "  (default)" if agent.default else ""
-        print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(what)}{star}")
+        print(f"{sign} {clean_line(agent.name):<{width}}  {clean_line(agent.problem or what)}{star}")
+        if agent.problem and agent.hint:
+            print(f"  {'':<{width}}  {clean_line(agent.hint)}")
     return 0
 
 
 def listed_agent(registry: AgentRegistry, name: str, default: str) -> ListedAgent:
     spec, program = registry.resolve(name), registry.find(name)
+    if (problem := registry.problem(name)) is not None:
+        return ListedAgent(
+            name=name,
+            command=spec.command,
+            installed=False,
+            default=name == default,
+            hint=problem.suggestion or spec.install_hint,
+            problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
+        )
     return ListedAgent(
         name=name,
         command=spec.command,

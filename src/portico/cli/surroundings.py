@@ -96,7 +96,7 @@ class LocalSurroundings:
                 name=one.name,
                 title=one.name.capitalize(),
                 installed=one.installed,
-                install_hint=one.hint or "",
+                install_hint=" ".join(filter(None, (one.problem, one.hint))),
                 is_default=one.default,
             )
             for one in listed

@@ -25,6 +25,7 @@ from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
 from portico.sessions.attaching import Attached, Retelling, attach_anew, attach_session, is_unknown_session
+from portico.sessions.client_calls import ClientCalls
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
@@ -56,7 +57,6 @@ class LiveSession:
             summary,
             ports.reviews,
             self.journal,
-            confined=lambda placed: ports.confined(self.spec, placed),
             beside=lambda: ports.store.lease_holder(tree_name(self.workspace)) is not None,
         )
         self.status = TurnStatus(summary.state)
@@ -88,6 +88,18 @@ class LiveSession:
     @property
     def agent_alive(self) -> bool:
         return self.link is not None and self.link.alive and self._attached
+
+    async def is_to_be_confined(self) -> bool:
+        """Whether the kernel will keep the agent away from files that its mode promises to leave alone."""
+        if self.reviewing.writes_workspace:
+            return False
+        return await asyncio.to_thread(self.ports.confined, self.spec, self.reviewing.placed)
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether a sandbox is in force for the agent that runs now."""
+        sandbox = None if self.link is None else self.link.sandbox
+        return sandbox is not None and sandbox.level != "none"
 
     def begin_turn(self) -> TurnId:
         self._turns += 1
@@ -328,18 +340,13 @@ class LiveSession:
     def _open_editor(self, folder: Path | None) -> None:
         self.editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
         self.serve: Mapping[str, Serve] = serve_editor(
-            self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
+            self.editor, self.asking.serve, ClientCalls(self, folder), reads_only=self.reads_only
         )
 
     def _record(self, payload: events.AnyPayload) -> None:
         if self.status.state is TurnState.RUNNING and isinstance(payload, events.TextDelta | events.Thinking):
             self.journal.record(self.move(TurnEvent.FIRST_OUTPUT))
         self.journal.record(payload)
-
-    def _heard_terminal(self, output: values.TerminalOutput) -> None:
-        self.hear()
-        for payload in self.tools.hear(output):
-            self.journal.record(payload)
 
     def note_attached(self, attached: Attached) -> None:
         sandbox = None if self.link is None else self.link.sandbox

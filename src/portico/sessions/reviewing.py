@@ -22,7 +22,7 @@ _NOT_GATHERED = "What this turn changed could not be gathered."
 class Reviewing:
     """A session that only reads changes nothing, and has no review.
 
-    Unless the agent is `confined`, the person's files are compared around each turn that must not touch them.
+    The person's files are compared around each turn that must not touch them, unless the kernel sees to that.
     """
 
     def __init__(
@@ -31,7 +31,6 @@ class Reviewing:
         reviews: Reviews,
         journal: Journal,
         *,
-        confined: Callable[[extensions.Placed], bool] = lambda _: False,
         beside: Callable[[], bool] = lambda: False,
     ) -> None:
         self.mode: ReviewMode = summary.mode
@@ -41,7 +40,7 @@ class Reviewing:
         self._reviews = reviews
         self._journal = journal
         self._review: Review | None = None
-        self._confined = confined
+        self._noted = False
         self._beside = beside
 
     @property
@@ -75,10 +74,11 @@ class Reviewing:
         """From the next opening on, changes reach the files in another way."""
         self.mode, self._review = mode, None
 
-    async def note_files(self, label: str) -> None:
-        """Before the agent is started, which may write at once: note what the turn must not touch."""
-        if self.writes_workspace or self._confined(self.placed):
+    async def note_files(self, label: str, *, confined: bool) -> None:
+        """Once in a turn, note how the files are that it must not touch; a `confined` agent cannot."""
+        if self._noted or confined or self.writes_workspace:
             return
+        self._noted = True
         try:
             self._record(await self._reviews.note_files(self._session_id, self._workspace, label))
         except PorticoError as error:
@@ -98,7 +98,8 @@ class Reviewing:
 
     async def end_turn(self) -> None:
         """Write down what the person has to look at."""
-        if not self.writes_workspace:
+        if self._noted:
+            self._noted = False
             outside = self._reviews.changed_outside(self._session_id, self._workspace, beside=self._beside())
             await self._tell(outside, _NOT_COMPARED)
         if self._review is not None:

@@ -43,17 +43,19 @@ class MemoryAgent:
 
 
 class MemoryAgents:
-    """Launches a behaviour for each agent; remembers every one it launched."""
+    """Launches a behaviour for each agent, as if in this `sandbox`; remembers every one it launched."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.launched: list[MemoryAgent] = []
+        self.sandbox: SandboxInForce | None = None
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> MemoryAgent:
         near, far = memory_pair()
         agent = MemoryAgent(near, far, self.behaviour)
+        agent.sandbox = self.sandbox
         self.launched.append(agent)
         return agent
 
