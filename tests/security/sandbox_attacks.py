@@ -1,6 +1,6 @@
 """A program that tries to get out of its sandbox in many ways, and prints what came of each as JSON.
 
-The variable FACTS has, as JSON, the paths real, own, home, state and socket, and the numbers pid, port and other.
+The variable FACTS has, as JSON, the paths real, own, home, state, socket and tools, and the numbers pid, port and other.
 """
 
 import ctypes
@@ -61,9 +61,9 @@ def nested_user_namespace(attempt: str) -> None:
     subprocess.run(["unshare", "-rm", "sh", "-c", attempt], check=True, capture_output=True)
 
 
-def connect_unix() -> None:
+def connect_unix(name: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(FACTS["socket"])
+        client.connect(FACTS[name])
 
 
 def enter_namespace_of_first_process() -> None:
@@ -122,7 +122,7 @@ ON_THE_SYSTEM: dict[str, Callable[[], object]] = {
         f"mount -o remount,bind,rw / && : >'{REAL}/mounted.txt'"
     ),
     "make a device": lambda: os.mknod(OWN / "device", 0o60600, os.makedev(8, 0)),
-    "reach a socket in /tmp": connect_unix,
+    "reach a socket in /tmp": lambda: connect_unix("socket"),
 }
 ON_THE_NETWORK: dict[str, Callable[[], object]] = {
     "connect": lambda: socket.create_connection(("127.0.0.1", FACTS["port"]), timeout=5).close(),
@@ -134,6 +134,7 @@ BY_RIGHT: dict[str, Callable[[], object]] = {
     "write its own file": lambda: write(OWN / "own.txt"),
     "write a temporary file": lambda: write(Path(os.environ["TMPDIR"]) / "temporary"),
     "read its own file": lambda: read(OWN / "a.txt"),
+    "reach a socket of Portico's tools": lambda: connect_unix("tools"),
     "read a program": lambda: Path("/bin/sh").read_bytes(),
 }
 

@@ -19,6 +19,7 @@ from portico.agents.sandboxes import Confined, Sandboxes
 from portico.domain.errors import PermissionDenied
 from portico.review.workplaces.workplaces import Workplaces
 from portico.sandbox import kernel
+from portico.sandbox.sockets import socket_folder
 from portico.sessions.ports import AgentSpec
 from tests.security import sandbox_attacks
 
@@ -117,6 +118,7 @@ class Ground:
             "port": self.ports[0],
             "other": self.ports[1],
             "socket": self._unix,
+            "tools": str(socket_folder() / "tools"),
         }
 
     def run(self, backend: str, place: str, *command: str) -> subprocess.CompletedProcess[str]:
@@ -137,12 +139,15 @@ def ground() -> Iterator[Ground]:
             socket.create_server(("127.0.0.1", 0)) as server,
             socket.create_server(("127.0.0.1", 0)) as other,
             socket.socket(socket.AF_UNIX) as service,
+            socket.socket(socket.AF_UNIX) as tools,
         ):
-            service.bind(str(sockets / "service"))
-            service.listen()
+            for one, place in ((service, sockets / "service"), (tools, socket_folder() / "tools")):
+                one.bind(str(place))
+                one.listen()
             ports = (server.getsockname()[1], other.getsockname()[1])
             yield Ground(House(base), ports, str(sockets / "service"))
     finally:
+        (socket_folder() / "tools").unlink(missing_ok=True)
         shutil.rmtree(base, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
 
@@ -233,6 +238,7 @@ def test_what_an_agent_left_behind_opens_nothing_when_it_is_started_again(
 def test_a_strict_sandbox_has_no_network(ground: Ground, backend: str) -> None:
     outcomes = ground.attack(backend, "proposal", "strict")
     assert refused(outcomes, sandbox_attacks.ON_THE_NETWORK) == {}
+    assert outcomes["reach a socket of Portico's tools"] == "done"
 
 
 def test_a_strict_sandbox_reaches_the_hosts_that_are_named(ground: Ground) -> None:

@@ -21,6 +21,7 @@ from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
 from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 from portico.sessions.ports import AgentSpec
 
@@ -134,7 +135,8 @@ class _Place:
             linked = linked_folders(config_folder(self._environ))
             writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
-        writable += self._copies
+        # Where the programs report that stand in for Portico's own tools.
+        writable += (*self._copies, socket_folder())
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
             readable += sandbox_paths.program_paths(spec.command, hidden)
