@@ -48,12 +48,15 @@ class MemoryAgents:
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.launched: list[MemoryAgent] = []
+        self.sandbox: SandboxInForce | None = None
+        """What those that are launched from now on say of theirs."""
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> MemoryAgent:
         near, far = memory_pair()
         agent = MemoryAgent(near, far, self.behaviour)
+        agent.sandbox = self.sandbox
         self.launched.append(agent)
         return agent
 
