@@ -26,7 +26,7 @@ def in_shell(text: str) -> list[dict[str, Any]]:
     return [{"run": {"command": "/bin/sh", "args": ["-c", text]}}]
 
 
-def sandbox_in(stream: Any) -> list[dict[str, Any]]:
+def sandbox_in(stream: Any) -> list[Any]:
     return [
         one["agentSession"].get("sandbox") for one in stream.all("state_changed") if "agentSession" in one
     ]

@@ -74,7 +74,7 @@ async def test_a_turn_whose_agent_must_not_start_unconfined_fails_with_what_to_d
         async def refuse(spec: AgentSpec, workspace: Path, **_: object) -> MemoryAgent:
             raise PermissionDenied("A sandbox is required.", suggestion="See: portico doctor")
 
-        host.agents.launch = refuse  # type: ignore[method-assign, assignment]
+        host.agents.launch = refuse  # type: ignore[method-assign]
         (error,) = [
             event.payload for event in await host.prompt() if isinstance(event.payload, ErrorReported)
         ]

@@ -48,7 +48,7 @@ class Backend(NamedTuple):
 
 
 # Bubblewrap first: it starts in milliseconds, hides instead of refusing, and costs a running program nothing.
-BACKENDS = (
+BACKENDS: tuple[Backend, ...] = (
     Backend(bubblewrap.NAME, bubblewrap.wrapper),
     Backend(sandlock.NAME, sandlock.wrapper),
     Backend(seatbelt.NAME, seatbelt.wrapper),
