@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from portico.agents.sandboxes import Confined, Sandboxes
+from portico.domain import codecs
 from portico.domain.errors import PermissionDenied
 from portico.review.workplaces.workplaces import Workplaces
 from portico.sandbox import kernel
@@ -104,7 +104,7 @@ class Ground:
         environ = {**self.house.environ, "FACTS": json.dumps(self.facts(own))}
         ran = subprocess.run(words, cwd=own, env=environ, capture_output=True, timeout=60, check=False)
         assert ran.returncode == 0, ran.stderr.decode()
-        return msgspec.json.decode(ran.stdout, type=dict[str, str])
+        return codecs.decode_json(ran.stdout, dict[str, str])
 
     def facts(self, own: Path) -> dict[str, object]:
         """What the attacker knows."""
@@ -209,7 +209,7 @@ def test_the_same_attacks_succeed_without_a_sandbox(ground: Ground) -> None:
     facts = {**ground.facts(ground.house.real), "only": names}
     environ = {**ground.house.environ, "FACTS": json.dumps(facts)}
     ran = subprocess.run((sys.executable, str(ATTACKS)), env=environ, capture_output=True, check=True)
-    assert msgspec.json.decode(ran.stdout, type=dict[str, str]) == dict.fromkeys(names, "done")
+    assert codecs.decode_json(ran.stdout, dict[str, str]) == dict.fromkeys(names, "done")
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

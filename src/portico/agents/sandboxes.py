@@ -53,8 +53,7 @@ class Sandboxes:
         """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         setting.check()
-        implied = folder is not None or reads_only or setting.required
-        level = self._wish or setting.level or ("workspace" if implied else "none")
+        level = self._level(setting, implied=folder is not None or reads_only)
         self._wrappers.pop((workspace, folder), None)
         if level == "none":
             return Confined()
@@ -65,6 +64,26 @@ class Sandboxes:
                 place, None, confined.state.level, required=True
             ).wrapper
         return confined
+
+    def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool) -> bool:
+        """Whether an agent that must not write the workspace will be kept from it by the kernel. Blocks."""
+        from portico.sandbox.kernel import find_backend
+
+        setting = load_settings(config_folder(self._environ), workspace).sandbox
+        if self._is_porter(spec) or self._level(setting, implied=implied) == "none":
+            return False
+        opened = sandbox_paths.named_paths(setting.write)
+        if any(workspace.is_relative_to(each) or each.is_relative_to(workspace) for each in opened):
+            return False
+        try:
+            find_backend(Confinement())
+        except Unavailable:
+            return False
+        return True
+
+    def _level(self, setting: SandboxSetting, *, implied: bool) -> SandboxLevel:
+        fallback: SandboxLevel = "workspace" if implied or setting.required else "none"
+        return self._wish or setting.level or fallback
 
     def command_wrapper(self, workspace: Path, folder: Path | None) -> tuple[str, ...]:
         """The words that confine a command as the agent is confined that works there."""
@@ -125,6 +144,9 @@ class _Place:
         writable, readable = list(sandbox_paths.named_paths(self._setting.write)), list[Path]()
         if self._folder is None:
             hidden += sandbox_paths.private_paths(self._workspace)
+            readable.append(
+                self._workspace
+            )  # It may be below /tmp, for which the agent has a folder of its own.
             if not self._reads_only:
                 writable.append(self._workspace)
                 readable += sandbox_paths.protected_paths(self._workspace)

@@ -76,7 +76,12 @@ def add_session_flags(parser: Arguments) -> None:
         help="allow without asking: edit, execute:pytest*",
     )
     parser.add_argument(
-        "--deny", metavar="RULE", action="append", default=[], help="deny without asking; wins over --allow"
+        "--deny",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="deny without asking, as in 'execute:rm *' (also /bin/rm, sh -c, sudo); wins over --allow. "
+        "It cannot see what scripts and programs do themselves: that takes a sandbox",
     )
     parser.add_argument(
         "--mode",

@@ -11,6 +11,7 @@ from msgspec import Raw, UnsetType
 from portico.acp.extensions import placed_by
 from portico.conductor.message import Message, outcome
 from portico.conductor.proxy import Proxy
+from portico.domain import codecs
 
 _NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
 _NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
@@ -19,7 +20,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
 class Folders(msgspec.Struct, frozen=True):
-    """Where a session works: its own folder, and those it was given besides.
+    """Where a session works, and whether it only reads: its own folder, and those it was given besides.
 
     If its folder stands for a workspace, as one does that a person has yet to review, that is `stands_for`.
     """
@@ -27,6 +28,8 @@ class Folders(msgspec.Struct, frozen=True):
     cwd: str
     additional: tuple[str, ...] = ()
     stands_for: str | None = None
+    reads_only: bool = False
+    """Whether nothing may be changed or run in the session."""
 
     @property
     def workspace(self) -> str:
@@ -66,9 +69,9 @@ class SessionProxy(Proxy):
     def _opened(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
             if succeeded(answer):
-                opening = msgspec.json.decode(asked.params, type=_Opening)
+                opening = codecs.decode_json(asked.params, _Opening)
                 naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
-                session_id = msgspec.json.decode(naming, type=_Session).session_id
+                session_id = codecs.decode_json(naming, _Session).session_id
                 folders = _folders(opening)
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
@@ -78,7 +81,7 @@ class SessionProxy(Proxy):
     def _ended(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
             if succeeded(answer):
-                session_id = msgspec.json.decode(asked.params, type=_Session).session_id
+                session_id = codecs.decode_json(asked.params, _Session).session_id
                 if self.folders.pop(session_id, None) is not None:
                     self.session_ended(session_id)
         self.place.send_left(answer)
@@ -90,9 +93,14 @@ def succeeded(answer: Message) -> bool:
 
 
 def _folders(opening: _Opening) -> Folders:
-    cwd, workspace = _absolute(opening.cwd), placed_by(opening.meta).workspace
-    stands_for = _absolute(workspace) if workspace else cwd
-    return Folders(cwd, opening.additional_directories or (), None if stands_for == cwd else stands_for)
+    cwd, placed = _absolute(opening.cwd), placed_by(opening.meta)
+    stands_for = _absolute(placed.workspace) if placed.workspace else cwd
+    return Folders(
+        cwd,
+        opening.additional_directories or (),
+        None if stands_for == cwd else stands_for,
+        reads_only=placed.reads_only is True,
+    )
 
 
 def _absolute(folder: str) -> str:

@@ -6,6 +6,7 @@ from typing import get_args
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.values import SandboxLevel
 
@@ -50,7 +51,7 @@ def wished_level(environ: Mapping[str, str]) -> SandboxLevel | None:
     """The level that the environment asks for. InvalidInput for one that there is not."""
     text = environ.get(LEVEL_VARIABLE, "").strip()
     try:
-        return msgspec.convert(text, SandboxLevel) if text else None
+        return codecs.convert(text, SandboxLevel) if text else None
     except msgspec.ValidationError as error:
         raise InvalidInput(
             f"{LEVEL_VARIABLE} is {text!r}, which is no level of a sandbox.",

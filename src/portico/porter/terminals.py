@@ -113,7 +113,7 @@ class ClientTerminals:
                 await ClientTerminal(self._end, self._session_id, started).stop()
             raise
         except RpcError as error:
-            raise InvalidInput(f"The client did not start it: {error.message}") from error
+            raise InvalidInput(f"The client did not start it: {error.reason}") from error
         show(schema.Terminal(terminal_id=terminal_id))
         return ClientTerminal(self._end, self._session_id, terminal_id)
 
@@ -132,14 +132,14 @@ class ClientTerminal:
         try:
             self._status = await self._end.wait_for_terminal_exit(request)
         except RpcError as error:
-            raise InvalidInput(f"The terminal failed: {error.message}") from error
+            raise InvalidInput(f"The terminal failed: {error.reason}") from error
 
     async def so_far(self) -> Ended:
         request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
         try:
             shown = await self._end.terminal_output(request)
         except RpcError as error:
-            raise InvalidInput(f"The terminal failed: {error.message}") from error
+            raise InvalidInput(f"The terminal failed: {error.reason}") from error
         status = self._status or shown.exit_status
         if status is None:
             return Ended(None, None, shown.output, over=False)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 
-import msgspec
+from portico.domain import codecs
 
 WRAPPER_VARIABLE = "PORTICO_SANDBOX_WRAPPER"
-_WORDS: "msgspec.json.Decoder[tuple[str, ...]]" = msgspec.json.Decoder(tuple[str, ...])
 
 
 def wrapper_of(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The words that every program started with this environment has to have in front of it."""
     words = environ.get(WRAPPER_VARIABLE)
-    return _WORDS.decode(words) if words else ()
+    return codecs.decode_json(words, tuple[str, ...]) if words else ()

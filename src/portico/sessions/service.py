@@ -17,6 +17,7 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import SandboxInForce, Todo
+from portico.files.deadline import within_deadline
 from portico.sessions.adopting import adopt
 from portico.sessions.finding import folder_of, show
 from portico.sessions.forking import fork
@@ -56,7 +57,7 @@ class SessionService:
         adopts: str | None = None,
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
-        folder = folder_of(workspace)
+        folder = await within_deadline(lambda: folder_of(workspace))
         await self._ports.reviews.check(Path(folder), mode)
         started = self._open.started(folder, spec, mode, reads_only=reads_only, continued=False)
         return await self._open.begin(msgspec.structs.replace(started, adopts=adopts), spec)

@@ -43,7 +43,7 @@ class MemoryAgent:
 
 
 class MemoryAgents:
-    """Launches a behaviour for each agent; remembers every one it launched."""
+    """Launches a behaviour for each agent, as if in this `sandbox`; remembers every one it launched."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour

@@ -293,6 +293,9 @@ def _notice(payload: events.Notice) -> pb.Notice:
         count=payload.count,
         raw_json=raw_json(payload.raw),
         details=payload.details or "",
+        code=payload.code or "",
+        paths=list(payload.paths),
+        checkpoint_id=payload.checkpoint_id,
     )
 
 

@@ -7,7 +7,7 @@ from pathlib import PurePath
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.domain import blocks
+from portico.domain import blocks, codecs
 from portico.domain.events import (
     Notice,
     PermissionRequested,
@@ -166,7 +166,7 @@ def input_facts(raw: Raw | UnsetType) -> list[str]:
     if raw is UNSET:
         return []
     try:
-        values = msgspec.json.decode(raw)
+        values = codecs.decode_json(raw)
     except msgspec.MsgspecError:
         return []
     if not isinstance(values, dict):
