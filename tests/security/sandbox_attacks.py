@@ -72,6 +72,21 @@ def enter_namespace_of_first_process() -> None:
     read(REAL / ".env")
 
 
+def rewrite_kernel_setting() -> None:
+    setting = Path("/proc/sys/kernel/core_pattern")
+    setting.write_text(setting.read_text())
+
+
+def read_disk() -> None:
+    for block in Path("/sys/block").iterdir():
+        try:
+            os.read(os.open(f"/dev/{block.name}", os.O_RDONLY), 512)
+        except OSError:
+            continue
+        return
+    raise OSError(0, "none can be read")
+
+
 def in_folder_handle() -> str:
     folder = os.open(REAL.parent, os.O_PATH)
     inner = os.open(REAL.name, os.O_PATH, dir_fd=folder)
@@ -124,6 +139,13 @@ ON_THE_SYSTEM: dict[str, Callable[[], object]] = {
     "make a device": lambda: os.mknod(OWN / "device", 0o60600, os.makedev(8, 0)),
     "reach a socket in /tmp": lambda: connect_unix("socket"),
 }
+AS_ROOT: dict[str, Callable[[], object]] = {
+    "change a setting of the kernel": rewrite_kernel_setting,
+    "read a disk": read_disk,
+    "read the kernel's memory": lambda: os.read(os.open("/proc/kcore", os.O_RDONLY), 4096),
+    "reach the power switch": lambda: os.close(os.open("/proc/sysrq-trigger", os.O_WRONLY)),
+    "make a control group": (Path("/sys/fs/cgroup") / "portico-attacked").mkdir,
+}
 ON_THE_NETWORK: dict[str, Callable[[], object]] = {
     "connect": lambda: socket.create_connection(("127.0.0.1", FACTS["port"]), timeout=5).close(),
     "connect to the other": lambda: socket.create_connection(
@@ -148,7 +170,7 @@ def outcome(attempt: Callable[[], object]) -> str:
 
 
 def main() -> None:
-    groups = (BY_RIGHT, ON_FILES, ON_SECRETS, ON_THE_SYSTEM, ON_THE_NETWORK)
+    groups = (BY_RIGHT, ON_FILES, ON_SECRETS, ON_THE_SYSTEM, AS_ROOT, ON_THE_NETWORK)
     attempts = {name: attempt for group in groups for name, attempt in group.items()}
     print(json.dumps({name: outcome(attempts[name]) for name in FACTS.get("only", attempts)}))
 

@@ -178,7 +178,8 @@ def test_no_secret_is_read(ground: Ground, backend: str, place: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_process_mount_or_service_outside_is_reached(ground: Ground, backend: str, place: str) -> None:
-    assert refused(ground.attack(backend, place), sandbox_attacks.ON_THE_SYSTEM) == {}
+    outcomes = ground.attack(backend, place)
+    assert refused(outcomes, (*sandbox_attacks.ON_THE_SYSTEM, *sandbox_attacks.AS_ROOT)) == {}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -285,3 +286,15 @@ def test_an_agent_in_a_sandbox_cannot_plant_hooks_where_it_may_write(ground: Gro
     outcomes = ground.attack("bubblewrap", "direct")
     assert outcomes["write its own file"] == "done"
     assert refused(outcomes, ON_OWN_TREE) == {}
+
+
+def test_a_secret_that_was_deleted_meanwhile_is_not_made_again(ground: Ground) -> None:
+    house = ground.house
+    key = house.real / "old.pem"
+    key.write_text(SECRET)
+    sandboxes = Sandboxes({**house.environ, "PORTICO_SANDBOX": "workspace"})
+    sandboxes.confine(SHELL, house.real, None, reads_only=False)
+    key.unlink()
+    words = sandboxes.command_wrapper(house.real, None)
+    subprocess.run((*words, "true"), cwd=house.real, check=True, timeout=60)
+    assert not key.exists()

@@ -12,6 +12,8 @@ from pathlib import Path
 from portico.sandbox.confinement import Confinement, Unavailable
 
 NAME = "bubblewrap"
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+"""Switches of the kernel, which root could turn in any namespace."""
 _EMPTY = Path(__file__).with_name("empty_file")
 _SHOWN = (
     "/run/systemd/resolve",
@@ -32,7 +34,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"),
     ]
-    for folder in _SHOWN:
+    for folder in (*_KERNEL, *_SHOWN):
         words += ["--ro-bind-try", folder, folder]
     if confinement.network is not None:
         words.append("--unshare-net")
@@ -41,9 +43,9 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
     empty = ["/run"]
     for path, access in confinement.rules():
         if access == "writable":
-            words += ["--bind", str(path), str(path)]
+            words += ["--bind-try", str(path), str(path)]
         elif access == "readable":
-            words += ["--ro-bind", str(path), str(path)]
+            words += ["--ro-bind-try", str(path), str(path)]
         elif path.is_dir():
             words += ["--tmpfs", str(path)]
             empty.append(str(path))
