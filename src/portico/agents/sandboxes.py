@@ -164,14 +164,11 @@ class _Place:
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
             readable += sandbox_paths.program_paths(spec.command, hidden)
-        temporary = self._temporary()
-        if sys.platform == "darwin":
-            writable.append(temporary)
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),
             hidden=tuple(hidden),
-            temporary=temporary,
+            temporary=self._temporary(),
             network=self._setting.network if level == "strict" else None,
         )
 

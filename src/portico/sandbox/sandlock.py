@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 
 from portico.sandbox import sandlock_launcher
-from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, Unavailable
 
 NAME = "sandlock"
 _DEVICES = tuple(
@@ -26,12 +26,12 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         raise Unavailable("sandlock is for Linux")
     if importlib.util.find_spec("sandlock") is None:
         raise Unavailable("the package sandlock is not installed")
-    rules = confinement.rules()
+    rules = confinement.rules(without=confinement.temporary and TEMPORARY)
     writable = [str(path) for path, access in rules if access == "writable"]
     hidden = {path for path, access in rules if access == "hidden"} | {Path("/run"), Path("/dev")}
     settings: dict[str, object] = {}
     if confinement.temporary is not None:
-        hidden.add(Path("/tmp"))
+        hidden.add(TEMPORARY)
         writable.append(str(confinement.temporary))
         settings["env"] = {"TMPDIR": str(confinement.temporary)}
     shown = [str(path) for path, access in rules if access == "readable"]
