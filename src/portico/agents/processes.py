@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from portico.domain.errors import AgentNotFound, ErrorDetails
+from portico.domain.provider_keys import without_provider_keys
 from portico.rpc.placing import placed_command, placed_environ
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
@@ -35,7 +36,7 @@ class LocalAgents:
         self._environ = dict(environ)
 
     async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> "LocalAgent":
-        environ, command = {**self._environ, **spec.env}, spec.command
+        environ, command = agent_environ(self._environ, spec), spec.command
         if folder is not None:
             command = placed_command(command, workspace=workspace)
             environ = placed_environ(environ, workspace=workspace, folder=folder)
@@ -52,6 +53,12 @@ class LocalAgents:
         agent = LocalAgent(spec.name, group)
         agent.supervise()
         return agent
+
+
+def agent_environ(environ: Mapping[str, str], spec: AgentSpec) -> dict[str, str]:
+    """What an agent finds in its environment: of the keys of model providers, only those that it needs."""
+    inherited = environ if spec.keys is None else without_provider_keys(environ, keep=spec.keys)
+    return {**inherited, **spec.env}
 
 
 class LocalAgent:

@@ -14,6 +14,7 @@ import msgspec
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.domain.errors import InvalidInput
+from portico.domain.provider_keys import without_provider_keys
 from portico.porter.markdown import fenced
 from portico.porter.tasks import unattended
 from portico.rpc.messages import ConnectionLost, RpcError
@@ -160,7 +161,8 @@ class LocalTerminals:
 
     async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
         try:
-            group = await spawn(command, cwd=cwd, environ=self._environ, merged=True)
+            environ = without_provider_keys(self._environ)
+            group = await spawn(command, cwd=cwd, environ=environ, merged=True)
         except CannotRun as error:
             raise InvalidInput(
                 f"It cannot be started: {error.reason}.", suggestion=error.suggestion
