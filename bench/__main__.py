@@ -13,6 +13,7 @@ from bench import (
     chain,
     editor,
     end_to_end,
+    frames,
     initialize,
     memory,
     model,
@@ -20,6 +21,7 @@ from bench import (
     prose,
     review,
     roundtrip,
+    sandbox,
     startup,
     tail,
     updates,
@@ -35,27 +37,31 @@ MEASUREMENTS = {
     "end_to_end": end_to_end.measure,
     "roundtrip": roundtrip.measure,
     "chain": chain.measure,
+    "sandbox": sandbox.measure,
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
     "editor": editor.measure,
     "model": model.measure,
 }
+LONG = {"frames": frames.measure}
+"""Measurements that take minutes and run only when they are named."""
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Measure Portico beside others.")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only some of: {', '.join(MEASUREMENTS)}")
+    known = MEASUREMENTS | LONG
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"only some of: {', '.join(known)}")
     names: list[str] = parser.parse_args().names
-    if unknown := [name for name in names if name not in MEASUREMENTS]:
-        parser.error(f"there is no measurement {unknown[0]!r}; there are {', '.join(MEASUREMENTS)}")
+    if unknown := [name for name in names if name not in known]:
+        parser.error(f"there is no measurement {unknown[0]!r}; there are {', '.join(known)}")
     _print_machine()
     started = time.monotonic()
     troubles: list[str] = []
     sections: list[Section] = []
     for name in names or MEASUREMENTS:
         try:
-            section = MEASUREMENTS[name]()
+            section = known[name]()
         except (MeasurementFailed, subprocess.TimeoutExpired) as error:
             troubles.append(f"{name}: {error}")
             continue

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from bench.report import MeasurementFailed
+from portico.domain import codecs
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = sys.executable
@@ -43,7 +42,7 @@ def timed(command: Sequence[str], *, environ: dict[str, str], cwd: Path = ROOT) 
 def found_by(program: str, *arguments: str, home: Path, result: type[Found]) -> Found:
     """What a program of ours prints as JSON after it measured something in a process of its own."""
     command = (PYTHON, "-m", f"bench.programs.{program}", *arguments)
-    return msgspec.json.decode(_output(command, environment(home), ROOT), type=result)
+    return codecs.decode_json(_output(command, environment(home), ROOT), result)
 
 
 def _output(command: Sequence[str], environ: dict[str, str], cwd: Path) -> bytes:

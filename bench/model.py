@@ -19,6 +19,7 @@ import msgspec
 from bench.children import PYTHON, ROOT, found_by
 from bench.report import Budget, Line, Section, ratio
 from bench.samples import sample, take_turns
+from portico.domain import codecs
 
 ROUNDS = 3
 CALLS = 12
@@ -56,7 +57,7 @@ class Stopwatch:
     def note(self, prompted: float, heard: float) -> None:
         """A call is over: when it was made, and when its first word was heard."""
         with urllib.request.urlopen(f"{self._address}/last", timeout=10) as answer:
-            moments = msgspec.json.decode(answer.read(), type=Moments)
+            moments = codecs.decode_json(answer.read(), Moments)
         if self._first is None:
             self._first = moments.asked - self._started
             return

@@ -13,6 +13,7 @@ import msgspec
 from bench.children import ROOT
 from bench.report import Budget, Line, MeasurementFailed, Section
 from bench.samples import Samples
+from portico.domain import codecs
 from scripts.find_browser import find
 
 _CASES = (
@@ -71,6 +72,6 @@ def _measured() -> Sequence[_Case]:
         check=False,
     )
     try:
-        return msgspec.json.decode(done.stdout, type=_Found).results
+        return codecs.decode_json(done.stdout, _Found).results
     except msgspec.DecodeError as error:
         raise MeasurementFailed("the page of web/bench/prose.mjs did not come to its end") from error

@@ -8,6 +8,7 @@ import msgspec
 
 from bench.children import agent_command
 from bench.report import MeasurementFailed
+from portico.domain import codecs
 
 AGENT = "speaking"
 _PATIENCE = 10.0
@@ -40,6 +41,6 @@ class Speaker:
         deadline = time.monotonic() + _PATIENCE
         while time.monotonic() < deadline:
             if self._file.is_file() and (text := self._file.read_text()):
-                return msgspec.json.decode(text, type=Spoken)
+                return codecs.decode_json(text, Spoken)
             time.sleep(_LOOK_AGAIN)
         raise MeasurementFailed("the agent did not say when it spoke")

@@ -9,6 +9,7 @@ import msgspec
 
 from bench.children import AGENTS
 from bench.report import MeasurementFailed
+from portico.domain import codecs
 
 _TYPES = (
     '<?xml version="1.0" encoding="utf-8"?>'
@@ -46,7 +47,7 @@ class Stopwatch:
         return self._taken.exists()
 
     def read(self) -> Mapping[str, Activation]:
-        return msgspec.json.decode(self._taken.read_bytes(), type=dict[str, Activation])
+        return codecs.decode_json(self._taken.read_bytes(), dict[str, Activation])
 
     def count_posts(self) -> None:
         """Count from now on."""

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from portico.acp import _schema
+from portico.domain import codecs
 from tests.acp.schema_examples import DEFINITIONS, PACKAGE, SCHEMA, examples, validator
 
 SCRIPT = Path(__file__).parents[2] / "scripts/generate_acp.py"
@@ -65,7 +66,7 @@ def left_out(example: Any, written: Any) -> Iterator[tuple[str, str]]:
 @pytest.mark.parametrize("full", [False, True], ids=["required", "full"])
 @pytest.mark.parametrize("definition", GENERATED)
 def test_a_message_of_the_schema_is_read_and_written_without_loss(definition: str, full: bool) -> None:
-    decoder = msgspec.json.Decoder(getattr(_schema, definition))
+    decoder = codecs.json_decoder(getattr(_schema, definition))
     for example in examples(DEFINITIONS[definition], full=full):
         assert validator(definition).is_valid(example), example
         decoded = decoder.decode(json.dumps(example))
@@ -80,7 +81,7 @@ def test_the_examples_reach_every_generated_struct() -> None:
     reached: set[type] = set()
     for definition in GENERATED:
         for example in examples(DEFINITIONS[definition], full=True):
-            reached |= structs_in(msgspec.convert(example, getattr(_schema, definition)))
+            reached |= structs_in(codecs.convert(example, getattr(_schema, definition)))
     assert reached == STRUCTS
 
 
@@ -120,9 +121,7 @@ def test_a_method_names_the_types_of_its_two_directions(method: _schema.Method, 
 def test_a_title_that_is_cleared_differs_from_one_that_is_left_alone() -> None:
     cleared = _schema.SessionInfoUpdate(title=None)
     assert msgspec.json.encode(cleared) == b'{"sessionUpdate":"session_info_update","title":null}'
-    untouched = msgspec.json.decode(
-        b'{"sessionUpdate":"session_info_update"}', type=_schema.SessionInfoUpdate
-    )
+    untouched = codecs.decode_json(b'{"sessionUpdate":"session_info_update"}', _schema.SessionInfoUpdate)
     assert untouched.title is msgspec.UNSET
 
 

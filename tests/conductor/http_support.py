@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
-
+from portico.domain import codecs
 from tests.conductor.mcp_support import HANDSHAKE, MODERN, frame
 
 DEADLINE = 10.0
@@ -26,7 +25,7 @@ class Answer:
         assert self.headers["content-type"] == "application/json"
         body = await self.body()
         assert len(body) == int(self.headers["content-length"])
-        found: dict[str, Any] = msgspec.json.decode(body)
+        found: dict[str, Any] = codecs.decode_json(body)
         return found
 
     async def event(self) -> dict[str, Any] | None:
@@ -36,7 +35,7 @@ class Answer:
             if block != b":":
                 name, data = block.split(b"\n")
                 assert name == b"event: message"
-                found: dict[str, Any] = msgspec.json.decode(data.removeprefix(b"data: "))
+                found: dict[str, Any] = codecs.decode_json(data.removeprefix(b"data: "))
                 return found
         return None
 

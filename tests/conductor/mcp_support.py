@@ -10,6 +10,7 @@ import msgspec
 
 from portico.conductor.mcp.server import McpRequest, ToolServer
 from portico.conductor.mcp.tools import Tool, ToolCall, ToolFailure, ToolResult, schema_of
+from portico.domain import codecs
 from tests.conductor.support import HELLO, Ends, Wire
 
 MODERN = {
@@ -148,7 +149,7 @@ class StandIn:
             line = await self.process.stdout.readline()
         if not line:
             raise EOFError
-        received: dict[str, Any] = msgspec.json.decode(line)
+        received: dict[str, Any] = codecs.decode_json(line)
         return received
 
     async def ask(self, request_id: Any, method: str, params: Any = None) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain, StartLimit
+from portico.conductor.assembly import Assembly, StartLimit
+from portico.conductor.chain import Chain
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
+from portico.domain import codecs
 from portico.rpc.messages import Fault
 from portico.rpc.streams import MemoryStream, memory_pair
 
@@ -38,7 +40,7 @@ class Wire:
         return self._lines.pop(0)
 
     async def receive(self) -> dict[str, Any]:
-        message: dict[str, Any] = msgspec.json.decode(await self.line())
+        message: dict[str, Any] = codecs.decode_json(await self.line())
         return message
 
 

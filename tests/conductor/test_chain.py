@@ -3,13 +3,13 @@
 import asyncio
 from typing import Any
 
-import msgspec
 import pytest
 
-from portico.conductor.chain import StartLimit
+from portico.conductor.assembly import StartLimit
 from portico.conductor.message import Message, outcome
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy
+from portico.domain import codecs
 from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import memory_pair
@@ -34,7 +34,7 @@ class Marking(Proxy):
         self.responses: list[bytes] = []
 
     def from_client(self, message: Message) -> None:
-        words = msgspec.json.decode(message.params)
+        words = codecs.decode_json(message.params)
 
         def seen(response: Message) -> None:
             self.responses.append(bytes(outcome(response)))
@@ -94,7 +94,7 @@ async def test_a_proxy_can_ask_either_side_and_nobody_else_sees_it() -> None:
             self.place.spawn(self._go(message), "asking around")
 
         async def _go(self, message: Message) -> None:
-            answers.append(msgspec.json.decode(await self.ask_agent("_agent", {"q": 1})))
+            answers.append(codecs.decode_json(await self.ask_agent("_agent", {"q": 1})))
             try:
                 await self.ask_client("_client", {"q": 2})
             except RpcError as error:

@@ -10,10 +10,12 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.mcp.proxy import McpProxy
 from portico.conductor.station import ProxyStation
+from portico.domain import codecs
 from portico.rpc.streams import ByteStream, PipeStream, memory_pair
 from tests.conductor.mcp_support import HANDSHAKE, Desk, ask, frame, happens, started
 from tests.conductor.support import HELLO, Wire
@@ -58,7 +60,7 @@ async def prompt(client: Wire, calls: list[Any]) -> list[Any]:
     client.send(frame(id="p", method="session/prompt", params={"sessionId": "ts-0", "prompt": blocks}))
     said = await client.receive()
     assert (await client.receive())["result"]["stopReason"] == "end_turn"
-    outcomes: list[Any] = msgspec.json.decode(said["params"]["update"]["content"]["text"])
+    outcomes: list[Any] = codecs.decode_json(said["params"]["update"]["content"]["text"])
     return outcomes
 
 

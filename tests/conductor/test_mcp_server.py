@@ -9,6 +9,7 @@ from msgspec import Raw
 
 from portico.conductor.mcp.server import McpRequest, ToolServer
 from portico.conductor.mcp.tools import Image, Text, Tool, ToolCall, ToolResult
+from portico.domain import codecs
 from portico.rpc.messages import RpcError
 from tests.conductor.mcp_support import MODERN, Desk
 
@@ -21,10 +22,10 @@ async def answer(
 
     def notify(name: str, value: Any) -> None:
         if told is not None:
-            told.append((name, msgspec.json.decode(msgspec.json.encode(value))))
+            told.append((name, codecs.decode_json(msgspec.json.encode(value))))
 
     result = await server.answer(McpRequest(method, raw, "s", "/work", notify))
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(result))
+    decoded: dict[str, Any] = codecs.decode_json(msgspec.json.encode(result))
     return decoded
 
 

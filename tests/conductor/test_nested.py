@@ -5,15 +5,16 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.message import Message
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation
+from portico.domain import codecs
 from portico.rpc.messages import Fault
 from portico.rpc.streams import ByteStream, memory_pair
 from tests.conductor.mcp_support import frame
@@ -31,10 +32,10 @@ class Signing(Proxy):
     agent_methods = frozenset({"fs/read_text_file"})
 
     def from_client(self, message: Message) -> None:
-        self.forward_right(message.with_params({**msgspec.json.decode(message.params), "signed": True}))
+        self.forward_right(message.with_params({**codecs.decode_json(message.params), "signed": True}))
 
     def from_agent(self, message: Message) -> None:
-        self.forward_left(message.with_params({**msgspec.json.decode(message.params), "signed": True}))
+        self.forward_left(message.with_params({**codecs.decode_json(message.params), "signed": True}))
 
 
 class Conductor:
@@ -200,7 +201,7 @@ class TestMessages:
             ):
                 asked = await conductor.passes(asking)
                 cancel = frame(method="$/cancel_request", params={"requestId": asked["id"]})
-                assert await conductor.passes(cancel) == msgspec.json.decode(cancel)
+                assert await conductor.passes(cancel) == codecs.decode_json(cancel)
 
     async def test_without_a_method_inside_are_refused(self) -> None:
         async with nested() as conductor:

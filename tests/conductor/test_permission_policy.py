@@ -4,7 +4,6 @@ import ntpath
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from portico.conductor.deeds import MAX_PATHS, Deed, deed_of
 from portico.conductor.policy import KINDS, Rule, escaped, parse_rule
 from portico.conductor.suggesting import suggested_rule
 from portico.conductor.tool_input import Command
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
 WORKSPACE = "/work/project"
@@ -43,7 +43,7 @@ def deed(kind: str | None, *paths: str, title: str = "x", workspace: str = WORKS
 
 
 def _update(fields: dict[str, object]) -> acp.ToolCallUpdate:
-    return msgspec.convert(fields, acp.ToolCallUpdate)
+    return codecs.convert(fields, acp.ToolCallUpdate)
 
 
 def _camel(name: str) -> str:

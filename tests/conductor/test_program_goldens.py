@@ -13,6 +13,7 @@ import pytest
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.conductor.program import ProgramStation
+from portico.domain import codecs
 from portico.rpc.messages import Frame
 from portico.rpc.streams import memory_pair
 from scripts.fetch_goldens import fetch
@@ -29,7 +30,7 @@ async def pass_on(program: Wire) -> None:
     """The least a proxy can do: wrap for the agent, unwrap for the client, and use each id for both."""
     while True:
         line = await program.line()
-        frame = msgspec.json.decode(line, type=Frame)
+        frame = codecs.decode_json(line, Frame)
         if isinstance(frame.method, UnsetType):
             program.send(line)
             continue
@@ -45,7 +46,7 @@ def contents(params: Raw | UnsetType) -> bytes:
 
 def onward(method: str, params: bytes) -> tuple[str, bytes]:
     if method == "proxy/successor":
-        inner = msgspec.json.decode(params, type=Wrapped)
+        inner = codecs.decode_json(params, Wrapped)
         return inner.method, contents(inner.params)
     name = msgspec.json.encode("initialize" if method == "proxy/initialize" else method)
     return "proxy/successor", b'{"method":%b,"params":%b}' % (name, params)

@@ -2,13 +2,13 @@
 
 import json
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.config.editing import with_member
 from portico.config.jsonc import to_json
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
 NAMES = st.sampled_from(["agent", "agents", "proxies", "permissions"])
@@ -39,7 +39,7 @@ def documents(draw: st.DrawFn) -> tuple[str, dict[str, object], list[str]]:
 
 
 def read(text: str) -> object:
-    return msgspec.json.decode(to_json(text))
+    return codecs.decode_json(to_json(text))
 
 
 @given(documents(), NAMES, VALUES)

@@ -12,6 +12,7 @@ from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.policy import Policy
 from portico.conductor.proxies.editor_context import EditorContext
 from portico.conductor.proxies.permissions import PermissionBroker
+from portico.domain import codecs
 from portico.rpc.messages import Frame
 from scripts.fetch_goldens import fetch
 from tests.conductor.support import Ends, Wire, chain
@@ -133,7 +134,7 @@ async def passed(ends: Ends, golden: Golden, body: bytes, question: bytes) -> tu
 
 def parts(line: bytes) -> tuple[object, ...]:
     """Everything but the id, as bytes."""
-    frame = msgspec.json.decode(line, type=Frame)
+    frame = codecs.decode_json(line, Frame)
     bodies = (bytes(one) if isinstance(one, msgspec.Raw) else one for one in (frame.params, frame.result))
     return (frame.method, *bodies, frame.error)
 
@@ -165,7 +166,7 @@ async def test_it_passes_byte_by_byte_but_for_ids(name: str, goldens: Path, ends
 async def test_what_an_agent_can_do_is_only_added_to(goldens: Path, ends: Ends) -> None:
     body = on_one_line(goldens / "initialize_response.json")
     sent, received = await passed(ends, GOLDENS["initialize_response"], body, b'{"protocolVersion":1}')
-    told, heard = msgspec.json.decode(sent), msgspec.json.decode(received)
+    told, heard = codecs.decode_json(sent), codecs.decode_json(received)
     assert heard["result"]["agentCapabilities"].pop("mcpCapabilities") == {"acp": True}
     del told["result"]["agentCapabilities"]["mcpCapabilities"]
     assert heard["result"] == told["result"]

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from portico.cli.editor_reviews import proposing_proxy
@@ -14,6 +13,7 @@ from portico.conductor.approvals import FileApprovals
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.policy import Policy
 from portico.conductor.proxies.permissions import PermissionBroker
+from portico.domain import codecs
 from portico.domain.events import ProposalUpdated
 from portico.review.reviews import Reviews
 from portico.testing import ManualClock
@@ -225,7 +225,7 @@ async def test_a_client_that_knows_portico_hears_of_a_proposal_at_once(tmp_path:
         heard = await here.ends.client.receive()
         assert heard["method"] == "_portico/proposal_updated"
         assert heard["params"]["sessionId"] == "agents-own"
-        told = msgspec.convert(heard["params"], ProposalUpdated)
+        told = codecs.convert(heard["params"], ProposalUpdated)
         assert told.proposal_id == result["structuredContent"]["proposal_id"]
         assert (told.origin, [file.path for file in told.files]) == ("tool", ["a.txt"])
 

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from portico.acp import _schema as acp
@@ -13,6 +12,7 @@ from portico.conductor.deeds import Deed, deed_of
 from portico.conductor.policy import parse_rule
 from portico.conductor.proxies.editor_context import EditorContext
 from portico.conductor.proxies.permissions import PermissionBroker
+from portico.domain import codecs
 from portico.review.chain.translation import Translation
 from tests.conductor.permission_support import NO, ONCE, Scene, approvals_in, policy
 from tests.conductor.support import Ends, chain
@@ -171,13 +171,13 @@ async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: 
     ],
 )
 def test_a_change_that_tells_of_more_than_files_in_the_folder_is_asked_about(told: dict[str, Any]) -> None:
-    call = msgspec.convert({"toolCallId": "1", "kind": "edit", **told}, acp.ToolCallUpdate)
+    call = codecs.convert({"toolCallId": "1", "kind": "edit", **told}, acp.ToolCallUpdate)
     assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
 
 
 def test_what_an_agent_tells_of_a_file_in_the_folder_beside_its_place_makes_no_difference() -> None:
     told = {"file_path": f"{FOLDER}/a.py", "old_string": "/etc", "new_string": "$HOME"}
-    call = msgspec.convert(
+    call = codecs.convert(
         {"toolCallId": "1", "kind": "edit", "locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": told},
         acp.ToolCallUpdate,
     )

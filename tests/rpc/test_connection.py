@@ -6,10 +6,10 @@ import json
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 
-import msgspec
 import pytest
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.rpc.connection import Connection, Reply
 from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
@@ -60,7 +60,7 @@ class Wire:
         async with asyncio.timeout(5):
             while not self._lines:
                 self._lines = [line for line in (await self.far.read()).split(b"\n") if line]
-        message: dict[str, object] = msgspec.json.decode(self._lines.pop(0))
+        message: dict[str, object] = codecs.decode_json(self._lines.pop(0))
         return message
 
     async def end(self) -> None:
@@ -208,7 +208,7 @@ async def test_a_request_that_cannot_be_decoded_is_refused_so_that_its_sender_do
         peer.send(line)
         answer = await peer.receive()
         assert answer["id"] == 8
-        assert msgspec.convert(answer["error"], dict)["code"] == -32600
+        assert codecs.convert(answer["error"], dict)["code"] == -32600
     assert len(peer.handler.faults) == 1
 
 
@@ -359,7 +359,7 @@ async def test_a_request_that_the_peer_cancels_is_answered_as_cancelled() -> Non
         peer.send('{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":"q"}}')
         answer = await peer.receive()
         assert answer["id"] == "q"
-        assert msgspec.convert(answer["error"], dict)["code"] == -32800
+        assert codecs.convert(answer["error"], dict)["code"] == -32800
 
 
 async def test_callers_and_handlers_end_when_the_peer_goes_away() -> None:

@@ -11,6 +11,7 @@ from portico.acp import _schema as acp
 from portico.conductor.deeds import Deed, deed_of
 from portico.conductor.policy import parse_rule
 from portico.conductor.suggesting import suggested_rule
+from portico.domain import codecs
 
 WORKSPACE = "/work/project"
 FILE = f"{WORKSPACE}/src/a.py"
@@ -70,7 +71,7 @@ UNKNOWN_KEYS = (
 
 def deed(kind: str, raw_input: Any, *paths: str, title: str = "Do it", **more: Any) -> Deed:
     fields = {"toolCallId": "c", "kind": kind, "title": title, "rawInput": raw_input, **more}
-    call = msgspec.convert({**fields, "locations": [{"path": path} for path in paths]}, acp.ToolCallUpdate)
+    call = codecs.convert({**fields, "locations": [{"path": path} for path in paths]}, acp.ToolCallUpdate)
     return deed_of(call, agent="fake", workspace=WORKSPACE)
 
 
@@ -269,7 +270,7 @@ def _added(core: dict[str, Any], key: str, value: Any, data: st.DataObject) -> d
     for name, part in core.items():
         if isinstance(part, list):
             places += [(name, number) for number, one in enumerate(part) if isinstance(one, dict)]
-    added: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(core))
+    added: dict[str, Any] = codecs.decode_json(msgspec.json.encode(core))
     place: Any = added
     for step in data.draw(st.sampled_from(places)):
         place = place[step]

@@ -4,11 +4,11 @@ import base64
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.domain import codecs
 from portico.domain.errors import ErrorCode, FileMissing, InvalidInput
 from portico.domain.events import ErrorReported, Event, Notice, PromptSubmitted
 from portico.sessions.attachments import MAX_BYTES, AttachedBytes, AttachedFile, attach
@@ -38,7 +38,7 @@ class Sent:
     @property
     def logged(self) -> list[dict[str, Any]]:
         (prompt,) = [event.payload for event in self.events if isinstance(event.payload, PromptSubmitted)]
-        return [msgspec.json.decode(block) for block in prompt.blocks]
+        return [codecs.decode_json(block) for block in prompt.blocks]
 
 
 async def send(folder: Path, takes: acp.PromptCapabilities, *things: AttachedFile | AttachedBytes) -> Sent:
@@ -107,9 +107,9 @@ async def test_any_other_file_is_linked(tmp_path: Path) -> None:
 
 async def test_what_an_image_is_called_does_not_decide_what_it_is(tmp_path: Path) -> None:
     (block,) = await attach([put(tmp_path, "shot.jpg", PNG)])
-    assert msgspec.json.decode(block)["mimeType"] == "image/png"
+    assert codecs.decode_json(block)["mimeType"] == "image/png"
     (drawing,) = await attach([put(tmp_path, "a.svg", b"<svg/>")])
-    assert msgspec.json.decode(drawing)["type"] == "resource"
+    assert codecs.decode_json(drawing)["type"] == "resource"
 
 
 class TestBytesWithoutAFile:
@@ -153,7 +153,7 @@ async def test_a_file_that_changes_after_it_was_attached_is_sent_as_it_was(tmp_p
 
 async def test_secrets_may_be_attached_by_their_owner(tmp_path: Path) -> None:
     (block,) = await attach([put(tmp_path, ".env", b"TOKEN=1")])
-    assert msgspec.json.decode(block)["resource"]["text"] == "TOKEN=1"
+    assert codecs.decode_json(block)["resource"]["text"] == "TOKEN=1"
 
 
 async def test_what_cannot_be_attached_is_refused_in_words(tmp_path: Path) -> None:

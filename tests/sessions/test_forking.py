@@ -183,14 +183,19 @@ async def test_a_fork_stays_a_fork_when_its_first_turn_fails(tmp_path: Path) -> 
 
 
 async def test_a_forked_session_comes_back_as_itself(tmp_path: Path) -> None:
+    async def retell(way: str, session_id: str) -> None:
+        host.agent.talking_in = session_id
+        host.agent.say("hi")
+
     async with world(echo, tmp_path, capabilities=FORKS) as host:
         await host.prompt("one")
         forked = await fork_of(host)
         await host.service.prompt(forked, Prompt(text="two"))
         await host.lose_agent()
+        host.agent.on_reopen = retell
         await host.service.prompt(forked, Prompt(text="three"))
         assert reached(await log(host, forked))[-1] == AgentSession(
-            agent_session_id="f2", attached_by="load", replayed_updates=0
+            agent_session_id="f2", attached_by="load", replayed_updates=1
         )
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.domain import codecs
 from portico.domain.events import Event, Notice, PlanUpdated
 from tests.sessions.support import FakeAgent, World, kinds, world
 
@@ -67,7 +67,7 @@ class TestCompaction:
         assert (notice.level, notice.source) == ("info", "agent")
         assert kinds(turn).index("notice") < kinds(turn).index("text_delta")
         assert isinstance(notice.raw, Raw)
-        raw = msgspec.json.decode(notice.raw)
+        raw = codecs.decode_json(notice.raw)
         assert (raw["sessionUpdate"], raw["compactionId"], raw["status"]) == (
             "compaction_update",
             "c1",
@@ -133,7 +133,7 @@ class TestPlans:
         ]
         removed = [event.payload for event in turn if isinstance(event.payload, PlanUpdated)][-1]
         assert isinstance(removed.raw, Raw)
-        assert msgspec.json.decode(removed.raw) == {"sessionUpdate": "plan_removed", "planId": "a"}
+        assert codecs.decode_json(removed.raw) == {"sessionUpdate": "plan_removed", "planId": "a"}
         assert notices(turn) == []
 
     async def test_a_plan_in_markdown_shows_its_steps(self, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ class TestPlans:
         assert plans(turn) == [[("look", "completed"), ("think", "pending"), ("write", "pending")]]
         (plan,) = [event.payload for event in turn if isinstance(event.payload, PlanUpdated)]
         assert isinstance(plan.raw, Raw)
-        assert msgspec.json.decode(plan.raw)["plan"]["content"] == page
+        assert codecs.decode_json(plan.raw)["plan"]["content"] == page
 
     async def test_a_plan_of_prose_or_in_a_file_is_named(self, tmp_path: Path) -> None:
         turn = await hear(

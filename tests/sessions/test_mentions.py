@@ -4,9 +4,9 @@ import os
 import sys
 from pathlib import Path
 
-import msgspec
 import pytest
 
+from portico.domain import codecs
 from portico.sessions.mentions import links_in, mentioned
 
 FILES = ("a.py", "src/b.py", "my notes.md", "odd.", "c(1).txt", "b")
@@ -49,13 +49,13 @@ def test_a_text_full_of_mentions_costs_a_bounded_number_of_looks() -> None:
 
 
 def names(text: str, workspace: Path) -> list[str]:
-    return [msgspec.json.decode(block)["name"] for block in links_in(text, workspace)]
+    return [codecs.decode_json(block)["name"] for block in links_in(text, workspace)]
 
 
 def test_a_mentioned_folder_becomes_a_link_and_the_workspace_itself_does_not(tmp_path: Path) -> None:
     (tmp_path / "src" / "net").mkdir(parents=True)
     (block,) = links_in("see @src/net/, and @. and @.. and @/", tmp_path)
-    assert msgspec.json.decode(block) == {
+    assert codecs.decode_json(block) == {
         "type": "resource_link",
         "name": "src/net/",
         "uri": (tmp_path / "src" / "net").as_uri(),
@@ -67,7 +67,7 @@ def test_a_mentioned_folder_becomes_a_link_and_the_workspace_itself_does_not(tmp
 def test_a_mentioned_file_becomes_a_link_with_its_size(tmp_path: Path) -> None:
     (tmp_path / "a b.py").write_text("x = 1\n")
     (block,) = links_in('see @"a b.py"', tmp_path)
-    assert msgspec.json.decode(block) == {
+    assert codecs.decode_json(block) == {
         "type": "resource_link",
         "name": "a b.py",
         "uri": (tmp_path / "a b.py").as_uri(),

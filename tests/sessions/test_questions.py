@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from portico.acp import _schema as acp
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice, QuestionAnswered, QuestionAsked
 from portico.domain.turns import TurnState
@@ -84,7 +85,7 @@ async def test_a_form_is_asked_in_fields_and_the_agent_gets_the_values(tmp_path:
         content: dict[str, QuestionValue] = {"port": 80, "toppings": ("h",), "loud": False}
         found, said = await answered(host, Reply(action="accept", content=content))
         await turn
-    assert msgspec.json.decode(said) == {
+    assert codecs.decode_json(said) == {
         "action": "accept",
         "content": {"port": 80, "toppings": ["h"], "loud": False},
     }
@@ -204,7 +205,7 @@ async def test_an_answer_that_fits_goes_to_the_agent(
         found, said = await answered(host, reply)
         await turn
     assert found.action == "accept"
-    assert msgspec.json.decode(said)["content"]["x"] == (list(value) if isinstance(value, tuple) else value)
+    assert codecs.decode_json(said)["content"]["x"] == (list(value) if isinstance(value, tuple) else value)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +238,7 @@ async def test_a_decline_is_a_decline(tmp_path: Path) -> None:
         found, said = await answered(host, Reply(action="decline", content={"port": 80}))
         await turn
     assert (found.action, found.by, found.content) == ("decline", "person", {})
-    assert msgspec.json.decode(said) == {"action": "decline"}
+    assert codecs.decode_json(said) == {"action": "decline"}
 
 
 async def test_a_question_is_answered_once(tmp_path: Path) -> None:
@@ -265,7 +266,7 @@ async def test_a_stopped_turn_cancels_its_question(tmp_path: Path) -> None:
         found, said = await answered(host)
         await turn
     assert (found.action, found.by) == ("cancel", "nobody")
-    assert msgspec.json.decode(said) == {"action": "cancel"}
+    assert codecs.decode_json(said) == {"action": "cancel"}
 
 
 async def test_a_lost_agent_cancels_its_question_before_the_turn_ends(tmp_path: Path) -> None:
@@ -303,7 +304,7 @@ async def test_a_question_outside_of_a_turn_is_declined_because_nobody_is_there(
         answer = await host._ticking(elicit(host.agent, form({"port": PORT})))
         await host.until(lambda payload: isinstance(payload, QuestionAnswered))
         log = await host.events()
-    assert msgspec.json.decode(answer) == {"action": "decline"}
+    assert codecs.decode_json(answer) == {"action": "decline"}
     (found,) = [event.payload for event in log if isinstance(event.payload, QuestionAnswered)]
     assert (found.action, found.by) == ("decline", "nobody")
 
@@ -328,7 +329,7 @@ class TestPages:
             )
             _, said = await answered(host, Reply(action="accept"))
             await turn
-        assert msgspec.json.decode(said) == {"action": "accept"}
+        assert codecs.decode_json(said) == {"action": "accept"}
 
     async def test_a_page_that_is_done_needs_no_more_answer(self, tmp_path: Path) -> None:
         async with world(asking(page()), tmp_path) as host:
@@ -340,7 +341,7 @@ class TestPages:
             await turn
             log = await host.events()
         assert found.action == "accept"
-        assert msgspec.json.decode(said) == {"action": "accept"}
+        assert codecs.decode_json(said) == {"action": "accept"}
         assert "Done: Please agree" in [e.payload.text for e in log if isinstance(e.payload, Notice)]
 
     async def test_the_end_of_a_page_that_was_accepted_is_told(self, tmp_path: Path) -> None:

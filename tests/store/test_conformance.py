@@ -8,6 +8,7 @@ import msgspec
 import pytest
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import StoreFailed
 from portico.domain.events import (
@@ -310,7 +311,7 @@ async def test_a_lease_may_have_any_name(store: Store, name: str) -> None:
 async def test_summaries_are_values_that_go_to_json(store: Store) -> None:
     await store.append([started()], durable=False)
     (summary,) = await store.summaries()
-    assert msgspec.json.decode(msgspec.json.encode(summary), type=type(summary)) == summary
+    assert codecs.decode_json(msgspec.json.encode(summary), type(summary)) == summary
 
 
 async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store) -> None:

@@ -43,9 +43,15 @@ def proxy_settings(**proxies: tuple[str, ...]) -> Json:
 class Editor:
     """Sends what it is told to, and keeps all it hears in `heard`."""
 
-    def __init__(self, portico: Portico, *flags: str, environ: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        portico: Portico,
+        *flags: str,
+        command: str = "acp",
+        environ: Mapping[str, str] | None = None,
+    ) -> None:
         self.portico = portico
-        self.running = portico.start("acp", *flags, stdin=subprocess.PIPE, environ=environ)
+        self.running = portico.start(command, *flags, stdin=subprocess.PIPE, environ=environ)
         self.heard: list[Json] = []
         self._unread: list[bytes] = []
         self._rest = b""

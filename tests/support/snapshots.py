@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from portico.domain import codecs
 from portico.testing import FrameChecker
 from tests.acp.schema_examples import SCHEMA
 from tests.support.stream import Json
@@ -33,7 +34,7 @@ class Spoken(msgspec.Struct, frozen=True, rename={"sender": "from"}):
 
 def read_conversation(lines: bytes) -> list[Spoken]:
     """What a client printed, with every message held against the official schema."""
-    spoken = [msgspec.json.decode(line, type=Spoken) for line in lines.splitlines()]
+    spoken = [codecs.decode_json(line, Spoken) for line in lines.splitlines()]
     checker = FrameChecker(SCHEMA)
     for one in spoken:
         direction: Literal["sent", "received"] = "sent" if one.sender == "client" else "received"

@@ -3,12 +3,12 @@
 import os
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from portico.conductor.message import Message
 from portico.conductor.proxy import Proxy
 from portico.conductor.tracing.recording import Trace
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from tests.tracing.support import NOON, Ticking, frames, hops, lines, traced_chain
 
@@ -20,7 +20,7 @@ class Marking(Proxy):
     client_methods = frozenset({"session/prompt"})
 
     def from_client(self, message: Message) -> None:
-        words = msgspec.json.decode(message.params)
+        words = codecs.decode_json(message.params)
         self.forward_right(message.with_params({**words, "mark": True}), self.place.send_left)
 
 

@@ -13,6 +13,7 @@ from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.ends import End, Serve
 from portico.acp.lenient import decode
+from portico.domain import codecs
 from portico.rpc.connection import Reply, Tap
 from portico.rpc.streams import ByteStream
 
@@ -22,6 +23,8 @@ _OPENED_BY_REQUEST = ("session/load", "session/resume")
 
 
 class AgentEnd(End):
+    finishes = True
+
     def __init__(
         self,
         stream: ByteStream,
@@ -107,6 +110,6 @@ class _Target(msgspec.Struct, rename="camel"):
 
 def _session_of(params: Raw) -> str | None:
     try:
-        return msgspec.json.decode(params, type=_Target).session_id
+        return codecs.decode_json(params, _Target).session_id
     except msgspec.DecodeError:
         return None

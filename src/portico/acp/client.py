@@ -15,8 +15,9 @@ from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.ends import End, Result, Serve
 from portico.acp.lenient import decode
-from portico.rpc.connection import Tap
-from portico.rpc.messages import ConnectionLost, Fault
+from portico.domain import codecs
+from portico.rpc.connection import Reply, Tap
+from portico.rpc.messages import ConnectionLost, Fault, shown
 from portico.rpc.streams import ByteStream
 
 MAX_HELD_UPDATES = 4096
@@ -125,6 +126,12 @@ class ClientEnd(End):
     ) -> schema.SetSessionConfigOptionResponse:
         return await self.call("session/set_config_option", request, schema.SetSessionConfigOptionResponse)
 
+    async def request(self, method: str, params: Raw) -> Reply:
+        if method == "initialize":
+            # It sends this back as well, so the reason becomes the answer to our own request.
+            raise extensions.no_agent()
+        return await super().request(method, params)
+
     def notification(self, method: str, params: Raw) -> None:
         if method != "session/update":
             self._listener.notified(method, params)
@@ -171,7 +178,7 @@ class ClientEnd(End):
 
     def _strange_update(self, params: Raw) -> None:
         try:
-            target = msgspec.json.decode(params, type=_Target)
+            target = codecs.decode_json(params, _Target)
         except (msgspec.DecodeError, RecursionError) as error:
             self._fault(params, f"session/update: {error}")
             return
@@ -182,7 +189,7 @@ class ClientEnd(End):
 
     def _hold(self, session_id: str, params: Raw) -> None:
         if not self._opening:
-            self._fault(params, f"an update for session {session_id!r}, which is not open")
+            self._fault(params, f"an update for session {shown(session_id)}, which is not open")
         elif len(self._held) >= MAX_HELD_UPDATES:
             self._fault(params, f"more than {MAX_HELD_UPDATES} updates before session/new was answered")
         else:
@@ -194,7 +201,7 @@ class ClientEnd(End):
             if session_id in self._open or self._opening:
                 self.notification("session/update", params)
             else:
-                self._fault(params, f"an update for session {session_id!r}, which never opened")
+                self._fault(params, f"an update for session {shown(session_id)}, which never opened")
 
     def _fault(self, params: Raw, detail: str) -> None:
         line = bytes(params)

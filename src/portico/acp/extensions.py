@@ -10,8 +10,9 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, UnsetType
 
 from portico.acp import _schema as schema
-from portico.domain.errors import ModelFailure
-from portico.rpc.messages import Fault, FaultKind
+from portico.domain import codecs
+from portico.domain.errors import InvalidInput, ModelFailure
+from portico.rpc.messages import INVALID_REQUEST, Fault, FaultKind, RpcError
 
 VERSION = 1
 FAULT = "_portico/fault"
@@ -127,12 +128,22 @@ class FaultNotification(schema.Wire, frozen=True, kw_only=True):
 
 
 def fault_from(params: Raw) -> Fault:
-    told = msgspec.json.decode(params, type=FaultNotification)
+    told = codecs.decode_json(params, FaultNotification)
     return Fault(told.kind, told.detail, told.sample, told.size)
 
 
 def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
+
+
+def no_agent() -> RpcError:
+    """The failure of a program that asks its client to initialize: it only sends back what it is sent."""
+    told = Failed(
+        code=InvalidInput.code,
+        suggestion="Give the command of a program that speaks ACP. The known ones: portico agents list",
+    )
+    what = "The program answers with what it was sent, so it is not an ACP agent."
+    return RpcError(INVALID_REQUEST, what, to_meta(told))
 
 
 Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, PorticoCapabilities)
@@ -141,7 +152,7 @@ Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, P
 def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
     """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
     try:
-        return msgspec.convert((meta or {}).get("portico", {}), kind)
+        return codecs.convert((meta or {}).get("portico", {}), kind)
     except msgspec.ValidationError:
         return kind()
 

@@ -11,10 +11,10 @@ import msgspec
 from msgspec import inspect
 
 from portico.acp import _schema
+from portico.domain import codecs
 
 T = TypeVar("T")
 
-_decoders: dict[Any, msgspec.json.Decoder[Any]] = {}
 _type_infos: dict[Any, inspect.Type] = {}
 
 
@@ -24,12 +24,9 @@ def decode(data: bytes | msgspec.Raw, type: type[T]) -> T:  # noqa: A002 - what 
     Raises msgspec.ValidationError for a value of the wrong shape, with the path to it, and msgspec.DecodeError
     for what is not JSON; never anything else.
     """
-    decoder: msgspec.json.Decoder[T] | None = _decoders.get(type)
-    if decoder is None:
-        decoder = _decoders[type] = msgspec.json.Decoder(type)
     try:
         try:
-            return decoder.decode(data)
+            return codecs.decode_json(data, type)
         except msgspec.ValidationError:
             return _decode_mended(data, type)
     except UnicodeDecodeError as error:
@@ -41,11 +38,11 @@ def decode(data: bytes | msgspec.Raw, type: type[T]) -> T:  # noqa: A002 - what 
 def _decode_mended(data: bytes | msgspec.Raw, expected: type[T]) -> T:
     if expected not in _type_infos:
         _type_infos[expected] = inspect.type_info(expected)
-    value = msgspec.json.decode(data)
+    value = codecs.decode_json(data)
     if value is None:  # many peers answer with null where an object without required fields is meant
         value = {}
     # What could not be mended is still in there, so that the error names it and not what was tolerated.
-    return msgspec.convert(_mend(value, _type_infos[expected]).value, expected)
+    return codecs.convert(_mend(value, _type_infos[expected]).value, expected)
 
 
 class _Mended(msgspec.Struct, frozen=True, gc=False):

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.porter.models.port import (
@@ -94,7 +95,7 @@ def _image(image: pb.ModelImage) -> Image:
 def _tool(tool: pb.ModelTool) -> ToolSpec:
     schema = tool.schema_json or _NO_ARGUMENTS
     try:
-        msgspec.json.decode(schema, type=dict[str, Any])
+        codecs.decode_json(schema, dict[str, Any])
     except msgspec.DecodeError as error:
         raise InvalidInput(
             f"The schema of the tool {tool.name} is no JSON object: {error}",

@@ -11,6 +11,7 @@ import msgspec
 from portico.cli.failures import Failed
 from portico.cli.server_files import ServerFiles
 from portico.cli.server_finding import Absent, Running, Unproven, find_server
+from portico.domain import codecs
 from portico.domain.errors import (
     DeveloperMustAct,
     ErrorCode,
@@ -101,7 +102,7 @@ def _refused(files: ServerFiles, began: int) -> PorticoError | None:
     """What it said itself of why it would not start."""
     for line in reversed(_last_words(files, began).splitlines()):
         try:
-            told = msgspec.json.decode(line, type=Failed)
+            told = codecs.decode_json(line, Failed)
         except msgspec.MsgspecError:
             continue
         way_on = told.diagnostics.suggestion

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.doors.web.credentials import make_token
 from portico.store.failures import store_failure
@@ -58,7 +59,7 @@ class ServerFiles:
     def read_record(self) -> ServerRecord | None:
         """What the latest server wrote. A file that makes no sense is as good as none."""
         try:
-            return msgspec.json.decode(self.record_file.read_bytes(), type=ServerRecord)
+            return codecs.decode_json(self.record_file.read_bytes(), ServerRecord)
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return None
 

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import msgspec
 
 from portico.cli.server_files import ServerFiles, ServerRecord
+from portico.domain import codecs
 from portico.domain.errors import DeveloperMustAct
 from portico.doors.web.app import CHALLENGE_HEADER, Health, Pulse
 from portico.doors.web.credentials import make_proof
@@ -81,7 +82,7 @@ def _ask(port: int, method: str, path: str, headers: Mapping[str, str]) -> Pulse
         connection.request(method, path, headers=dict(headers))
         answer = connection.getresponse()
         body = answer.read(65536)
-        return msgspec.json.decode(body, type=Pulse) if answer.status < 300 else None
+        return codecs.decode_json(body, Pulse) if answer.status < 300 else None
     except (OSError, http.client.HTTPException, msgspec.DecodeError, UnicodeDecodeError):
         return None
     finally:

@@ -18,6 +18,7 @@ import msgspec
 from portico.conductor.deeds import Deed
 from portico.conductor.policy import Rule, parse_rule
 from portico.config.locking import locked
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 
 log = logging.getLogger(__name__)
@@ -151,7 +152,7 @@ class FileApprovals:
         if len(data) > MAX_FILE_BYTES:
             raise _unusable(self._path, "it is too large")
         try:
-            return msgspec.json.decode(data, type=_Document)
+            return codecs.decode_json(data, _Document)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
             raise _unusable(self._path, str(error)) from error
 

@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from portico.domain import codecs
+
 MAX_AGE_SECONDS = 30.0
 MAX_FILE_BYTES = 1 << 20
 _FLAGS = (
@@ -50,8 +52,8 @@ def read_editor_state(path: Path, now: float) -> EditorState | None:
     if data is None:
         return None
     try:
-        fields = msgspec.json.decode(data, type=dict[str, Any])
-        active_file = msgspec.convert(fields.get("activeFile"), str)
+        fields = codecs.decode_json(data, dict[str, Any])
+        active_file = codecs.convert(fields.get("activeFile"), str)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     if not active_file or "\0" in active_file:
@@ -91,7 +93,7 @@ def _is_usable(status: os.stat_result, now: float) -> bool:
 
 def _fitting(value: Any, expected: type[T]) -> T | None:
     try:
-        return msgspec.convert(value, expected)
+        return codecs.convert(value, expected)
     except msgspec.ValidationError:
         return None
 

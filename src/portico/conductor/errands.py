@@ -10,6 +10,7 @@ import msgspec
 
 from portico.acp import _schema as acp
 from portico.conductor.message import Message
+from portico.domain import codecs
 
 _READ, _WRITE, _RUN = "fs/read_text_file", "fs/write_text_file", "terminal/create"
 READING = frozenset({_READ})
@@ -40,14 +41,14 @@ def errand_of(message: Message, call_id: str) -> Errand | None:
     """The errand of a request, under an id of its own; None where nothing can be read that could be done."""
     with suppress(msgspec.DecodeError):
         if message.method == _RUN:
-            wanted = msgspec.json.decode(message.params, type=_Command)
+            wanted = codecs.decode_json(message.params, _Command)
             title = " ".join((wanted.command, *(wanted.args or ())))
             told: dict[str, Any] = {"command": wanted.command, "args": wanted.args}
             told |= {"cwd": wanted.cwd, "env": wanted.env}
             told = {name: value for name, value in told.items() if value}
             call = acp.ToolCallUpdate(tool_call_id=call_id, kind="execute", title=title, raw_input=told)
             return Errand(wanted.session_id, call)
-        file = msgspec.json.decode(message.params, type=_File)
+        file = codecs.decode_json(message.params, _File)
         kind: Literal["read", "edit"] = "read" if message.method == _READ else "edit"
         diff: list[acp.ToolCallContent] | None = None
         if file.content is not None:

@@ -10,7 +10,7 @@ from msgspec import UnsetType
 
 from portico.conductor.message import Message
 from portico.conductor.watching import Side
-from portico.rpc.messages import Fault, FaultKind, RequestId, fault_of
+from portico.rpc.messages import Fault, FaultKind, RequestId, fault_of, shown
 
 _OTHER: dict[Side, Side] = {"client": "agent", "agent": "client"}
 
@@ -29,6 +29,11 @@ class OpenRequests:
         """What the client still waits for."""
         return self._asked_by["client"]
 
+    @property
+    def unanswered_by_client(self) -> list[RequestId]:
+        """The ids of what the client was asked and has not answered."""
+        return list(self._shown_to["client"])
+
     def share_ids(self) -> None:
         """From now on both ends are one peer, whose requests of either kind have different ids."""
         self._shared = True
@@ -42,7 +47,7 @@ class OpenRequests:
         in_use = self._asked_by[side] | self._asked_by[_OTHER[side]] if self._shared else self._asked_by[side]
         if message.id in in_use:
             return self._refuse(
-                side, "duplicate_id", f"request {message.id!r} is still being served", message
+                side, "duplicate_id", f"request {shown(message.id)} is still being served", message
             )
         self._asked_by[side].add(message.id)
         return True
@@ -56,7 +61,7 @@ class OpenRequests:
         if message.id is None or isinstance(message.id, UnsetType):
             return True
         if message.id not in self._asked_by[side]:
-            detail = f"nobody waits for the answer to request {message.id!r}"
+            detail = f"nobody waits for the answer to request {shown(message.id)}"
             return self._refuse(_OTHER[side], "unknown_response", detail, message)
         self._asked_by[side].remove(message.id)
         return True
@@ -65,7 +70,7 @@ class OpenRequests:
         if message.id is None or isinstance(message.id, UnsetType):
             return True
         if message.id not in self._shown_to[side]:
-            detail = f"the {side} was never asked request {message.id!r}"
+            detail = f"the {side} was never asked request {shown(message.id)}"
             return self._refuse(side, "unknown_response", detail, message)
         self._shown_to[side].remove(message.id)
         return True

@@ -26,6 +26,7 @@ from portico.conductor.successor import (
     unwrapped,
     wrapped,
 )
+from portico.domain import codecs
 from portico.rpc.framing import LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -152,7 +153,10 @@ class ProgramStation:
         splitter = LineSplitter()
         while chunk := await self._stream.read():
             for line in splitter.feed(chunk):
-                self._receive(line)
+                try:
+                    self._receive(line)
+                except Exception:  # top level of a received line: no message of a program ends the chain
+                    log.exception("a message of the proxy %s could not be handled", self.name)
             await self._way().keep_pace(self)
         words = await self._last_words()
         self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
@@ -212,7 +216,7 @@ class ProgramStation:
     def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
         """Remember whose turn it is until it is over; how its end is handed back."""
         with suppress(msgspec.DecodeError):
-            self._turns[given] = msgspec.json.decode(prompt.params, type=_OfSession).session_id
+            self._turns[given] = codecs.decode_json(prompt.params, _OfSession).session_id
 
         def hand_back(answer: Message) -> None:
             self._turns.pop(given, None)

@@ -11,6 +11,7 @@ from msgspec import Raw, UnsetType
 from portico.acp.extensions import placed_by
 from portico.conductor.message import Message, outcome
 from portico.conductor.proxy import Proxy
+from portico.domain import codecs
 
 _NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
 _NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
@@ -68,9 +69,9 @@ class SessionProxy(Proxy):
     def _opened(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
             if succeeded(answer):
-                opening = msgspec.json.decode(asked.params, type=_Opening)
+                opening = codecs.decode_json(asked.params, _Opening)
                 naming = outcome(answer) if asked.method in _NAMED_BY_AGENT else asked.params
-                session_id = msgspec.json.decode(naming, type=_Session).session_id
+                session_id = codecs.decode_json(naming, _Session).session_id
                 folders = _folders(opening)
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
@@ -80,7 +81,7 @@ class SessionProxy(Proxy):
     def _ended(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
             if succeeded(answer):
-                session_id = msgspec.json.decode(asked.params, type=_Session).session_id
+                session_id = codecs.decode_json(asked.params, _Session).session_id
                 if self.folders.pop(session_id, None) is not None:
                     self.session_ended(session_id)
         self.place.send_left(answer)

@@ -11,6 +11,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.conductor.message import Message, notification, request, response
+from portico.domain import codecs
 from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, NO_PARAMS, RequestId, RpcError
 
 INITIALIZE = "initialize"
@@ -54,7 +55,7 @@ def wrapped(message: Message, spelling: str, request_id: RequestId | UnsetType) 
 def unwrapped(message: Message, request_id: RequestId | UnsetType) -> Message:
     """What is in the envelope. RpcError if nothing is."""
     try:
-        inner = msgspec.json.decode(message.params, type=Wrapped)
+        inner = codecs.decode_json(message.params, Wrapped)
     except msgspec.DecodeError as error:
         raise RpcError(INVALID_PARAMS, f"{message.method} needs a method") from error
     params = NO_PARAMS if isinstance(inner.params, UnsetType) else inner.params
@@ -70,7 +71,7 @@ def is_wrapped(message: Message) -> bool:
 def named_in(cancel: Raw) -> RequestId | UnsetType:
     """The request that a cancellation names."""
     try:
-        return msgspec.json.decode(cancel, type=Cancel).request_id
+        return codecs.decode_json(cancel, Cancel).request_id
     except msgspec.DecodeError:
         return UNSET
 
@@ -147,7 +148,7 @@ def _with_mark(result: Raw) -> Raw:
 
 def _fields(value: Raw) -> dict[str, Raw]:
     try:
-        return msgspec.json.decode(value, type=dict[str, Raw])
+        return codecs.decode_json(value, dict[str, Raw])
     except msgspec.DecodeError:
         return {}
 

@@ -7,6 +7,8 @@ from urllib.parse import unquote, urlsplit
 import msgspec
 from msgspec import Raw
 
+from portico.domain import codecs
+
 _KILOBYTE = 1024
 _MEGABYTE = 1024 * _KILOBYTE
 
@@ -29,7 +31,7 @@ class _Block(msgspec.Struct, rename="camel"):
 def describe_block(raw: Raw) -> str:
     """A block on one line, as in `[image: plan.png, 12 KB]`; its text if that is all it is."""
     try:
-        block = msgspec.json.decode(raw, type=_Block)
+        block = codecs.decode_json(raw, _Block)
     except msgspec.MsgspecError:
         return "[content that cannot be shown here]"
     if block.type == "text" and block.text is not None:

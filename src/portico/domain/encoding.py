@@ -2,10 +2,10 @@
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.events import PAYLOADS, AnyPayload
 
 _encoder = msgspec.json.Encoder()
-_decoders: dict[str, msgspec.json.Decoder[AnyPayload]] = {}
 
 
 def encode_payload(payload: AnyPayload) -> bytes:
@@ -14,7 +14,4 @@ def encode_payload(payload: AnyPayload) -> bytes:
 
 def decode_payload(kind: str, data: bytes) -> AnyPayload:
     """Read a payload back. Raises KeyError for an unknown kind, msgspec.DecodeError for bad JSON."""
-    decoder = _decoders.get(kind)
-    if decoder is None:
-        decoder = _decoders[kind] = msgspec.json.Decoder(PAYLOADS[kind])
-    return decoder.decode(data)
+    return codecs.decode_json(data, PAYLOADS[kind])

@@ -7,7 +7,7 @@ import asyncio
 import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
@@ -29,9 +29,15 @@ _PLAIN_PROGRAM = re.compile(r"[\w@%+:,./\\-]+")
 
 
 class LocalTerminals:
-    """The commands of one session."""
+    """The commands of one session. `wrapper` has the words that confine them."""
 
-    def __init__(self, workspace: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        environ: Mapping[str, str],
+        wrapper: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        self._wrapper = wrapper
         self._guard = Guard(workspace)
         inherited = without_provider_keys(environ)
         self._environ = {
@@ -43,7 +49,13 @@ class LocalTerminals:
         cwd = self._guard.resolve(request.cwd or ".")
         command = await asyncio.to_thread(_command_line, request, cwd)
         try:
-            group = await spawn(command, cwd=cwd, environ={**self._environ, **request.env}, merged=True)
+            group = await spawn(
+                command,
+                cwd=cwd,
+                environ={**self._environ, **request.env},
+                merged=True,
+                wrapper=self._wrapper(),
+            )
         except CannotRun as error:
             raise InvalidInput(
                 f"The command cannot be run: {error.reason}.", suggestion=error.suggestion

@@ -21,6 +21,7 @@ from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE
+from portico.sandbox.wrapper import wrapper_of
 
 OUTPUT_LIMIT = 1024 * 1024
 _SHOWN_TAIL = 8 * 1024
@@ -113,7 +114,7 @@ class ClientTerminals:
                 await ClientTerminal(self._end, self._session_id, started).stop()
             raise
         except RpcError as error:
-            raise InvalidInput(f"The client did not start it: {error.message}") from error
+            raise InvalidInput(f"The client did not start it: {error.reason}") from error
         show(schema.Terminal(terminal_id=terminal_id))
         return ClientTerminal(self._end, self._session_id, terminal_id)
 
@@ -132,14 +133,14 @@ class ClientTerminal:
         try:
             self._status = await self._end.wait_for_terminal_exit(request)
         except RpcError as error:
-            raise InvalidInput(f"The terminal failed: {error.message}") from error
+            raise InvalidInput(f"The terminal failed: {error.reason}") from error
 
     async def so_far(self) -> Ended:
         request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
         try:
             shown = await self._end.terminal_output(request)
         except RpcError as error:
-            raise InvalidInput(f"The terminal failed: {error.message}") from error
+            raise InvalidInput(f"The terminal failed: {error.reason}") from error
         status = self._status or shown.exit_status
         if status is None:
             return Ended(None, None, shown.output, over=False)
@@ -161,8 +162,13 @@ class LocalTerminals:
 
     async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
         try:
-            environ = without_provider_keys(self._environ)
-            group = await spawn(command, cwd=cwd, environ=environ, merged=True)
+            group = await spawn(
+                command,
+                cwd=cwd,
+                environ=without_provider_keys(self._environ),
+                merged=True,
+                wrapper=wrapper_of(self._environ),
+            )
         except CannotRun as error:
             raise InvalidInput(
                 f"It cannot be started: {error.reason}.", suggestion=error.suggestion

@@ -9,13 +9,13 @@ import re
 import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.porter.models.port import Message
 
@@ -236,14 +236,10 @@ def _listing(path: Path) -> Listing | None:
 
 
 def _entries(data: bytes) -> Iterator[AnyEntry]:
+    decoder = codecs.json_decoder(AnyEntry)
     for line in data.split(b"\n"):
         try:
             if line:
-                yield _decoder().decode(line)
+                yield decoder.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             continue
-
-
-@cache
-def _decoder() -> msgspec.json.Decoder[AnyEntry]:
-    return msgspec.json.Decoder(AnyEntry)

@@ -217,7 +217,7 @@ class Turn:
             outcome = (await self._end.request_permission(request)).outcome
         except RpcError as error:
             raise PermissionDenied(
-                f"Nobody could be asked for permission ({error.message}), so nothing was done."
+                f"Nobody could be asked for permission ({error.reason}), so nothing was done."
             ) from error
         if isinstance(outcome, schema.CancelledPermissionOutcome):
             # The client says by this that the whole turn is being stopped.

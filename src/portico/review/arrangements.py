@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.review.disk.alone import alone, not_kept
@@ -70,7 +71,7 @@ class Arrangements:
     def find(self, session: str) -> Arrangement | None:
         path = self._path(session)
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Arrangement)
+            return codecs.decode_json(path.read_bytes(), Arrangement)
         except FileNotFoundError:
             return None
         except (OSError, msgspec.DecodeError) as error:

@@ -21,6 +21,7 @@ from typing import Any, Literal, Protocol
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import MAX_LINE, LineSplitter, Overlong
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -43,12 +44,15 @@ from portico.rpc.messages import (
     fault_of,
     id_in_ruins,
     malformed_answer,
+    shown,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
 log = logging.getLogger(__name__)
 
 MAX_REQUESTS_IN_FLIGHT = 1024
+FINISH_SECONDS = 5.0
+"""How long what was asked before the peer closed its end may take; after that it is cancelled, and answered so."""
 _REMEMBERED_CANCELS = 1024
 
 Direction = Literal["sent", "received"]
@@ -91,12 +95,15 @@ class Connection:
         name: str,
         tap: Tap | None = None,
         max_line: int = MAX_LINE,
+        finishes: bool = False,
     ) -> None:
+        """With `finishes`, what the peer asked before it closed its end is answered, for as long as it listens."""
         self._stream = stream
         self._handler = handler
         self._name = name
         self._tap = tap
         self._splitter = LineSplitter(max_line)
+        self._finishes = finishes
         self._next_id = 0
         self._waiting: dict[RequestId, asyncio.Future[Raw]] = {}
         self._canceled: dict[RequestId, None] = {}
@@ -114,8 +121,12 @@ class Connection:
                         self._response_arrived = False
                         await asyncio.sleep(0)
                 await self._handler.ready()
-            if (rest := self._splitter.end()) is not None:
+            rest = self._splitter.end()
+            # An answer may have been cut off where it still makes sense, and nothing is done on the word of half a one.
+            if rest is not None and not (self._finishes and _is_answer(rest)):
                 self._receive(rest)
+            if self._finishes:
+                await self._finish()
         finally:
             await self._end()
 
@@ -159,6 +170,12 @@ class Connection:
             raise ConnectionLost(f"{self._name} is gone") from error
 
     def _receive(self, line: bytes | Overlong) -> None:
+        try:
+            self._take_line(line)
+        except Exception:  # top level of a received line: no message of a peer ends the connection
+            log.exception("%s: a message could not be handled", self._name)
+
+    def _take_line(self, line: bytes | Overlong) -> None:
         if isinstance(line, bytes):
             if not line.strip():
                 return
@@ -186,7 +203,7 @@ class Connection:
     def _take_notification(self, method: str, params: Raw) -> None:
         if method == CANCEL_REQUEST:
             with suppress(msgspec.DecodeError):
-                target = msgspec.json.decode(params, type=_Cancel).request_id
+                target = codecs.decode_json(params, _Cancel).request_id
                 if (task := self._serving.get(target)) is not None:
                     task.cancel()
             return
@@ -200,7 +217,9 @@ class Connection:
         if answer is None or answer.done():
             given_up = answer is not None or self._canceled.pop(frame.id, self) is not self
             if not given_up:
-                self._handler.fault(fault_of("unknown_response", f"nobody asked request {frame.id!r}", line))
+                self._handler.fault(
+                    fault_of("unknown_response", f"nobody asked request {shown(frame.id)}", line)
+                )
             return
         self._response_arrived = True
         if isinstance(frame.error, ErrorObject):
@@ -211,7 +230,7 @@ class Connection:
     def _take_request(self, request_id: RequestId, method: str, params: Raw, line: bytes) -> None:
         if request_id in self._serving:
             self._handler.fault(
-                fault_of("duplicate_id", f"request {request_id!r} is still being served", line)
+                fault_of("duplicate_id", f"request {shown(request_id)} is still being served", line)
             )
             return
         if len(self._serving) >= MAX_REQUESTS_IN_FLIGHT:
@@ -259,11 +278,28 @@ class Connection:
         with suppress(ConnectionLost):
             self.notify(CANCEL_REQUEST, _Cancel(request_id))
 
-    async def _end(self) -> None:
+    async def _finish(self) -> None:
+        self._lose_peer()
+        closed = asyncio.ensure_future(self._stream.closed())
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FINISH_SECONDS):
+                    while self._serving and not closed.done():
+                        work = (*self._serving.values(), closed)
+                        await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closed.cancel()
+            await asyncio.wait((closed,))
+
+    def _lose_peer(self) -> None:
+        """Nothing more comes from the peer, so nobody waits for it any longer."""
         self._lost = ConnectionLost(f"{self._name} is gone")
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(self._lost)
+
+    async def _end(self) -> None:
+        self._lose_peer()
         serving = list(self._serving.values())
         for task in serving:
             task.cancel()
@@ -272,6 +308,11 @@ class Connection:
 
 class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RequestId
+
+
+def _is_answer(line: bytes | Overlong) -> bool:
+    frame = decode_frame(line)
+    return isinstance(frame, Fault) or isinstance(frame.method, UnsetType)
 
 
 def _params(frame: Frame) -> Raw:

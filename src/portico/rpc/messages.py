@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.framing import Overlong
 
 RequestId = int | str | None
@@ -18,6 +19,7 @@ REQUEST_CANCELLED = -32800
 
 CANCEL_REQUEST = "$/cancel_request"
 NO_PARAMS = Raw(b"{}")
+MAX_DEPTH = 128
 
 
 class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -53,6 +55,17 @@ class RpcError(Exception):
         self.message = message
         self.data = data
 
+    @property
+    def reason(self) -> str:
+        """The message and the details that many peers give in the data, for a person: one clean, short line."""
+        from portico.domain.redaction import plain_line
+
+        message = plain_line(self.message, _LONGEST_REASON)
+        details = plain_line(_details(self.data), _LONGEST_REASON)
+        if not details or details in message:
+            return message
+        return f"{message.rstrip('.: ')}: {details}" if message else details
+
 
 class ConnectionLost(Exception):
     """The peer went away before it answered."""
@@ -72,10 +85,17 @@ class Fault(msgspec.Struct, frozen=True):
     size: int
 
 
-_decoder = msgspec.json.Decoder(Frame)
-_no_error_decoder = msgspec.json.Decoder(_NoError)
+_decoder = codecs.json_decoder(Frame)
+_no_error_decoder = codecs.json_decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
+_LONGEST_REASON = 600
+# Where peers put their words, the most telling first; some put an error of another system there whole.
+_DETAILS = ("details", "detail", "message", "reason", "error")
+_DEEPEST_DETAILS = 4
+_HEAD = 1024
+_MEMBER = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0,512}")\s*'
+_TOO_DEEP = f"arrays and objects are nested more than {MAX_DEPTH} deep"
 
 
 def decode_frame(line: bytes | Overlong) -> Frame | Fault:
@@ -89,23 +109,36 @@ def decode_frame(line: bytes | Overlong) -> Frame | Fault:
         return fault_of("not_utf8", str(error), line)
     except msgspec.ValidationError as error:
         return _without_error(line) or fault_of("not_a_message", str(error), line)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except RecursionError:
+        return fault_of("not_json", _TOO_DEEP, line)
+    except msgspec.DecodeError as error:
         return _with_whole_characters(line) or fault_of("not_json", str(error), line)
+    if _is_too_deep(line):
+        return fault_of("not_json", _TOO_DEEP, line)
     if frame.method is UNSET and frame.result is UNSET and frame.error is UNSET:
         return fault_of("not_a_message", "neither request, notification nor response", line)
     return frame
 
 
 def id_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
-    """The id of a request that cannot be decoded, if it can still be made out: its sender waits for an answer."""
+    """The id under which to refuse a request that cannot be decoded, so that its sender does not wait.
+
+    None, as the protocol says, if the id itself cannot be repeated; UNSET if the line is no request.
+    """
     found = _ruins(line)
-    return found["id"] if "method" in found else UNSET
+    if isinstance(found, list):
+        return None if any(isinstance(one, dict) and "method" in one for one in found) else UNSET
+    if "method" not in found or "id" not in found:
+        return UNSET
+    return found["id"] if _is_repeatable(found["id"]) else None
 
 
 def answered_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
-    """The id that a response has which cannot be decoded, if it can be made out: somebody here waits for it."""
+    """The id of a response that cannot be decoded, if it can be made out: a caller here waits for it."""
     found = _ruins(line)
-    return found["id"] if found and "method" not in found else UNSET
+    if isinstance(found, list) or "method" in found or "id" not in found:
+        return UNSET
+    return found["id"] if _is_repeatable(found["id"]) else UNSET
 
 
 def malformed_answer(fault: Fault) -> RpcError:
@@ -121,10 +154,10 @@ def _without_error(line: bytes) -> Frame | None:
     return Frame(id=answer.id, result=answer.result)
 
 
-def _with_whole_characters(line: bytes) -> Frame | None:
-    """A notification in which halves of characters stand, each told as a character that is not known.
+def _with_whole_characters(line: bytes) -> Frame | Fault | None:
+    """A notification with each half of a surrogate pair replaced; a fault that names them in any other message.
 
-    A peer that cuts its text anywhere sends them. What it says is shown; what it asks for is not guessed at.
+    A peer that cuts its text anywhere sends halves. What it says is shown; what it asks for is not guessed at.
     """
     import re
 
@@ -135,34 +168,70 @@ def _with_whole_characters(line: bytes) -> Frame | None:
         frame = _decoder.decode(whole)
     except (msgspec.DecodeError, RecursionError):
         return None
-    return frame if frame.method is not UNSET and frame.id is UNSET else None
+    if frame.method is not UNSET and frame.id is UNSET and not _is_too_deep(whole):
+        return frame
+    return fault_of("not_json", "a string has half of a surrogate pair in it", line)
 
 
-def _ruins(line: bytes | Overlong) -> dict[str, Any]:
-    """A message with an id, as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
+def _is_too_deep(line: bytes) -> bool:
+    """Whether arrays and objects stand in each other beyond the limit.
+
+    Decoders and the code behind them recurse, so depth is bounded once, where a message enters.
+    """
+    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
+        return False
+    import re
+
+    brackets = re.sub(rb'"(?:[^"\\]+|\\.)*"|[^][{}"]+', b"", line)
+    for _ in range(MAX_DEPTH):
+        brackets = re.sub(rb"\[\]|\{\}", b"", brackets)
+    return bool(brackets)
+
+
+def _is_repeatable(request_id: Any) -> bool:
+    """Whether an id can be sent back: half of a surrogate pair cannot be encoded."""
+    if type(request_id) is str:
+        return not any("\ud800" <= letter <= "\udfff" for letter in request_id)
+    return type(request_id) is int
+
+
+def _ruins(line: bytes | Overlong) -> dict[str, Any] | list[Any]:
+    """A message or a batch as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
     import json
 
-    whole = _short_members(line) if isinstance(line, Overlong) else line
+    if isinstance(line, Overlong):
+        return _short_members(line.head, line.tail)
     try:
-        found = json.loads(whole.decode(errors="replace"))
+        found = json.loads(line.decode(errors="replace"))
     except (ValueError, RecursionError):
-        return {}
-    has_id = isinstance(found, dict) and type(found.get("id")) in (int, str)
-    return found if has_id else {}
+        members = _short_members(line[:_HEAD], b"")
+        return members if "method" in members or _is_answer(line) else {}
+    return found if isinstance(found, (dict, list)) else {}
 
 
-def _short_members(line: Overlong) -> bytes:
-    """An object of what stands before and after the one member that is long, each as it is written.
+def _is_answer(line: bytes) -> bool:
+    """Whether the first member of a broken line that is not short is a result or an error."""
+    import re
+
+    return re.match(rb'\s*\{(?:%b,)*\s*"(?:result|error)"\s*:' % _MEMBER, line[:_HEAD]) is not None
+
+
+def _short_members(head: bytes, tail: bytes) -> dict[str, Any]:
+    """The members that stand before and after the one that is long or broken, each as it is written.
 
     No string can look like that: a quotation mark in it is escaped.
     """
+    import json
     import re
 
-    member = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0,512}")\s*'
-    before = re.match(rb"\s*\{((?:%b,)*)" % member, line.head)
-    after = re.search(rb"((?:,%b)*)\}\s*$" % member, line.tail)
+    before = re.match(rb"\s*\{((?:%b(?:,|(?=\})))*)" % _MEMBER, head)
+    after = re.search(rb"((?:,%b)*)\}\s*$" % _MEMBER, tail)
     parts = (before[1].strip(b", ") if before else b"", after[1].strip(b", ") if after else b"")
-    return b"{%b}" % b",".join(filter(None, parts))
+    try:
+        members: dict[str, Any] = json.loads(b"{%b}" % b",".join(filter(None, parts)))
+    except ValueError:
+        return {}
+    return members
 
 
 def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:
@@ -170,6 +239,26 @@ def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:
     text = line[:_SAMPLE].decode("utf-8", "replace")
     sample = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     return Fault(kind, detail, sample, len(line))
+
+
+def shown(value: RequestId) -> str:
+    """An id or a name from a peer, short enough for a message."""
+    text = repr(value)
+    return text if len(text) <= _SAMPLE else f"{text[:_SAMPLE]}…"
+
+
+def _details(data: Any) -> str:
+    """What the data of an error answer says in words, if anything."""
+    if isinstance(data, Raw):
+        try:
+            data = codecs.decode_json(data)
+        except (msgspec.DecodeError, RecursionError):
+            return ""
+    for _ in range(_DEEPEST_DETAILS):
+        if not isinstance(data, dict):
+            break
+        data = next((data[name] for name in _DETAILS if data.get(name)), "")
+    return data if isinstance(data, str) else ""
 
 
 def encode_request(request_id: RequestId, method: str, params: Any) -> bytes:

@@ -1,7 +1,9 @@
 """How a session reaches the agent's side of it: the agent's own memory first, ours last.
 
 `session/resume`, else `session/load`; a fork by `session/fork`; else a new session that is told
-what was said before.
+what was said before. Some agents say yes to an id that they do not know: a load that tells nothing again of a
+conversation with answers in it counts as refused, and so does a reopened session whose first prompt is refused
+in its name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,11 +14,11 @@ from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp import extensions
-from portico.acp.ends import AUTH_REQUIRED
+from portico.acp.ends import AUTH_REQUIRED, RESOURCE_NOT_FOUND
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
 from portico.domain.values import AgentSession, AttachedBy, ForkedFrom
-from portico.rpc.messages import RpcError
+from portico.rpc.messages import INVALID_PARAMS, RpcError
 from portico.sessions.link import AgentLink, Tenant
 from portico.sessions.reviewing import Reviewing
 
@@ -72,7 +74,8 @@ class Counted:
     def take(self, update: acp.SessionUpdate | Raw) -> bool:
         if isinstance(update, acp.AvailableCommandsUpdate):
             return False
-        self.updates += 1
+        if not isinstance(update, acp.ConfigOptionUpdate | acp.CurrentModeUpdate):
+            self.updates += 1
         return True
 
 
@@ -86,6 +89,10 @@ class Attaching(Tenant, Protocol):
         """The MCP servers that its agent gets and can use."""
         ...
 
+    async def was_answered(self) -> bool:
+        """Whether the agent said or did anything in the conversation so far, as the log has it."""
+        ...
+
 
 async def attach_session(
     link: AgentLink, session: Attaching, *, known: str | None, forked_from: ForkedFrom | None
@@ -95,6 +102,8 @@ async def attach_session(
     attached = None
     if known is not None:
         attached = await ways.resume(known) or await ways.load(known)
+        if attached is not None and await ways.told_nothing(attached):
+            attached = None
     elif forked_from is not None and forked_from.agent_session_id is not None:
         attached = await ways.fork(forked_from.agent_session_id)
     if attached is None:
@@ -103,6 +112,22 @@ async def attach_session(
     return msgspec.structs.replace(
         attached, failed_ways=tuple(ways.failed), forked=known is None and forked_from is not None
     )
+
+
+async def attach_anew(link: AgentLink, session: Attaching, refusal: RpcError) -> Attached:
+    """Begin another session at an agent that reopened one and then refused a prompt in it."""
+    ways = _Ways(link, session, Counted(), await session.given_servers(link))
+    attached = await ways.begin("replay")
+    way = f"The agent reopened its session, but does not know it: {refusal.reason}"
+    return msgspec.structs.replace(attached, failed_ways=(way,))
+
+
+def is_unknown_session(error: RpcError, session_id: str) -> bool:
+    """Whether an agent refuses a request because it does not know the session, as far as its words tell."""
+    if error.code not in (INVALID_PARAMS, RESOURCE_NOT_FOUND):
+        return False
+    data = bytes(error.data).decode(errors="replace") if isinstance(error.data, Raw) else ""
+    return "session" in error.message.lower() or session_id in f"{error.message} {data}"
 
 
 async def attach_adopted(
@@ -190,10 +215,23 @@ class _Ways:
             return None
         return _attached(response.session_id, "fork", response)
 
+    async def told_nothing(self, attached: Attached) -> bool:
+        """Whether the agent loaded a conversation, and told nothing of what the log has of it."""
+        session = attached.session
+        if (
+            session.attached_by != "load"
+            or session.replayed_updates
+            or not await self._session.was_answered()
+        ):
+            return False
+        self._link.abandon(session.agent_session_id)
+        self.failed.append("The agent answered session/load, but told nothing of the conversation.")
+        return True
+
     def _refused(self, way: str, error: RpcError) -> None:
         if error.code == AUTH_REQUIRED:
             raise error
-        self.failed.append(f"The agent refused {way}: {error.message}")
+        self.failed.append(f"The agent refused {way}: {error.reason}")
 
 
 def _attached(session_id: str, way: AttachedBy, response: _Settings, replayed: int = 0) -> Attached:

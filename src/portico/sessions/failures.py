@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp.extensions import Failed
+from portico.domain import codecs
 from portico.domain.errors import (
     AuthRequired,
     BudgetExceeded,
@@ -61,7 +62,7 @@ class _Data(msgspec.Struct, frozen=True):
 
 def _said(data: Any) -> Failed:
     try:
-        return msgspec.json.decode(data, type=_Data).portico if isinstance(data, Raw) else Failed()
+        return codecs.decode_json(data, _Data).portico if isinstance(data, Raw) else Failed()
     except msgspec.DecodeError:
         return Failed()
 

@@ -16,6 +16,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.client import ClientEnd
 from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
+from portico.domain import codecs
 from portico.domain.errors import (
     AgentCrashed,
     AgentReported,
@@ -25,7 +26,9 @@ from portico.domain.errors import (
     ErrorDetails,
     PorticoError,
 )
+from portico.domain.redaction import without_secrets
 from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
+from portico.rpc.tap import secrets_in
 from portico.sessions.deadlines import put_down, within
 from portico.sessions.failures import told_failure
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
@@ -36,10 +39,14 @@ LAST_WORDS_SECONDS = 2.0
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where an agent works: in the person's workspace, or in a `folder` that stands for it."""
+    """Where an agent works: in the person's workspace, or in a `folder` that stands for it.
+
+    One that serves a session that `reads_only` is no other's: it may be confined further.
+    """
 
     workspace: Path
     folder: Path | None = None
+    reads_only: bool = False
 
 
 class Tenant(Protocol):
@@ -67,6 +74,7 @@ class AgentLink:
     def __init__(self, ports: Ports, spec: AgentSpec, process: AgentProcess, methods: Iterable[str]) -> None:
         self.spec = spec
         self.info = acp.InitializeResponse(protocol_version=PROTOCOL_VERSION)
+        self.sandbox = process.sandbox
         self._process = process
         self._clock = ports.clock
         self._tenants: dict[str, Tenant] = {}
@@ -87,7 +95,9 @@ class AgentLink:
         capabilities: acp.ClientCapabilities,
     ) -> "AgentLink":
         """Start the agent and shake hands. A failure says why, with the agent's last words."""
-        process = await ports.agents.launch(spec, place.workspace, folder=place.folder)
+        process = await ports.agents.launch(
+            spec, place.workspace, folder=place.folder, reads_only=place.reads_only
+        )
         link = cls(ports, spec, process, methods)
         link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
         hello = acp.InitializeRequest(
@@ -148,6 +158,11 @@ class AgentLink:
                 await within(self._clock, LAST_WORDS_SECONDS, last_word)
             except (RpcError, ConnectionLost, TimeoutError) as error:
                 log.warning("%s did not let go of its session %s: %s", self.spec.name, session_id, error)
+
+    def abandon(self, session_id: str) -> None:
+        """Have nothing more to do with one session of the agent's."""
+        self._tenants.pop(session_id, None)
+        self.end.leave(session_id)
 
     def move_out(self, tenant: Tenant) -> bool:
         """Forget a session; whether the agent still has others."""
@@ -230,16 +245,17 @@ class AgentLink:
             return told
         if error.code == AUTH_REQUIRED:
             return self._auth_required(error)
-        if "context" in error.message.lower() and any(
-            word in error.message.lower() for word in ("length", "limit", "window", "exceed")
+        reason = without_secrets(error.reason, secrets_in(self.spec.env))
+        if "context" in reason.lower() and any(
+            word in reason.lower() for word in ("length", "limit", "window", "exceed")
         ):
             return ContextLimit(
-                f"The conversation no longer fits the model's context: {error.message}",
+                f"The conversation no longer fits the model's context: {reason}",
                 suggestion="Start a new session.",
             )
         return AgentReported(
-            f"The agent {self.spec.name} reported an error: {error.message}",
-            suggestion="Try again, or look at the agent's own log.",
+            f"The agent {self.spec.name} reported an error: {reason}",
+            suggestion="Try again. If it fails again, the agent's own log may say more.",
             details=self._details(),
         )
 
@@ -262,7 +278,7 @@ class AgentLink:
         else:
             what = f"Sign in with {' or '.join(methods) or 'its own login command'}, then try again."
         return AuthRequired(
-            f"The agent {self.spec.name} wants you to sign in first: {error.message}",
+            f"The agent {self.spec.name} wants you to sign in first: {error.reason}",
             suggestion=what,
             details=ErrorDetails(agent=self.spec.name, auth_methods=methods),
         )
@@ -272,7 +288,9 @@ class AgentLink:
 
     def _details(self, exit_status: str | None = None) -> ErrorDetails:
         return ErrorDetails(
-            agent=self.spec.name, stderr=self._process.stderr_tail() or None, exit_status=exit_status
+            agent=self.spec.name,
+            stderr=without_secrets(self._process.stderr_tail(), secrets_in(self.spec.env)) or None,
+            exit_status=exit_status,
         )
 
 
@@ -285,7 +303,7 @@ class _About(msgspec.Struct, frozen=True, rename="camel"):
 
 def _about(params: Raw) -> _About:
     try:
-        return msgspec.json.decode(params, type=_About)
+        return codecs.decode_json(params, _About)
     except msgspec.DecodeError:
         return _About()
 

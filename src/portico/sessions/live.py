@@ -14,16 +14,17 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp import extensions
 from portico.acp.ends import Serve
-from portico.domain import events, values
+from portico.domain import codecs, events, values
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
-from portico.rpc.messages import Fault
+from portico.files.deadline import within_deadline
+from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
-from portico.sessions.attaching import Attached, Retelling, attach_session
+from portico.sessions.attaching import Attached, Retelling, attach_anew, attach_session, is_unknown_session
 from portico.sessions.client_calls import ClientCalls
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
@@ -31,13 +32,14 @@ from portico.sessions.journal import Journal
 from portico.sessions.link import AgentLink, Place
 from portico.sessions.links import AgentLinks
 from portico.sessions.options import SessionOptions
-from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.ports import AgentSpec, Lease, Ports, tree_name
 from portico.sessions.replay import EVENTS_LOOKED_AT, LAST_EVENTS, summarize, summary_is_owed
 from portico.sessions.reviewing import Reviewing
 from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
 MAX_FAULT_NOTICES = 20
+_UNCONFINED = "It can write and read your files without asking. See what is missing with: portico doctor"
 _PAGE_DONE = "elicitation/complete"
 
 
@@ -51,7 +53,12 @@ class LiveSession:
         self.reads_only = summary.reads_only
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, links.backlog, last_seq=summary.last_seq)
-        self.reviewing = Reviewing(summary, ports.reviews, self.journal)
+        self.reviewing = Reviewing(
+            summary,
+            ports.reviews,
+            self.journal,
+            beside=lambda: ports.store.lease_holder(tree_name(self.workspace)) is not None,
+        )
         self.status = TurnStatus(summary.state)
         self.asking = Asking(self)
         self.options = SessionOptions(spec.name, self.journal)
@@ -60,6 +67,8 @@ class LiveSession:
         self.retelling: Retelling | None = None
         self.untold: str | None = None
         """What the agent has to be told with the next prompt, because it remembers nothing."""
+        self.unproven = False
+        """Whether the agent reopened its session and has taken no prompt in it since."""
         self._open_editor(None)
         # Held while the agent is started and its session opened, so that this is never done twice at once.
         self.reaching = asyncio.Lock()
@@ -74,10 +83,23 @@ class LiveSession:
         self._faults = 0
         self._unreported_faults: tuple[Fault, int] | None = None
         self._recalled = summary.last_seq == 1
+        self._told_unconfined = False
 
     @property
     def agent_alive(self) -> bool:
         return self.link is not None and self.link.alive and self._attached
+
+    async def is_to_be_confined(self) -> bool:
+        """Whether the kernel will keep the agent away from files that its mode promises to leave alone."""
+        if self.reviewing.writes_workspace:
+            return False
+        return await asyncio.to_thread(self.ports.confined, self.spec, self.reviewing.placed)
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether a sandbox is in force for the agent that runs now."""
+        sandbox = None if self.link is None else self.link.sandbox
+        return sandbox is not None and sandbox.level != "none"
 
     def begin_turn(self) -> TurnId:
         self._turns += 1
@@ -108,7 +130,7 @@ class LiveSession:
             await self.disconnect()
             await self.reviewing.open()
             folder = self.reviewing.folder
-            place = Place(self.workspace, None if folder == self.workspace else folder)
+            place = Place(self.workspace, None if folder == self.workspace else folder, self.reads_only)
             self._open_editor(place.folder)
             self.link = await self._links.take(self.spec, place, self.editor, self)
         return self.link
@@ -132,14 +154,35 @@ class LiveSession:
         if known is None and self._begun_before:
             forked_from = await pending_fork(self.ports.store, self.id)
         attached = await attach_session(self.link, self, known=known, forked_from=forked_from)
+        await self._move_in(self.link, attached, chosen)
+
+    async def attach_anew(self, refusal: RpcError) -> bool:
+        """Begin another session if the agent refused the first prompt in one that it does not know after all."""
+        unproven, self.unproven = self.unproven, False
+        if self.link is None or self.agent_session_id is None or not unproven:
+            return False
+        if not is_unknown_session(refusal, self.agent_session_id) or not await self.was_answered():
+            return False
+        self.link.abandon(self.agent_session_id)
+        attached = await attach_anew(self.link, self, refusal)
+        await self._move_in(self.link, attached, await self._chosen_options())
+        return True
+
+    async def _move_in(self, link: AgentLink, attached: Attached, chosen: Mapping[str, str | bool]) -> None:
         self.untold = await self._what_was_said(attached)
+        self.unproven = attached.session.attached_by in ("resume", "load")
         self.note_attached(attached)
         self._tell_todos()
-        await self.options.restore(self.link.end, attached, chosen)
+        await self.options.restore(link.end, attached, chosen)
+
+    async def was_answered(self) -> bool:
+        """Whether the agent said or did anything in the conversation so far, as the log has it."""
+        answers = (events.TextDelta, events.ToolStarted)
+        return any(isinstance(event.payload, answers) for event in await self._earlier(EVENTS_LOOKED_AT))
 
     async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
         """The MCP servers of the settings; what the agent cannot be given is noted."""
-        given = await asyncio.to_thread(self.ports.mcp_servers, self.workspace)
+        given = await within_deadline(lambda: self.ports.mcp_servers(self.workspace))
         by_http = link.info.agent_capabilities.mcp_capabilities.http
         unreachable = (
             f"The MCP server {server.name} is left out: {self.spec.name} uses none over HTTP."
@@ -238,13 +281,13 @@ class LiveSession:
             self.fault(extensions.fault_from(params))
             return
         if method == extensions.DECIDED:
-            self.asking.decided(msgspec.json.decode(params, type=extensions.Decided))
+            self.asking.decided(codecs.decode_json(params, extensions.Decided))
             return
         if method == extensions.PROPOSED:
-            self.journal.record(msgspec.json.decode(params, type=events.ProposalUpdated))
+            self.journal.record(codecs.decode_json(params, events.ProposalUpdated))
             return
         if method == _PAGE_DONE:
-            page = msgspec.json.decode(params, type=acp.CompleteElicitationNotification)
+            page = codecs.decode_json(params, acp.CompleteElicitationNotification)
             self.asking.completed(page.elicitation_id)
             return
         text = f"The agent sent the notification {method}."
@@ -306,7 +349,8 @@ class LiveSession:
         self.journal.record(payload)
 
     def note_attached(self, attached: Attached) -> None:
-        session = attached.session
+        sandbox = None if self.link is None else self.link.sandbox
+        session = msgspec.structs.replace(attached.session, sandbox=sandbox)
         self.agent_session_id = session.agent_session_id
         self._attached = True
         if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
@@ -316,3 +360,6 @@ class LiveSession:
             self.journal.record(events.StateChanged(state=now, previous=now, agent_session=session))
         for notice in attached.notices():
             self.journal.record(notice)
+        if sandbox is not None and sandbox.level == "none" and not self._told_unconfined:
+            self._told_unconfined = True
+            self.journal.record(events.Notice(level="warning", text=sandbox.note, details=_UNCONFINED))

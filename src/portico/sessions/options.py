@@ -89,7 +89,8 @@ class SessionOptions:
             try:
                 await self.set(end, attached.session.agent_session_id, option_id, value, known=known)
             except (RpcError, PorticoError) as error:
-                self._journal.record(_lost(option_id, value, error.message))
+                why = error.reason if isinstance(error, RpcError) else error.message
+                self._journal.record(_lost(option_id, value, why))
 
     async def _send(self, end: ClientEnd, session_id: str, option: ConfigOption, value: str | bool) -> None:
         if self._older_modes and option.category == MODE and isinstance(value, str):

@@ -11,7 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import Offered, Open, from_meta
-from portico.domain import events, values
+from portico.domain import codecs, events, values
 from portico.rpc.messages import Fault
 
 NOTHING_OFFERED = Offered()
@@ -226,7 +226,7 @@ class _Kind(msgspec.Struct, rename="camel"):
 def unknown_update(raw: Raw) -> events.Notice:
     """An update that has no event of its own, kept as it came."""
     try:
-        kind = msgspec.json.decode(raw, type=_Kind).session_update
+        kind = codecs.decode_json(raw, _Kind).session_update
     except msgspec.DecodeError:
         kind = "?"
     return events.Notice(

@@ -147,19 +147,26 @@ class Turn:
 
     async def _work(self) -> Ending:
         session = self._session
+        label = "" if self._prompt is None else self._prompt.text
         try:
+            # Before the agent is started, which may write at once; and after, if no sandbox came of it.
+            confined = await session.is_to_be_confined()
+            await session.reviewing.note_files(label, confined=confined)
             async with session.reaching:
                 await session.connect()
+                await session.reviewing.note_files(label, confined=confined and session.is_confined)
                 await within(session.ports.clock, session.ports.limits.start, session.attach())
-            await session.reviewing.begin_turn("" if self._prompt is None else self._prompt.text)
+            await session.reviewing.begin_turn(label)
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
-            for name, value in self._prompt.options.items():
-                await session.set_option(name, value)
-            if self.stopping:
-                # The agent was told so too early: it would take up a prompt that comes after that, and do it all.
-                return Ending(TurnEvent.USER_STOP, "cancelled")
-            return await self._converse(self._prompt)
+            try:
+                return await self._ask(self._prompt)
+            except RpcError as error:
+                if not await within(
+                    session.ports.clock, session.ports.limits.start, session.attach_anew(error)
+                ):
+                    raise
+            return await self._ask(self._prompt)
         except TimeoutError:
             what = f"did not open a session within {session.ports.limits.start:g} s"
             return Ending(TurnEvent.ERROR, "timeout", await self._give_up(what))
@@ -176,6 +183,15 @@ class Turn:
         except Exception as error:  # noqa: BLE001 - the turn fails and says why; the session goes on
             return Ending(TurnEvent.ERROR, "error", unforeseen(error, f"a turn of {session.id}"))
 
+    async def _ask(self, prompt: Prompt) -> Ending:
+        """Set what this turn wants set, and send the prompt."""
+        for name, value in prompt.options.items():
+            await self._session.set_option(name, value)
+        if self.stopping:
+            # The agent was told so too early: it would take up a prompt that comes after that, and do it all.
+            return Ending(TurnEvent.USER_STOP, "cancelled")
+        return await self._converse(prompt)
+
     async def _converse(self, prompt: Prompt) -> Ending:
         session = self._session
         if session.link is None or session.agent_session_id is None:
@@ -190,6 +206,7 @@ class Turn:
             acp.PromptRequest(session_id=session.agent_session_id, prompt=blocks)
         )
         session.untold = None
+        session.unproven = False
         if response.usage is not None:
             usage = response.usage
             session.journal.record(

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import msgspec
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.domain.desks import Desk
 from portico.domain.encoding import decode_payload, encode_payload
 from portico.domain.errors import StoreFailed
@@ -87,7 +88,7 @@ def unreadable_because(row: EventRow) -> str | None:
 
 def _stand_in(row: EventRow) -> AnyPayload:
     try:
-        msgspec.json.decode(row.payload)
+        codecs.decode_json(row.payload)
         raw = Raw(row.payload)
     except _UNREADABLE:
         raw = Raw(msgspec.json.encode(row.payload.decode(errors="replace")))
@@ -119,10 +120,10 @@ def summary_row(summary: SessionSummary) -> SummaryRow:
 
 def summary_of(row: SummaryRow) -> SessionSummary:
     try:
-        msgspec.convert(tuple(row), SummaryRow)
+        codecs.convert(tuple(row), SummaryRow)
         state = TurnState(row.state)
-        mode = msgspec.convert(row.mode, ReviewMode)
-        agent_command = msgspec.json.decode(row.agent_command, type=tuple[str, ...])
+        mode = codecs.convert(row.mode, ReviewMode)
+        agent_command = codecs.decode_json(row.agent_command, tuple[str, ...])
     except ValueError as error:
         raise StoreFailed(
             f"The summary of session {row.session_id} cannot be read ({error}).",
@@ -152,7 +153,7 @@ def desk_row(desk: Desk) -> bytes:
 
 def desk_of(session_id: SessionId, row: bytes) -> Desk:
     try:
-        return msgspec.json.decode(row, type=Desk)
+        return codecs.decode_json(row, Desk)
     except _UNREADABLE as error:
         raise StoreFailed(
             f"The draft of session {session_id} cannot be read ({error}).",

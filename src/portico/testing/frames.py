@@ -12,14 +12,18 @@ from typing import Any, Literal
 
 import jsonschema_rs
 import msgspec
+from msgspec import UnsetType
 
+from portico.domain import codecs
 from portico.rpc.connection import Direction
+from portico.rpc.messages import id_in_ruins
 from portico.rpc.tap import TappedFrame
 
 Side = Literal["client", "agent"]
 
 _OTHER: dict[Side, Side] = {"client": "agent", "agent": "client"}
 _MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
+_UNREADABLE = "_unreadable"
 _KINDS = ("Request", "Response", "Notification")
 
 
@@ -90,6 +94,7 @@ class FrameChecker:
             frame = _parse(line)
         except (ValueError, RecursionError) as error:
             method, messages = "", [f"not a JSON object on one line: {error}"]
+            self._expect_refusal(line if isinstance(line, bytes) else line.encode(), sender)
         else:
             method, messages = self._check_frame(frame, sender)
         text = line if isinstance(line, str) else line.decode("utf-8", "replace")
@@ -97,6 +102,12 @@ class FrameChecker:
             FrameProblem(direction=direction, sender=sender, method=method, message=message, frame=text[:400])
             for message in messages
         ]
+
+    def _expect_refusal(self, line: bytes, sender: Side) -> None:
+        """A request that cannot be read may be answered all the same, if its id can."""
+        request_id = id_in_ruins(line)
+        if not isinstance(request_id, UnsetType):
+            self._asked.setdefault(_key(sender, request_id), []).append(_UNREADABLE)
 
     def _check_frame(self, frame: dict[str, Any], sender: Side) -> tuple[str, list[str]]:
         problems = []
@@ -162,7 +173,7 @@ def check_tap_file(tap: Path, schema: Path) -> int:
     # A last line without a line break was being written when its process was killed.
     lines = tap.read_bytes().split(b"\n")[:-1]
     for line in lines:
-        tapped = msgspec.json.decode(line, type=TappedFrame)
+        tapped = codecs.decode_json(line, TappedFrame)
         checker = checkers.setdefault(tapped.connection, FrameChecker(schema))
         sender = tapped.role if tapped.direction == "sent" else _OTHER[tapped.role]
         problems += checker.check(tapped.direction, tapped.frame, sender)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from portico.config.model_settings import ModelSetting, PriceSetting
+from portico.domain import codecs
 from portico.porter.models.port import (
     AssistantMessage,
     Finished,
@@ -78,7 +79,7 @@ async def test_what_a_provider_signed_goes_back_to_it_unchanged_after_being_stor
     model = "anthropic.claude-sonnet-5-5" if kind == "bedrock" else "gpt-5-mini"
     async with scripted(kind, Answer(thought, call), Answer(Say("Done.")), model=model) as it:
         answer = finished(await it.ask()).message
-        stored = msgspec.json.decode(msgspec.json.encode(answer), type=AssistantMessage)
+        stored = codecs.decode_json(msgspec.json.encode(answer), AssistantMessage)
         await it.ask(HELLO, stored, ToolMessage((ToolResult("call_1", "read", (Text("1"),)),)))
         sent = json.dumps(it.endpoint.requests[-1].body)
     assert any(isinstance(part, Thinking) for part in stored.parts)

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.porter.scenarios import documents
 from portico.porter.scenarios.loading import load_scenarios, parse_scenario
 from portico.porter.scenarios.scenario import Mode, Problem, Scenario
@@ -186,11 +187,10 @@ async def test_a_tool_that_does_not_exist_is_told_once(state: Path, folder: Path
 
 
 def test_every_tool_has_a_schema_that_providers_accept() -> None:
-    import msgspec
 
     for tool in TOOLS:
         spec = tool.spec()
-        schema_ = msgspec.json.decode(spec.schema)
+        schema_ = codecs.decode_json(spec.schema)
         assert schema_["type"] == "object", tool.name
         assert schema_["additionalProperties"] is False
         assert len(spec.description) > 20

@@ -13,6 +13,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.conductor.mcp.protocol import present, raw
 from portico.conductor.message import Message, failure, response
+from portico.domain import codecs
 from portico.rpc.messages import INVALID_PARAMS, ErrorObject, RequestId, RpcError
 
 MESSAGE = "mcp/message"
@@ -55,7 +56,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 def read_envelope(message: Message) -> Envelope:
     """RpcError if it addresses nobody."""
     try:
-        wire = msgspec.json.decode(message.params, type=_Wire)
+        wire = codecs.decode_json(message.params, _Wire)
     except msgspec.DecodeError as error:
         raise RpcError(INVALID_PARAMS, f"{message.method}: {error}") from error
     server_id = wire.server_id or wire.acp_id or wire.acp_url
@@ -106,7 +107,7 @@ def answer_connected(request_id: RequestId, outcome: Raw | RpcError) -> Message:
 def read_outcome(carrier: Raw) -> Raw | RpcError:
     """What an answer of the present dialect carries. RpcError is raised only if it carries nothing."""
     try:
-        outcome = msgspec.json.decode(carrier, type=_Outcome)
+        outcome = codecs.decode_json(carrier, _Outcome)
     except msgspec.DecodeError as error:
         raise RpcError(BACKEND_FAILED, f"the answer of {MESSAGE} is malformed: {error}") from error
     # Some write a result of null beside an error.

@@ -11,6 +11,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.acp.extensions import Placed, placed_by
 from portico.conductor.mcp.protocol import fields_of, present, raw
+from portico.domain import codecs
 
 _EARLY_ADDRESS = "acp:"
 
@@ -64,7 +65,7 @@ class _WireSession(msgspec.Struct, frozen=True):
 def read_opening(params: Raw) -> Opening | None:
     """None for parameters so malformed that only the agent can say what is wrong with them."""
     try:
-        wire = msgspec.json.decode(params, type=_WireOpening)
+        wire = codecs.decode_json(params, _WireOpening)
     except msgspec.DecodeError:
         return None
     return Opening(fields_of(params), wire.cwd, wire.session_id, wire.servers or (), placed_by(wire.meta))
@@ -73,14 +74,14 @@ def read_opening(params: Raw) -> Opening | None:
 def read_session_id(value: Raw) -> str | None:
     """The `sessionId` of parameters or of a result, if there is one."""
     try:
-        return msgspec.json.decode(value, type=_WireSession).session_id
+        return codecs.decode_json(value, _WireSession).session_id
     except msgspec.DecodeError:
         return None
 
 
 def read_entry(entry: Raw) -> Entry:
     try:
-        wire = msgspec.json.decode(entry, type=_WireEntry)
+        wire = codecs.decode_json(entry, _WireEntry)
     except msgspec.DecodeError:
         return Entry("", None, None)
     server_id = (wire.server_id or wire.id) if wire.type == "acp" else None

@@ -17,6 +17,7 @@ from portico.conductor.mcp.conversation import Conversation
 from portico.conductor.mcp.dialects import BACKEND_FAILED, RESOURCE_LIMIT, SERVER_UNAVAILABLE
 from portico.conductor.mcp.protocol import CANCELLED
 from portico.conductor.mcp.provider import AgentSide, Outcome
+from portico.domain import codecs
 from portico.rpc.messages import (
     INVALID_REQUEST,
     ErrorObject,
@@ -114,7 +115,7 @@ class Link:
     def _take_notification(self, method: str, params: Raw | None) -> None:
         if method == CANCELLED:
             with suppress(msgspec.DecodeError):
-                named = msgspec.json.decode(params or b"{}", type=_Cancelled).request_id
+                named = codecs.decode_json(params or b"{}", _Cancelled).request_id
                 if (task := self._requests.pop(named, None)) is not None:
                     task.cancel()
         elif self._conversation is not None:

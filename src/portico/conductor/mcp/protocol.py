@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.domain import codecs
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
@@ -48,7 +49,7 @@ def fields_of(raw: Raw | None) -> dict[str, Raw]:
     if raw is None:
         return {}
     try:
-        return msgspec.json.decode(raw, type=dict[str, Raw])
+        return codecs.decode_json(raw, dict[str, Raw])
     except msgspec.DecodeError:
         return {}
 
@@ -67,7 +68,7 @@ def is_modern(params: Raw | None) -> bool:
     version = fields_of(fields_of(params).get("_meta")).get(VERSION_KEY)
     if version is None:
         return False
-    named = msgspec.json.decode(version)
+    named = codecs.decode_json(version)
     if not isinstance(named, str):
         raise RpcError(INVALID_PARAMS, f"{VERSION_KEY} must be a string")
     if named != MODERN_VERSION:
@@ -90,5 +91,5 @@ def with_modern_meta(params: Raw | None, client: Raw | None) -> Raw:
 def agreed_version(params: Raw | None) -> str:
     """The revision that `initialize` settles on: the client's if it is known, else the newest of its era."""
     wanted = fields_of(params).get("protocolVersion")
-    version = msgspec.json.decode(wanted) if wanted is not None else None
+    version = codecs.decode_json(wanted) if wanted is not None else None
     return version if version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1]

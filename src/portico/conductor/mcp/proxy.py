@@ -20,6 +20,7 @@ from portico.conductor.mcp.protocol import CANCELLED, raw
 from portico.conductor.mcp.server import McpRequest, McpServer
 from portico.conductor.mcp.sessions import OpenSession, SessionServersProxy
 from portico.conductor.message import Message
+from portico.domain import codecs
 from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, REQUEST_CANCELLED, RequestId, RpcError
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class McpProxy(SessionServersProxy):
     def _cancelled(self, params: Raw | None) -> bool:
         """Cancel what the parameters name, if it is one of ours."""
         try:
-            running = self._running.get(msgspec.json.decode(params or b"{}", type=_Cancel).request_id)
+            running = self._running.get(codecs.decode_json(params or b"{}", _Cancel).request_id)
         except msgspec.DecodeError:
             return False
         if running is None:

@@ -15,6 +15,7 @@ import portico
 from portico.conductor.mcp import protocol
 from portico.conductor.mcp.protocol import fields_of, present, raw
 from portico.conductor.mcp.tools import Notify, Text, Tool, ToolCall, ToolFailure, ToolResult
+from portico.domain import codecs
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, RpcError
 
 log = logging.getLogger(__name__)
@@ -110,7 +111,7 @@ class ToolServer:
 
     async def _call(self, request: McpRequest) -> dict[str, Any]:
         try:
-            params = msgspec.json.decode(request.params or b"{}", type=_CallParams)
+            params = codecs.decode_json(request.params or b"{}", _CallParams)
         except msgspec.DecodeError as error:
             raise RpcError(INVALID_PARAMS, f"{request.method}: {error}") from error
         tool = self._tools.get(params.name)

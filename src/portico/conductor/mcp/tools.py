@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from portico.conductor.mcp.protocol import PROGRESS
+from portico.domain import codecs
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ class ToolCall(msgspec.Struct, frozen=True):
     def read(self, type: type[T]) -> T:  # noqa: A002 - what msgspec calls it too
         """The arguments as a value. ToolFailure names the one that does not fit."""
         try:
-            return msgspec.convert(self.arguments, type)
+            return codecs.convert(self.arguments, type)
         except msgspec.ValidationError as error:
             raise ToolFailure(f"The arguments do not fit the tool's schema: {error}") from error
 

@@ -18,6 +18,7 @@ from portico.acp import _schema as acp
 from portico.conductor.editor_state import EditorState, Selection, read_editor_state
 from portico.conductor.message import Message
 from portico.conductor.session_proxy import Folders, SessionProxy
+from portico.domain import codecs
 from portico.domain.privacy import is_private
 
 STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
@@ -59,7 +60,7 @@ class EditorContext(SessionProxy):
 
     def _with_context(self, message: Message) -> Message:
         try:
-            asked = msgspec.json.decode(message.params, type=_Prompt)
+            asked = codecs.decode_json(message.params, _Prompt)
             if asked.session_id not in self.folders or _is_command(asked.prompt):
                 return message
         except msgspec.DecodeError:
@@ -69,7 +70,7 @@ class EditorContext(SessionProxy):
         if text is None:
             return message
         block = acp.TextContent(text=text, annotations=acp.Annotations(audience=["assistant"]))
-        fields = msgspec.json.decode(message.params, type=dict[str, Raw])
+        fields = codecs.decode_json(message.params, dict[str, Raw])
         return message.with_params({**fields, "prompt": [block, *asked.prompt]})
 
 
@@ -116,7 +117,7 @@ class _View:
 
 def _is_command(blocks: list[Raw]) -> bool:
     for raw in blocks:
-        block = msgspec.json.decode(raw, type=_Block)
+        block = codecs.decode_json(raw, _Block)
         if block.type == "text":
             return block.text.lstrip().startswith("/")
     return False

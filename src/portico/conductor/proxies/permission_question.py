@@ -11,6 +11,7 @@ from portico.conductor.deeds import Deed
 from portico.conductor.message import Message
 from portico.conductor.policy import Rule
 from portico.conductor.proxies import permission_wire as wire
+from portico.domain import codecs
 
 _ALLOW = acp.PermissionOption(option_id="allow", name="Allow", kind="allow_once")
 _DENY = acp.PermissionOption(option_id="deny", name="Deny", kind="reject_once")
@@ -58,7 +59,7 @@ def errand_question(
 
 def decided(question: Question, decision: Decision) -> Decided:
     """What a client that knows Portico is told of a decision. An errand has no options."""
-    parts = msgspec.json.decode(question.params, type=wire.QuestionParts)
+    parts = codecs.decode_json(question.params, wire.QuestionParts)
     choices = question.choices
     chosen = choices.allow_once if decision.outcome == "allowed" else choices.reject
     return Decided(

@@ -15,6 +15,7 @@ from portico.acp.extensions import VERSION, Chosen, Offered, PorticoCapabilities
 from portico.acp.lenient import decode
 from portico.conductor.message import Message
 from portico.conductor.policy import Rule
+from portico.domain import codecs
 from portico.rpc.messages import RequestId
 
 _LONGEST_NAME = 80
@@ -56,20 +57,20 @@ def with_scopes(params: Raw, rule: Rule | None) -> Raw:
     """The question with the scopes that a client who knows Portico may choose."""
     scopes: tuple[Scope, ...] = ("once",) if rule is None else ("once", "session", "always")
     offered = Offered(scopes, None if rule is None else rule.text)
-    fields = msgspec.json.decode(params, type=dict[str, Raw])
+    fields = codecs.decode_json(params, dict[str, Raw])
     return _encoded({**fields, "_meta": {**_meta(fields), "portico": offered}})
 
 
 def with_options(params: Raw, rule: Rule) -> Raw:
     """The question with two options more, after the agent's own."""
-    fields = msgspec.json.decode(params, type=dict[str, Raw])
+    fields = codecs.decode_json(params, dict[str, Raw])
     shown = _shown(rule.text)
     names = (f"Allow for this session: {shown} (Portico)", f"Always allow: {shown} (Portico)")
     more = [
         acp.PermissionOption(option_id=option_id, name=name, kind="allow_always")
         for option_id, name in zip(OUR_OPTIONS, names, strict=True)
     ]
-    return _encoded({**fields, "options": [*msgspec.json.decode(fields["options"], type=list[Raw]), *more]})
+    return _encoded({**fields, "options": [*codecs.decode_json(fields["options"], list[Raw]), *more]})
 
 
 def read_answer(message: Message) -> Answer | None:
@@ -87,14 +88,14 @@ def read_answer(message: Message) -> Answer | None:
 def cancelled_id(params: Raw) -> RequestId | UnsetType:
     """Which request a `$/cancel_request` is about."""
     try:
-        return msgspec.json.decode(params, type=Cancel).request_id
+        return codecs.decode_json(params, Cancel).request_id
     except msgspec.DecodeError:
         return UNSET
 
 
 def _without_scope(result: Raw) -> Raw:
     """The answer as the agent gets it: not a byte different, unless there is something of ours in it."""
-    fields = msgspec.json.decode(result, type=dict[str, Raw])
+    fields = codecs.decode_json(result, dict[str, Raw])
     meta = _meta(fields)
     if meta.pop("portico", None) is None:
         return result
@@ -104,7 +105,7 @@ def _without_scope(result: Raw) -> Raw:
 
 def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
     try:
-        return msgspec.json.decode(fields.get("_meta", b"{}"), type=dict[str, Raw] | None) or {}
+        return codecs.decode_json(fields.get("_meta", b"{}"), dict[str, Raw] | None) or {}
     except msgspec.DecodeError:
         return {}
 

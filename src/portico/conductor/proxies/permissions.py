@@ -38,6 +38,7 @@ from portico.conductor.remembering import Remembered, wanted_rule
 from portico.conductor.session_proxy import Folders, SessionProxy
 from portico.conductor.suggesting import suggested_rule
 from portico.conductor.tool_calls import ToldCalls
+from portico.domain import codecs
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
@@ -114,15 +115,16 @@ class PermissionBroker(SessionProxy):
 
     def _leave(self, message: Message) -> None:
         """The client has left a session: from now on nothing is decided in its name."""
-        session_id = msgspec.json.decode(message.params, type=Left).session_id
-        if self.folders.pop(session_id, None) is not None:
-            self.session_ended(session_id)
+        with suppress(msgspec.DecodeError):
+            session_id = codecs.decode_json(message.params, Left).session_id
+            if self.folders.pop(session_id, None) is not None:
+                self.session_ended(session_id)
 
     def _stop(self, message: Message) -> None:
         """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
         self.place.send_right(message)
         with suppress(msgspec.DecodeError):
-            session_id = msgspec.json.decode(message.params, type=acp.CancelNotification).session_id
+            session_id = codecs.decode_json(message.params, acp.CancelNotification).session_id
             for shown_id, question in list(self._asked.items()):
                 if question.root == session_id:
                     del self._asked[shown_id]

@@ -7,6 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from portico.domain import codecs
+
 MOST_CHANGES = 8
 
 
@@ -16,7 +18,7 @@ def changes(before: Raw, after: Raw) -> tuple[str, ...]:
         return ()
     try:
         found = list(
-            islice(_compare("", msgspec.json.decode(before), msgspec.json.decode(after)), MOST_CHANGES + 1)
+            islice(_compare("", codecs.decode_json(before), codecs.decode_json(after)), MOST_CHANGES + 1)
         )
     except (msgspec.DecodeError, RecursionError):
         return ("~",)

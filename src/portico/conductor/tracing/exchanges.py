@@ -11,6 +11,7 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.tracing.records import AGENT, Closed, OfChain, Passed
 from portico.conductor.tracing.steps import session_in
+from portico.domain import codecs
 from portico.rpc.messages import CANCEL_REQUEST, NO_PARAMS, ErrorObject, Fault, Frame, RequestId, decode_frame
 
 
@@ -172,14 +173,14 @@ class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
 def terminal_in(result: Raw | UnsetType | None) -> str | None:
     """The terminal that an answer names."""
     try:
-        return msgspec.json.decode(result, type=_Made).terminal_id if isinstance(result, Raw) else None
+        return codecs.decode_json(result, _Made).terminal_id if isinstance(result, Raw) else None
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
 def _named(params: Raw) -> RequestId:
     try:
-        return msgspec.json.decode(params, type=_Cancel).request_id
+        return codecs.decode_json(params, _Cancel).request_id
     except msgspec.DecodeError:
         return None
 

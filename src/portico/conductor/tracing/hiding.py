@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.rpc.tap import SECRET_NAME, SHORTEST_SECRET, secrets_in
 
 HIDDEN = "[hidden]"
@@ -46,7 +47,7 @@ class Hider:
         if not self._may_have_secrets(line):
             return Raw(line)
         try:
-            before = msgspec.json.decode(line)
+            before = codecs.decode_json(line)
             after = self._clean(_without_answers(before))
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return Raw(msgspec.json.encode(self.text(line.decode("utf-8", "replace"))))

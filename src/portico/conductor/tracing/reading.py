@@ -6,9 +6,10 @@ from pathlib import Path
 import msgspec
 
 from portico.conductor.tracing.records import AGENT, EDITOR, Begun, OfChain, Opened, Record
+from portico.domain import codecs
 from portico.domain.errors import FileMissing, InvalidInput, MalformedEvent
 
-_decoder: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_decoder = codecs.json_decoder(Record)
 
 
 class Unreadable(msgspec.Struct, frozen=True):
@@ -84,6 +85,7 @@ class TraceFile:
 def _record(number: int, line: bytes) -> Record | Unreadable:
     try:
         line.decode()
-        return _decoder.decode(line)
+        record: Record = _decoder.decode(line)
+        return record
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         return Unreadable(number, str(error))

@@ -12,6 +12,7 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.tracing.changes import changes
 from portico.conductor.tracing.records import AGENT, CONDUCTOR, EDITOR, Direction, Passed
+from portico.domain import codecs
 from portico.rpc.messages import NO_PARAMS, ErrorObject, Fault, RequestId, decode_frame
 
 Kind = Literal["request", "response", "notification", "unreadable"]
@@ -176,13 +177,13 @@ def milliseconds(at: str) -> int:
 def session_in(body: Raw) -> str | None:
     """The session that parameters or a result name."""
     try:
-        return msgspec.json.decode(body, type=_About).session_id
+        return codecs.decode_json(body, _About).session_id
     except (msgspec.DecodeError, RecursionError):
         return None
 
 
 def _inner(params: Raw) -> _Inner | None:
     try:
-        return msgspec.json.decode(params, type=_Inner)
+        return codecs.decode_json(params, _Inner)
     except (msgspec.DecodeError, RecursionError):
         return None

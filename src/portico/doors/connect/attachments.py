@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
+from portico.domain import codecs
 from portico.domain.blocks import name_in, source_of
 from portico.domain.errors import InvalidInput
 from portico.doors.connect.events import one_of
@@ -34,7 +35,7 @@ def to_attachments(prompt: Prompt, workspace: Path) -> list[pb.Attachment]:
 
 def _attachment(raw: Raw, workspace: Path) -> pb.Attachment:
     """A file of the session's folder by its path, anything else by its bytes."""
-    source = _source(msgspec.json.decode(raw, type=acp.ContentBlock))
+    source = _source(codecs.decode_json(raw, acp.ContentBlock))
     path = _path(source.uri)
     if path is not None and path.is_relative_to(workspace):
         place = one_of("path", path.relative_to(workspace).as_posix())

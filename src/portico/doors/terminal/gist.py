@@ -12,6 +12,7 @@ from msgspec import Raw
 
 from portico.acp.extensions import DECIDED
 from portico.conductor.tracing.steps import Step
+from portico.domain import codecs
 from portico.doors.terminal.phrasing import columns, counted
 from portico.doors.terminal.sanitize import clean_line
 
@@ -63,7 +64,7 @@ def cut(text: str, width: int) -> str:
 
 def decoded(body: Raw) -> Any:
     try:
-        return msgspec.json.decode(body)
+        return codecs.decode_json(body)
     except (msgspec.DecodeError, RecursionError):
         return bytes(body).decode("utf-8", "replace")
 

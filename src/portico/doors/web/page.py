@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.doors.web.headers import Header, page_policy
 
 BUILT_PAGE = Path(__file__).parent / "page"
@@ -66,7 +67,7 @@ class PageFiles:
     def build(self) -> str:
         """Names the page that is there: another one has another name. Empty if none is built."""
         try:
-            return msgspec.json.decode((self._folder / _BUILD).read_bytes(), type=_Build).build
+            return codecs.decode_json((self._folder / _BUILD).read_bytes(), _Build).build
         except (OSError, msgspec.DecodeError, UnicodeDecodeError):
             return ""
 

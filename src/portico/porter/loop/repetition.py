@@ -2,6 +2,7 @@
 
 import msgspec
 
+from portico.domain import codecs
 from portico.porter.models.port import ToolCall, ToolResult
 
 ALLOWED = 2
@@ -45,7 +46,7 @@ class Repetition:
 
 def _key(call: ToolCall) -> str:
     try:
-        value = msgspec.json.decode(call.arguments or "{}")
+        value = codecs.decode_json(call.arguments or "{}")
         arguments = msgspec.json.encode(value, order="sorted").decode()
     except (msgspec.MsgspecError, RecursionError):
         arguments = call.arguments

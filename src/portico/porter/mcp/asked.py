@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.porter.tasks import unattended
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, ConnectionLost, RpcError
 
@@ -95,7 +96,7 @@ def _put_off(call: _Call, when: float | None) -> None:
 
 def _wanted(params: Raw) -> _Wanted:
     try:
-        wanted = msgspec.json.decode(params, type=_Wanted)
+        wanted = codecs.decode_json(params, _Wanted)
     except msgspec.DecodeError as error:
         raise RpcError(INVALID_PARAMS, f"the question makes no sense: {error}") from error
     if wanted.mode != "form":

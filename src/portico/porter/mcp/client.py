@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Raw
 
 from portico import __version__
+from portico.domain import codecs
 from portico.porter.mcp.asked import Ask, Asked
 from portico.porter.mcp.channel import Channel, ServerFailed, ServerSilent
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
@@ -83,7 +84,7 @@ class McpClient:
             answer = await self._within(_patience(unhurried), "initialize", params)
         except RpcError as error:
             if error.code != METHOD_NOT_FOUND:
-                raise ServerFailed(f"The MCP server {self.name} refused: {error.message}") from error
+                raise ServerFailed(f"The MCP server {self.name} refused: {error.reason}") from error
             self._modern = True
             await self._channel.agreed(MODERN_VERSION)
             return
@@ -119,7 +120,7 @@ class McpClient:
             except RpcError as error:
                 if error.code == METHOD_NOT_FOUND:
                     break
-                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.message}") from error
+                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.reason}") from error
             page = self._decode(answer, _Page)
             for tool in page.tools:
                 found.setdefault(tool.name, tool)
@@ -151,7 +152,7 @@ class McpClient:
 
     def _decode(self, answer: Raw, kind: type[Kind]) -> Kind:
         try:
-            return msgspec.json.decode(answer, type=kind)
+            return codecs.decode_json(answer, kind)
         except msgspec.DecodeError as error:
             raise ServerFailed(
                 f"The MCP server {self.name} answered with what makes no sense: {error}"

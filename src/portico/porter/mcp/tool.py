@@ -8,6 +8,7 @@ from collections.abc import Collection
 import msgspec
 
 from portico.acp import _schema as schema
+from portico.domain import codecs
 from portico.porter.mcp.channel import ServerFailed
 from portico.porter.mcp.client import Called, Described, McpClient, Part
 from portico.porter.models.port import Image, Text, ToolSpec
@@ -49,7 +50,7 @@ class McpTool:
 
     async def call(self, bench: Bench, arguments: str) -> Outcome:
         try:
-            given = msgspec.json.decode(arguments.strip() or "{}", type=dict[str, object])
+            given = codecs.decode_json(arguments.strip() or "{}", dict[str, object])
         except (msgspec.DecodeError, RecursionError) as error:
             raise ToolFailure(f"The arguments are not one valid JSON object: {error}.") from error
         title = f"{self._client.name}: {self._described.name}"
@@ -68,7 +69,7 @@ class McpTool:
             try:
                 called = await self._client.call(self._described.name, given, ask)
             except RpcError as error:
-                raise ToolFailure(f"The server refused the call: {error.message}") from error
+                raise ToolFailure(f"The server refused the call: {error.reason}") from error
             except ServerFailed as error:
                 raise ToolFailure(str(error)) from error
             outcome = _outcome(called)

@@ -10,6 +10,7 @@ import msgspec
 
 from portico.config.locking import locked
 from portico.config.paths import state_folder
+from portico.domain import codecs
 from portico.porter.models.port import Usage
 
 log = logging.getLogger(__name__)
@@ -56,7 +57,7 @@ class DayLedger:
 
     def spent(self) -> Spent:
         try:
-            kept = msgspec.json.decode(self._path.read_bytes(), type=_Day)
+            kept = codecs.decode_json(self._path.read_bytes(), _Day)
         except FileNotFoundError:
             return Spent()
         except (OSError, msgspec.DecodeError) as error:

@@ -25,6 +25,7 @@ from pydantic_ai.settings import ModelSettings
 from pydantic_ai.usage import RequestUsage
 
 from portico.config.model_settings import PriceSetting
+from portico.domain import codecs
 from portico.porter.models.failures import AnswerFailed
 from portico.porter.models.port import (
     AssistantMessage,
@@ -163,6 +164,6 @@ def _reason(response: ModelResponse, answer: AssistantMessage) -> FinishReason:
 
 def _is_object(arguments: str) -> bool:
     try:
-        return isinstance(msgspec.json.decode(arguments), dict)
+        return isinstance(codecs.decode_json(arguments), dict)
     except msgspec.DecodeError:
         return False

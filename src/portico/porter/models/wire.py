@@ -24,6 +24,7 @@ from pydantic_ai.messages import ModelRequest as WireRequest
 from pydantic_ai.models import ModelRequestParameters
 from pydantic_ai.tools import ToolDefinition
 
+from portico.domain import codecs
 from portico.porter.models.port import (
     AssistantMessage,
     Image,
@@ -65,7 +66,7 @@ def parameters(tools: tuple[ToolSpec, ...]) -> ModelRequestParameters:
             ToolDefinition(
                 name=tool.name,
                 description=tool.description,
-                parameters_json_schema=msgspec.json.decode(tool.schema),
+                parameters_json_schema=codecs.decode_json(tool.schema),
                 # Strict schemas need every property listed as required, which tools of others do not do.
                 strict=False,
             )
@@ -128,7 +129,7 @@ def _part(part: Text | Thinking | ToolCall) -> ModelResponsePart:
 def _sendable(arguments: str) -> str | dict[str, Any]:
     """Providers refuse a history with arguments that are no object; the tool's result says what was wrong."""
     try:
-        decoded = msgspec.json.decode(arguments)
+        decoded = codecs.decode_json(arguments)
     except msgspec.DecodeError:
         decoded = None
     return arguments if isinstance(decoded, dict) else {"malformed_arguments": arguments}
@@ -168,7 +169,7 @@ def _opaque(value: object, names: tuple[str, ...]) -> str:
 
 
 def _extras(opaque: str) -> dict[str, Any]:
-    decoded = msgspec.json.decode(opaque) if opaque else {}
+    decoded = codecs.decode_json(opaque) if opaque else {}
     return {name: decoded[name] for name in (*_PART_EXTRAS, *_RESPONSE_EXTRAS) if name in decoded}
 
 

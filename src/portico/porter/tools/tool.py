@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
+from portico.domain import codecs
 from portico.porter.models.port import Image, Text, ToolSpec
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class Tool(msgspec.Struct, frozen=True, kw_only=True):
 
 def _read(arguments: str, parameters: type[Parameters]) -> Parameters:
     try:
-        return msgspec.json.decode(arguments.strip() or "{}", type=parameters)
+        return codecs.decode_json(arguments.strip() or "{}", parameters)
     except msgspec.ValidationError as error:
         takes = ", ".join(field.encode_name for field in msgspec.structs.fields(parameters))
         raise ToolFailure(

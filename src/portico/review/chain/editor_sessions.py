@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
@@ -69,6 +70,6 @@ class EditorSessions:
 
 def _read(place: Path) -> EditorSession | None:
     try:
-        return msgspec.json.decode(place.read_bytes(), type=EditorSession)
+        return codecs.decode_json(place.read_bytes(), EditorSession)
     except (OSError, msgspec.DecodeError):
         return None

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.conductor.message import Message
+from portico.domain import codecs
 
 _TEXTS = frozenset({"agent_message_chunk", "agent_thought_chunk"})
 _NAME = frozenset("_.~-")
@@ -48,9 +49,9 @@ class Pieces:
         if not self._waiting and b"/" not in bytes(message.params):
             return (message,)
         try:
-            params = msgspec.json.decode(message.params, type=_Params)
-            update = msgspec.json.decode(params.update, type=_Update)
-            content = msgspec.json.decode(update.content, type=_Content)
+            params = codecs.decode_json(message.params, _Params)
+            update = codecs.decode_json(params.update, _Update)
+            content = codecs.decode_json(update.content, _Content)
         except msgspec.DecodeError:
             return (message,)
         before = self._waiting.pop(params.session_id, None)
@@ -95,8 +96,8 @@ def _is_in_a_name(letter: str) -> bool:
 
 def _with_text(message: Message, text: str) -> Message:
     """The same update with another text."""
-    params = msgspec.json.decode(message.params, type=dict[str, Raw])
-    update = msgspec.json.decode(params["update"], type=dict[str, Raw])
-    content = msgspec.json.decode(update["content"], type=dict[str, Raw])
+    params = codecs.decode_json(message.params, dict[str, Raw])
+    update = codecs.decode_json(params["update"], dict[str, Raw])
+    content = codecs.decode_json(update["content"], dict[str, Raw])
     content["text"] = Raw(msgspec.json.encode(text))
     return message.with_params({**params, "update": {**update, "content": content}})

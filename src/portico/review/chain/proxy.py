@@ -22,6 +22,7 @@ from portico.conductor.mcp.sessions import OPENING
 from portico.conductor.message import Message, outcome, response
 from portico.conductor.session_proxy import succeeded
 from portico.conductor.successor import named_in
+from portico.domain import codecs
 from portico.domain.errors import PorticoError, StoreFailed
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
@@ -74,6 +75,8 @@ class ReviewNeeds(msgspec.Struct, frozen=True, kw_only=True):
     sessions: EditorSessions
     open_files: Callable[[Path], Files]
     make_id: Callable[[], SessionId]
+    confined: bool = False
+    """Whether the kernel keeps the agent away from the person's files."""
 
 
 class _Turn:
@@ -132,7 +135,7 @@ class ReviewProxy(WorkplaceProxy):
     async def _take_place(self, message: Message) -> None:
         """Open a session where it may work freely, and name the workspace that this stands for."""
         try:
-            asked = msgspec.json.decode(message.params, type=_Opening)
+            asked = codecs.decode_json(message.params, _Opening)
         except msgspec.DecodeError:
             self.place.send_right(message)
             return
@@ -156,7 +159,7 @@ class ReviewProxy(WorkplaceProxy):
             mode=needs.mode,
             reads_only=placed_by(asked.meta).reads_only,
         )
-        fields = msgspec.json.decode(message.params, type=dict[str, Raw])
+        fields = codecs.decode_json(message.params, dict[str, Raw])
         meta = {**asked.meta, **to_meta(placed)} if isinstance(asked.meta, dict) else to_meta(placed)
         params = {**fields, "cwd": str(review.folder), "_meta": meta}
 
@@ -187,7 +190,9 @@ class ReviewProxy(WorkplaceProxy):
             )
 
         self.sessions[session.agent_session_id] = session
-        self._talks[session.agent_session_id] = Turns(session, self._needs.reviews, tell, self.ask_client)
+        self._talks[session.agent_session_id] = Turns(
+            session, self._needs.reviews, tell, self.ask_client, confined=self._needs.confined
+        )
         named = EditorSession(
             agent=self._needs.agent,
             agent_session_id=session.agent_session_id,
@@ -224,8 +229,8 @@ class ReviewProxy(WorkplaceProxy):
     def _list(self, message: Message) -> None:
         """The agent knows its sessions by the folders they work in; the editor asks by its own."""
         try:
-            fields = msgspec.json.decode(message.params, type=dict[str, Raw])
-            cwd = msgspec.json.decode(fields.pop("cwd", Raw(b"null")), type=str | None)
+            fields = codecs.decode_json(message.params, dict[str, Raw])
+            cwd = codecs.decode_json(fields.pop("cwd", Raw(b"null")), str | None)
         except msgspec.DecodeError:
             self.place.send_right(message)
             return
@@ -235,8 +240,8 @@ class ReviewProxy(WorkplaceProxy):
 
     def _listed(self, answer: Message, cwd: str | None) -> Message:
         try:
-            fields = msgspec.json.decode(outcome(answer), type=dict[str, Raw])
-            listed = msgspec.json.decode(fields["sessions"], type=list[dict[str, Any]])
+            fields = codecs.decode_json(outcome(answer), dict[str, Raw])
+            listed = codecs.decode_json(fields["sessions"], list[dict[str, Any]])
         except (RpcError, msgspec.DecodeError, KeyError):
             return answer
         for one in listed:
@@ -307,7 +312,7 @@ class ReviewProxy(WorkplaceProxy):
 
 def _session_of(params: Raw) -> str:
     try:
-        return msgspec.json.decode(params, type=_Session).session_id
+        return codecs.decode_json(params, _Session).session_id
     except msgspec.DecodeError:
         return ""
 
@@ -325,7 +330,7 @@ def _came_to_its_end(answer: Message) -> bool:
 def _label(params: Raw) -> str:
     """What a turn is called: the words of its prompt."""
     try:
-        blocks = msgspec.json.decode(params, type=_Prompt).prompt
+        blocks = codecs.decode_json(params, _Prompt).prompt
     except msgspec.DecodeError:
         return ""
     return " ".join(block.text for block in blocks if block.type == "text" and block.text)

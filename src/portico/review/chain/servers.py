@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from portico.domain import codecs
 from portico.review.chain.spellings import Replacing
 
 _SERVERS = "mcpServers"
@@ -27,9 +28,9 @@ def placed_servers(params: Raw, replacing: Replacing, folder: str) -> Raw:
     if not replacing.is_in(bytes(params)):
         return params
     try:
-        fields = msgspec.json.decode(params, type=dict[str, Raw])
-        servers = msgspec.json.decode(fields.get(_SERVERS, _NONE), type=list[dict[str, Any]] | None)
-        folders = msgspec.json.decode(fields.get(_FOLDERS, _NONE), type=list[str] | None)
+        fields = codecs.decode_json(params, dict[str, Raw])
+        servers = codecs.decode_json(fields.get(_SERVERS, _NONE), list[dict[str, Any]] | None)
+        folders = codecs.decode_json(fields.get(_FOLDERS, _NONE), list[str] | None)
     except msgspec.DecodeError:
         return params
 
@@ -61,6 +62,6 @@ def _variable(variable: Any, place: Callable[[str], str]) -> Any:
 
 def _placed(text: str, replacing: Replacing, folder: str) -> str:
     """A text with the folder in the place of the workspace, if what it names is there."""
-    moved = str(msgspec.json.decode(replacing(msgspec.json.encode(text))))
+    moved = str(codecs.decode_json(replacing(msgspec.json.encode(text))))
     at = moved.find(folder)
     return moved if moved != text and at >= 0 and Path(moved[at:]).exists() else text

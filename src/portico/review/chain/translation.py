@@ -18,6 +18,7 @@ from portico.conductor.mcp.sessions import CLOSING, OPENING
 from portico.conductor.message import Message, failure, response
 from portico.conductor.proxy import Proxy
 from portico.conductor.session_proxy import succeeded
+from portico.domain import codecs
 from portico.review.chain.pieces import Pieces
 from portico.review.chain.servers import placed_servers
 from portico.review.chain.spellings import Replacing
@@ -174,7 +175,7 @@ def _changed(message: Message, replacing: Replacing) -> Message:
         return message
     if isinstance(message.error, ErrorObject):
         error = msgspec.json.encode(message.error)
-        changed = msgspec.json.decode(replacing(error), type=ErrorObject)
+        changed = codecs.decode_json(replacing(error), ErrorObject)
         return failure(message.id, RpcError(changed.code, changed.message, changed.data))
     result = bytes(message.result) if isinstance(message.result, Raw) else b""
     other = replacing(result)
@@ -183,13 +184,13 @@ def _changed(message: Message, replacing: Replacing) -> Message:
 
 def _read_opening(params: Raw) -> _Opening | None:
     try:
-        return msgspec.json.decode(params, type=_Opening)
+        return codecs.decode_json(params, _Opening)
     except msgspec.DecodeError:
         return None
 
 
 def _session_of(params: Raw) -> str | None:
     try:
-        return msgspec.json.decode(params, type=_Session).session_id
+        return codecs.decode_json(params, _Session).session_id
     except msgspec.DecodeError:
         return None

@@ -15,6 +15,7 @@ from portico.acp.ends import RESOURCE_NOT_FOUND
 from portico.acp.lenient import decode
 from portico.conductor.message import Message
 from portico.conductor.proxy import Proxy
+from portico.domain import codecs
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied, PorticoError
 from portico.domain.ids import SessionId
 from portico.review.chain.editor_files import READ, WRITE, Buffers, WorkplaceFiles
@@ -96,7 +97,7 @@ class WorkplaceProxy(Proxy):
         if files is None or (asked.cwd is not None and path is None):
             self.place.send_left(message)
             return
-        fields = msgspec.json.decode(message.params, type=dict[str, Raw])
+        fields = codecs.decode_json(message.params, dict[str, Raw])
         cwd = files.folder if path is None else files.folder / path
         self.place.send_left(message.with_params({**fields, "cwd": str(cwd)}))
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
+
 _CURRENT = "permissions"
 _BITS = 0o777
 
@@ -77,7 +79,7 @@ class _Stored(msgspec.Struct, frozen=True):
 def current(folder: Path) -> Current | None:
     """What the next snapshot goes on from; None if there was none before, or none that kept this."""
     try:
-        stored = msgspec.msgpack.decode((folder / _CURRENT).read_bytes(), type=_Stored)
+        stored = codecs.decode_msgpack((folder / _CURRENT).read_bytes(), _Stored)
     except (OSError, msgspec.DecodeError):
         return None
     found = load(folder, stored.name)
@@ -89,7 +91,7 @@ def load(folder: Path, name: str | None) -> Permissions | None:
     if name is None:
         return None
     try:
-        return msgspec.msgpack.decode((folder / name).read_bytes(), type=Permissions)
+        return codecs.decode_msgpack((folder / name).read_bytes(), Permissions)
     except (OSError, msgspec.DecodeError):
         return None
 

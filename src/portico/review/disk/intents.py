@@ -10,9 +10,9 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain import codecs
 from portico.review.disk.calls import Disk
-
-_SUFFIXES = {".draft", ".begun", ".done"}
+from portico.review.disk.leftovers import any_intent
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -83,7 +83,7 @@ class Intents:
     @property
     def any_left(self) -> bool:
         """Whether somebody is at work here, or left something behind."""
-        return any(one.suffix in _SUFFIXES for one in self._folder.glob("*.*"))
+        return any_intent(self._folder)
 
     def left(self) -> Iterator[tuple[Path, Intent | None]]:
         """What earlier processes left, and None for an intent that cannot be read. Drafts touched nothing."""
@@ -91,6 +91,6 @@ class Intents:
             self._disk.remove(draft)
         for record in sorted((*self._folder.glob("*.begun"), *self._folder.glob("*.done"))):
             try:
-                yield record, msgspec.json.decode(record.read_bytes(), type=Intent)
+                yield record, codecs.decode_json(record.read_bytes(), Intent)
             except (msgspec.DecodeError, OSError):
                 yield record, None

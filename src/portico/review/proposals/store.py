@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from portico.config.locking import locked
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.reviews import ProposalOrigin, ProposalStatus
 from portico.review.arrangements import file_name
@@ -195,7 +196,7 @@ class ProposalStore:
 
     def _decode(self, path: Path) -> Record:
         try:
-            return msgspec.json.decode(path.read_bytes(), type=Record)
+            return codecs.decode_json(path.read_bytes(), Record)
         except FileNotFoundError as error:
             raise InvalidInput(f"There is no proposal {path.stem} any more.") from error
         except (OSError, msgspec.DecodeError) as error:

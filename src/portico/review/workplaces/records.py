@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import msgspec
 
+from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.review.checkpoints.shadows import LeftOut
@@ -167,7 +168,7 @@ class Record:
         except (FileNotFoundError, NotADirectoryError):
             return None
         try:
-            stored = msgspec.msgpack.decode(data, type=_Stored)
+            stored = codecs.decode_msgpack(data, _Stored)
         except msgspec.DecodeError as error:
             raise _unreadable(folder) from error
         if stored.format != _FORMAT:

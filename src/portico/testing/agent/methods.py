@@ -105,12 +105,16 @@ class Methods:
         return {"sessionId": turn.session.id, **self._settings(turn.session)}
 
     def _load(self, turn: Turn) -> Json:
+        if self._reopens_blindly(turn):
+            return {}
         session = self._reopened(turn)
         for update in session.updates:
             turn.wire.notify("session/update", {"sessionId": session.id, "update": update})
         return self._settings(session)
 
     def _resume(self, turn: Turn) -> Json:
+        if self._reopens_blindly(turn):
+            return {}
         return self._settings(self._reopened(turn))
 
     def _fork(self, turn: Turn) -> Json:
@@ -181,6 +185,8 @@ class Methods:
 
     def _open(self, turn: Turn) -> Session:
         session = self._sessions.open.get(_text(turn, "sessionId"))
+        if session is None and self._script.get("reopens_unknown"):
+            raise Refused(INVALID_PARAMS, "Invalid params", {"sessionId": turn.params["sessionId"]})
         if session is None:
             raise Refused(NOT_FOUND, f"session not found: {turn.params['sessionId']}")
         return session
@@ -192,6 +198,11 @@ class Methods:
         self._sessions.reopen(session)
         turn.session = session
         return session
+
+    def _reopens_blindly(self, turn: Turn) -> bool:
+        """Whether it is to say yes to a session that it does not know, as some agents do."""
+        unknown = self._sessions.find(_text(turn, "sessionId")) is None
+        return unknown and bool(self._script.get("reopens_unknown"))
 
     def _found(self, turn: Turn) -> Session:
         session = self._sessions.find(_text(turn, "sessionId"))

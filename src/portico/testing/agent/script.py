@@ -23,6 +23,7 @@ SHAPE = {
     "modes?": list,
     "config_options?": list,
     "page_size?": int,
+    "reopens_unknown?": bool,
     "on_initialize?": Steps,
     "on_authenticate?": Steps,
     "on_logout?": Steps,

@@ -11,10 +11,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
-
 from portico.config.locking import lock, unlock
 from portico.config.paths import state_folder
+from portico.domain import codecs
 from portico.domain.errors import InvalidInput, ModelTimedOut
 from portico.porter.models.offline.files import OfflineFile, is_ready, location
 from portico.porter.models.offline.record import Record, living_record, record_file
@@ -78,7 +77,7 @@ class Endpoint:
                 f"The offline model {self._file.name} did not start: {await self._last_words()}",
                 suggestion="Is it installed? pip install 'portico[offline]'",
             )
-        return msgspec.json.decode(line, type=Record)
+        return codecs.decode_json(line, Record)
 
     async def _last_words(self) -> str:
         assert self._child is not None

@@ -8,6 +8,7 @@ import msgspec
 
 from portico.config.locking import lock, unlock
 from portico.config.paths import state_folder
+from portico.domain import codecs
 from portico.porter.models.offline.files import OfflineFile
 
 
@@ -42,7 +43,7 @@ def living_record(path: Path) -> Record | None:
         if lock(descriptor, wait=False):
             unlock(descriptor)
             return None
-        return msgspec.json.decode(path.read_bytes(), type=Record)
+        return codecs.decode_json(path.read_bytes(), Record)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
     finally:
