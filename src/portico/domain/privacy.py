@@ -3,31 +3,39 @@
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
-from fnmatch import translate
 
 _ENVIRONMENTS = re.compile(
     r"\.envrc(?:\..+)?|\.env(?:\..+)?|.+\.env(?:\.(?:local|dev|development|prod|production|test))?"
 )
 _EXAMPLES = frozenset({"example", "examples", "sample", "template", "tmpl", "dist", "schema"})
-_PRIVATE_NAMES = (
-    # Keys
-    "*.pem", "*.key", "*.p12", "*.pfx", "*.p8", "*.pkcs8", "*.pkcs12", "*.ppk",
-    "*.jks", "*.jceks", "*.bcfks", "*.kdbx", "*.keystore", "*.ovpn",
-    "id_rsa*", "id_dsa*", "id_ecdsa*", "id_ed25519*", "id_xmss*",
-    # Passwords and tokens of tools
-    ".git-credentials", ".htpasswd", ".netrc", "_netrc", ".npmrc", ".pgpass", "pgpass.conf", ".pypirc",
-    ".my.cnf", ".mylogin.cnf", ".s3cfg", ".boto", ".dockercfg", ".databrickscfg", ".terraformrc", "terraform.rc",
-    "credentials.tfrc.json", "kubeconfig", "*.kubeconfig",
-    ".vault_pass*", ".vault-pass*", "vault_pass", "vault_pass.txt", "vault-pass.txt", ".vault-token",
-    # What clouds and deployments hand out
-    "credentials.json", "credentials.y*ml", "credentials.toml", "credentials.ini", "credentials.csv",
-    "credentials.xml", "credentials.db", "*-credentials.json", "*_credentials.json",
-    "service-account*.json", "service_account*.json", "serviceaccount*.json", "*-service-account.json",
-    "*firebase-adminsdk*.json", "client_secret*.json", "client-secret*.json",
-    "secrets.json", "secrets.y*ml", "secrets.toml", "secrets.ini", ".secrets", ".secrets.*",
-    "*.tfstate", "*.tfstate.*",
+_NAMES = frozenset(
+    {
+        ".git-credentials",
+        ".htpasswd",
+        ".netrc",
+        "_netrc",
+        ".npmrc",
+        ".pgpass",
+        "pgpass.conf",
+        ".pypirc",
+        ".my.cnf",
+    }
+    | {".mylogin.cnf", ".s3cfg", ".boto", ".dockercfg", ".databrickscfg", ".terraformrc", "terraform.rc"}
+    | {"credentials.tfrc.json", "kubeconfig", "vault_pass", ".vault-token", ".secrets"}
+)
+_ENDINGS = (
+    ".pem", ".key", ".p12", ".pfx", ".p8", ".pkcs8", ".pkcs12", ".ppk", ".jks", ".jceks", ".bcfks", ".kdbx",
+    ".keystore", ".ovpn", ".kubeconfig", ".tfstate",
 )  # fmt: skip
-_PRIVATE_NAME = re.compile("|".join(map(translate, _PRIVATE_NAMES)))
+_BEGINNINGS = (
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss", ".vault_pass", ".vault-pass", ".secrets.",
+)  # fmt: skip
+_WORDS = re.compile(
+    r"credentials\.(?:json|ya?ml|toml|ini|csv|xml|db)|secrets\.(?:json|ya?ml|toml|ini)|vault[-_]pass\.txt"
+    r"|.*[-_]credentials\.json|service[-_]?account.*\.json|.*-service-account\.json|.*firebase-adminsdk.*\.json"
+    r"|client[-_]secret.*\.json|.*\.tfstate\..*"
+)
+_WORD_HINTS = ("cred", "secret", "account", "firebase", "vault", "tfstate")
 _PRIVATE_FOLDERS = {".gnupg", ".ssh"}
 # Names that mean a secret only where a program looks for it.
 _PRIVATE_PAIRS = {
@@ -49,7 +57,10 @@ _PRIVATE_PAIRS = {
     (".oci", "config"),
 }
 # What editors and people leave beside a file: copies, backups, swap files.
-_COPY = re.compile(r"(?:~|\.(?:bak|backup|old|orig|save|saved|copy|tmp|sw[a-p]|\d{1,3}))+$|^#.*#$|^\.#")
+_COPY_ENDINGS = frozenset(
+    {"bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn"}
+)
+_COPY = re.compile(rf"(?:~|\.(?:{'|'.join(_COPY_ENDINGS)}|\d+))+$|^\.#")
 _CREDENTIAL = re.compile(
     r"://[^/\s:@]+:[^/\s@]+@|^\s*(?:extraheader\s*=\s*\S*authorization|password\s*=|oauthtoken\s*=)",
     re.IGNORECASE | re.MULTILINE,
@@ -64,7 +75,13 @@ def is_private(parts: Iterable[str]) -> bool:
     folder = names[-2] if len(names) > 1 else ""
     if _is_private_name(folder, names[-1]):
         return True
-    if _COPY.search(names[-1]) is None:
+    last = names[-1].rpartition(".")[2]
+    if (
+        last not in _COPY_ENDINGS
+        and not last.isdigit()
+        and not last.endswith(("~", "#"))
+        and names[-1][:2] != ".#"
+    ):
         return False
     original = _COPY.sub("", names[-1].strip("#"))
     # The swap file of a file begins with a dot.
@@ -87,7 +104,14 @@ def plain_name(name: str) -> str:
 
 
 def _is_private_name(folder: str, name: str) -> bool:
-    if (folder, name) in _PRIVATE_PAIRS or _PRIVATE_NAME.match(name) is not None:
+    # Every file of a folder comes through here, so what is cheap comes first.
+    if (
+        name in _NAMES
+        or (folder, name) in _PRIVATE_PAIRS
+        or name.endswith(_ENDINGS)
+        or name.startswith(_BEGINNINGS)
+    ):
         return True
-    last = name.removesuffix(".env").rpartition(".")[2]
-    return _ENVIRONMENTS.fullmatch(name) is not None and last not in _EXAMPLES
+    if ".env" in name and _ENVIRONMENTS.fullmatch(name) is not None:
+        return name.removesuffix(".env").rpartition(".")[2] not in _EXAMPLES
+    return any(hint in name for hint in _WORD_HINTS) and _WORDS.fullmatch(name) is not None
