@@ -33,9 +33,9 @@ _BEGINNINGS = (
 _WORDS = re.compile(
     r"credentials\.(?:json|ya?ml|toml|ini|csv|xml|db)|secrets\.(?:json|ya?ml|toml|ini)|vault[-_]pass\.txt"
     r"|.*[-_]credentials\.json|service[-_]?account.*\.json|.*-service-account\.json|.*firebase-adminsdk.*\.json"
-    r"|client[-_]secret.*\.json|.*\.tfstate\..*"
+    r"|client[-_]secret.*\.json|.*\.tfstate\.backup"
 )
-_WORD_HINTS = ("cred", "secret", "account", "firebase", "vault", "tfstate")
+_WORD_ENDINGS = (".json", ".yml", ".yaml", ".toml", ".ini", ".csv", ".xml", ".db", ".txt", ".backup")
 _PRIVATE_FOLDERS = {".gnupg", ".ssh"}
 # Names that mean a secret only where a program looks for it.
 _PRIVATE_PAIRS = {
@@ -114,4 +114,4 @@ def _is_private_name(folder: str, name: str) -> bool:
         return True
     if ".env" in name and _ENVIRONMENTS.fullmatch(name) is not None:
         return name.removesuffix(".env").rpartition(".")[2] not in _EXAMPLES
-    return any(hint in name for hint in _WORD_HINTS) and _WORDS.fullmatch(name) is not None
+    return name.endswith(_WORD_ENDINGS) and _WORDS.fullmatch(name) is not None
