@@ -31,7 +31,7 @@ from portico.review.git.repositories import find_repository
 from portico.review.session_review import short_label
 from portico.sessions.deadlines import put_down
 
-_LISTING_SECONDS = 2.0
+_LISTING_SECONDS = 5.0
 _NAMED = 5
 _LISTED = 100
 _IGNORED = 2
