@@ -8,7 +8,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain, StartLimit
+from portico.conductor.assembly import Assembly, StartLimit
+from portico.conductor.chain import Chain
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation, Station
 from portico.domain import codecs

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.conductor.chain import StartLimit
+from portico.conductor.assembly import StartLimit
 from portico.conductor.message import Message, outcome
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy

@@ -10,7 +10,8 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.mcp.proxy import McpProxy
 from portico.conductor.station import ProxyStation

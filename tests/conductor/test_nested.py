@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.message import Message
 from portico.conductor.program import ProgramStation
 from portico.conductor.proxy import Proxy

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 import psutil
 
 from portico.rpc.processes import ProcessGroup, spawn
+from portico.sandbox import bubblewrap
+from portico.sandbox.confinement import Confinement
 
 HOLD = ("sleep", "1000")
 FAMILY = ("sh", "-c", "sleep 1000 & (sleep 1000; true) & echo up; wait")
@@ -30,6 +32,12 @@ SIGNALS_GROUP = (
 )
 
 DEAF = ("sh", "-c", "trap '' TERM HUP INT; echo up; exec sleep 1000")
+
+LEAVERS = (
+    "sh",
+    "-c",
+    "trap '' TERM HUP INT; setsid sleep 1000 & sleep 1000 & echo up; wait; wait; sleep 1000",
+)
 
 
 def die() -> NoReturn:
@@ -103,6 +111,15 @@ async def together_with_the_watcher() -> None:
     die()
 
 
+async def together_with_the_watcher_of_a_confined_family() -> None:
+    group = await spawn(
+        LEAVERS, cwd=Path.cwd(), environ=os.environ, wrapper=bubblewrap.wrapper(Confinement())
+    )
+    await until_says(group, b"up")
+    _kill_watchers(group)
+    die()
+
+
 def _kill_watchers(group: ProcessGroup) -> None:
     """Kill every shell of the group that was left to watch over it."""
     for process in psutil.process_iter():
@@ -128,6 +145,7 @@ MOMENTS = {
         while_stopping_a_stubborn_one,
         after_the_program_ended,
         together_with_the_watcher,
+        together_with_the_watcher_of_a_confined_family,
         whenever_the_parent_likes,
     )
 }

@@ -51,7 +51,8 @@ class Countdown:
         self._left = touches
 
     def __call__(self, event: str, words: tuple[object, ...]) -> None:
-        if event in TOUCHES and self._folder in str(words[:2]):
+        # A name alone is one in a folder that was opened below.
+        if event in TOUCHES and (self._folder in str(words[:2]) or not str(words[0]).startswith("/")):
             self._left -= 1
             if self._left < 0:
                 os.kill(os.getpid(), signal.SIGKILL)

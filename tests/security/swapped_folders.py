@@ -24,9 +24,13 @@ from portico.doors.connect.values import attached
 from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
 from portico.porter.workspace import Workspace
+from portico.prompts.catalog import Catalog
 from portico.review.chain.asked_changes import AskedChange, ChangeReader
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.applying import Applier
 from portico.review.disk.calls import Disk
+from portico.review.disk.rollbacks import Rollbacks
+from portico.review.disk.swapping import ChangedMeanwhile, Swap, Wanted
 from portico.review.proposals.resolving import Resolver
 from portico.review.text.changes import ChangeSet, digest_of
 from portico.review.workplaces.carrying import Carrier
@@ -34,9 +38,11 @@ from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import Entry
 from portico.review.workplaces.trees import Tree
 from portico.sessions.attachments import attach
+from portico.testing.clock import ManualClock
 from tests.review.folders import change
 
 _T = TypeVar("_T")
+_AT_ONCE = 100
 
 INSIDE = "inside\n"
 OUTSIDE = "a secret of others\n"
@@ -44,7 +50,7 @@ WRITTEN = "written\n"
 
 _SWAPPER = """
 import ctypes, os, sys, time
-here, there = (os.fsencode(name) for name in sys.argv[1:])
+here, there, pause = *map(os.fsencode, sys.argv[1:3]), float(sys.argv[3])
 library = ctypes.CDLL(None)
 exchange = (lambda: library.renameat2(-100, here, -100, there, 2)) if sys.platform == "linux" else (
     lambda: library.renamex_np(here, there, 2)
@@ -54,6 +60,8 @@ end = time.monotonic() + 3600
 while time.monotonic() < end:
     for _ in range(1000):
         exchange()
+        if pause:
+            time.sleep(pause)
 """
 """Exchanges two names at once, so that one of both is always there."""
 
@@ -66,6 +74,8 @@ class Ground:
         self.outside = top / "outside"
         self.state = top / "state"
         self.state.mkdir(parents=True)
+        self.more: list[str] = []
+        self.pause_seconds = 0.0
         for folder, text in ((self.workspace / "swapped", INSIDE), (self.outside, OUTSIDE)):
             (folder / "inner").mkdir(parents=True)
             (folder / "file.txt").write_text(text)
@@ -74,7 +84,7 @@ class Ground:
 
     @contextmanager
     def swapping(self) -> Iterator[None]:
-        names = (str(self.workspace / "swapped"), str(self.workspace / "link"))
+        names = (str(self.workspace / "swapped"), str(self.workspace / "link"), str(self.pause_seconds))
         with subprocess.Popen([sys.executable, "-c", _SWAPPER, *names], stdout=subprocess.PIPE) as swapper:
             try:
                 assert swapper.stdout is not None
@@ -85,7 +95,8 @@ class Ground:
 
     def intruders(self) -> list[str]:
         """What is outside and was not put there by the test."""
-        expected = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
+        known = {"inner": None, "file.txt": OUTSIDE, "inner/file.txt": OUTSIDE}
+        expected = known | dict.fromkeys(self.more, OUTSIDE)
         found = {
             path.relative_to(self.outside).as_posix(): None if path.is_dir() else path.read_text()
             for path in self.outside.rglob("*")
@@ -203,6 +214,55 @@ def workplace_carries(ground: Ground) -> Callable[[int], str]:
     return carry
 
 
+def checkpoint_reads(ground: Ground) -> Callable[[int], str]:
+    """Git itself reads the files of a checkpoint, many at once."""
+    paths = [f"swapped/inner/{number}.txt" for number in range(_AT_ONCE)]
+    ground.pause_seconds = 0.0001  # Git gives up as soon as it sees one link, so it has to see few.
+    for path in paths:
+        (ground.workspace / path).write_text(INSIDE)
+        ground.more.append(path.removeprefix("swapped/"))
+        (ground.outside / ground.more[-1]).write_text(OUTSIDE)
+
+    async def create(number: int) -> str:
+        checkpoints = Checkpoints(ground.state / f"checkpoints-{number}", os.environ, ManualClock())
+        taken = await checkpoints.create(ground.workspace, "before the turn")
+        return str(await checkpoints.contents(ground.workspace, taken.id, paths))
+
+    return lambda number: "" if number % _AT_ONCE else _run(create(number))
+
+
+def restore_writes(ground: Ground) -> Callable[[int], str]:
+    """A restore moves files into their places, each from its staging folder."""
+    swap = Swap(
+        ground.workspace, ground.state / "restore", ".portico-restore-", Rollbacks(ground.state / "told")
+    )
+
+    def restore(number: int) -> str:
+        path = _some_file(number)
+        staging = swap.stage()
+        try:
+            (staging.new / "0").write_text(WRITTEN)
+            there = (ground.workspace / path).exists()
+            staged = None if there and number % 4 == 0 else 0
+            swap.perform(staging, [Wanted(path, there, staged)], swap.look([path]))
+        finally:
+            swap.undo()
+            staging.remove()
+        return ""
+
+    return restore
+
+
+def prompt_reads(ground: Ground) -> Callable[[int], str]:
+    (ground.outside / "note.md").write_text(OUTSIDE)
+    ground.more.append("note.md")
+    (ground.workspace / "swapped" / "note.md").write_text(INSIDE)
+    (ground.workspace / ".portico").mkdir()
+    (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
+    catalog = Catalog(ground.workspace, ground.state)
+    return lambda _: str(catalog.find("note"))
+
+
 def porter_reads(ground: Ground) -> Callable[[int], str]:
     files = DiskFiles(Workspace(ground.workspace))
     return lambda number: _run(files.read(ground.workspace / _some_file(number)))
@@ -249,6 +309,9 @@ ROOMS: dict[str, Room] = {
     "workplace reads": workplace_reads,
     "workplace writes": workplace_writes,
     "workplace carries": workplace_carries,
+    "checkpoint reads": checkpoint_reads,
+    "restore writes": restore_writes,
+    "prompt reads": prompt_reads,
     "porter reads": porter_reads,
     "porter writes": porter_writes,
     "attachment reads": attachment_reads,
@@ -286,7 +349,7 @@ def race(ground: Ground, room: Room, tries: int) -> Outcome:
             try:
                 outcome.outside += OUTSIDE.strip() in use(number)
                 outcome.done += 1
-            except (PorticoError, OSError):
+            except (PorticoError, ChangedMeanwhile, OSError):
                 outcome.refused += 1
     outcome.outside += len(ground.intruders())
     return outcome

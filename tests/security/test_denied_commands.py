@@ -139,6 +139,7 @@ case x in x) ls;; esac
 $'\\x72m' x
 sudo $X y
 env $X
+>& '$(ls)'
 """.strip().splitlines()
 HARMLESS = """
 ls

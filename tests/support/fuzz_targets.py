@@ -12,7 +12,8 @@ from msgspec import Raw
 
 from portico.cli.clock import SystemClock
 from portico.conductor.approvals import FileApprovals
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.mcp.bridge import McpBridge
 from portico.conductor.policy import Policy
 from portico.conductor.program import ProgramStation

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Raw
 
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.conductor.proxy import Proxy
 from portico.conductor.station import ProxyStation
 from portico.conductor.tracing.recording import Trace

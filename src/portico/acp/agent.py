@@ -23,6 +23,8 @@ _OPENED_BY_REQUEST = ("session/load", "session/resume")
 
 
 class AgentEnd(End):
+    finishes = True
+
     def __init__(
         self,
         stream: ByteStream,

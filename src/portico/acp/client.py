@@ -16,7 +16,7 @@ from portico.acp import extensions
 from portico.acp.ends import End, Result, Serve
 from portico.acp.lenient import decode
 from portico.domain import codecs
-from portico.rpc.connection import Tap
+from portico.rpc.connection import Reply, Tap
 from portico.rpc.messages import ConnectionLost, Fault, shown
 from portico.rpc.streams import ByteStream
 
@@ -125,6 +125,12 @@ class ClientEnd(End):
         self, request: schema.SetSessionConfigOptionRequest
     ) -> schema.SetSessionConfigOptionResponse:
         return await self.call("session/set_config_option", request, schema.SetSessionConfigOptionResponse)
+
+    async def request(self, method: str, params: Raw) -> Reply:
+        if method == "initialize":
+            # It sends this back as well, so the reason becomes the answer to our own request.
+            raise extensions.no_agent()
+        return await super().request(method, params)
 
     def notification(self, method: str, params: Raw) -> None:
         if method != "session/update":

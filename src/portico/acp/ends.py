@@ -6,7 +6,7 @@ An end serves the methods it was given and no others: what it does not offer is
 
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import msgspec
 from msgspec import Raw
@@ -30,6 +30,9 @@ Result = TypeVar("Result")
 class End:
     """One side of a connection: serves some methods, calls the other side's."""
 
+    finishes: ClassVar[bool] = False
+    """Whether it answers what it was asked after the other side has closed its end."""
+
     def __init__(
         self,
         stream: ByteStream,
@@ -42,7 +45,7 @@ class End:
         self.name = name
         self._served = served
         self._serve = serve
-        self._connection = Connection(stream, self, name=name, tap=tap)
+        self._connection = Connection(stream, self, name=name, tap=tap, finishes=self.finishes)
 
     async def run(self) -> None:
         """Read and answer until the other side is gone."""

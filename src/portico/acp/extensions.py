@@ -11,8 +11,8 @@ from msgspec import UNSET, Meta, Raw, UnsetType
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
-from portico.domain.errors import ModelFailure
-from portico.rpc.messages import Fault, FaultKind
+from portico.domain.errors import InvalidInput, ModelFailure
+from portico.rpc.messages import INVALID_REQUEST, Fault, FaultKind, RpcError
 
 VERSION = 1
 FAULT = "_portico/fault"
@@ -134,6 +134,16 @@ def fault_from(params: Raw) -> Fault:
 
 def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
+
+
+def no_agent() -> RpcError:
+    """The failure of a program that asks its client to initialize: it only sends back what it is sent."""
+    told = Failed(
+        code=InvalidInput.code,
+        suggestion="Give the command of a program that speaks ACP. The known ones: portico agents list",
+    )
+    what = "The program answers with what it was sent, so it is not an ACP agent."
+    return RpcError(INVALID_REQUEST, what, to_meta(told))
 
 
 Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, PorticoCapabilities)

@@ -1,6 +1,6 @@
 """Names of agents and how each is started: the built-in one, those known to speak ACP, the user's own.
 
-A known agent is taken from PATH; without it, npm's `npx` fetches and runs its package where there is one.
+A known agent is taken from PATH, else from where `portico agents install` has put it. Nothing is fetched to start one.
 """
 
 import difflib
@@ -11,6 +11,8 @@ from pathlib import Path, PurePath
 
 import msgspec
 
+from portico.agents.installation import installed_program
+from portico.agents.program_check import check_installation
 from portico.config.paths import expanded
 from portico.config.settings import AgentSetting
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
@@ -36,7 +38,7 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     def install_hint(self) -> str:
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
-        return f"Install it: npm install --global {self.package}"
+        return f"Install it: portico agents install {self.name}"
 
 
 KNOWN_AGENTS = (
@@ -158,6 +160,19 @@ class AgentRegistry:
         except CannotRun:
             return None
 
+    def problem(self, name: str) -> CannotRun | None:
+        """What keeps an agent on this machine from running, as far as its files tell; None if it is not there at all.
+
+        The person's own agents have to be there.
+        """
+        known = None if name in self._custom else self._known.get(name)
+        command = self.resolve(name).command if known is None else (known.program, *known.args)
+        try:
+            check_installation(command, cwd=Path.cwd(), environ=self._environ)
+        except CannotRun as error:
+            return None if error.absent and known is not None else error
+        return None
+
     def parse_command(self, text: str) -> AgentSpec:
         """The agent that a whole command line starts, named after its program."""
         try:
@@ -173,7 +188,11 @@ class AgentRegistry:
             )
         words[0] = _at_home(words[0])
         name = PurePath(words[0]).stem or words[0]
-        by_program = {agent.program: agent.install_hint for agent in KNOWN_AGENTS}
+        by_program = {
+            agent.program: f"Install it: npm install --global {agent.package}"
+            for agent in KNOWN_AGENTS
+            if agent.package is not None
+        }
         return AgentSpec(
             name=name,
             command=tuple(words),
@@ -185,18 +204,12 @@ class AgentRegistry:
         try:
             return (self._find(agent.program), *agent.args)
         except CannotRun:
-            return self._npx(agent) or (agent.program, *agent.args)
+            found = installed_program(agent.name, agent.program, self._environ)
+            return (agent.program if found is None else str(found), *agent.args)
 
-    def _npx(self, agent: KnownAgent) -> tuple[str, ...] | None:
-        home = self._environ.get("HOME") or self._environ.get("USERPROFILE")
-        if agent.package is None or not home:
-            return None
-        try:
-            npx = self._find("npx")
-        except CannotRun:
-            return None
-        # Without a prefix elsewhere, packages and npm settings of the folder being worked on would win.
-        return (npx, "--yes", "--prefix", home, agent.package, *agent.args)
+    def known(self, name: str) -> KnownAgent | None:
+        """The agent that Portico knows under a name, unless the user has given the name to another."""
+        return None if name in self._custom else self._known.get(name)
 
     def _is_there(self, program: str) -> bool:
         try:

@@ -1,6 +1,11 @@
-"""Which files a confined agent may write, needs to read, and must not see."""
+"""Which files a confined agent may write, needs to read, and must not see.
+
+Nothing that the agent can write decides on it: a link or a file that an agent left in its folder must not open
+another one to it when it is started again.
+"""
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -51,6 +56,7 @@ _BASES = {
 }
 # Programs that the person runs later, unconfined, read these.
 _PROTECTED = (".git/config", ".git/hooks", ".portico", ".vscode", ".gitattributes")
+_CREDENTIAL = re.compile(r"://[^/\s]*@|extraheader|password|token", re.IGNORECASE)
 _SHARED_BY_WORKTREES = ("objects", "refs", "logs")
 
 
@@ -74,7 +80,8 @@ def private_paths(folder: Path) -> Iterator[Path]:
             for entry in entries:
                 path = Path(entry.path)
                 if is_private(path.relative_to(folder).parts):
-                    yield path
+                    if not (entry.is_symlink() and entry.is_dir()):
+                        yield path
                 elif entry.name not in _NOT_LOOKED_INTO and entry.is_dir(follow_symlinks=False):
                     inner.append(path)
             if seen >= MOST_LOOKED_AT:
@@ -84,7 +91,7 @@ def private_paths(folder: Path) -> Iterator[Path]:
 
 def protected_paths(folder: Path) -> tuple[Path, ...]:
     """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
-    return tuple(folder / name for name in _PROTECTED)
+    return tuple(folder / name for name in _PROTECTED if not (folder / name).is_symlink())
 
 
 def person_tree(workspace: Path, folder: Path) -> Path:
@@ -94,30 +101,29 @@ def person_tree(workspace: Path, folder: Path) -> Path:
 
 def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """What of a working copy is written and what else of it is read, its repository included."""
-    top = corresponding_tops(workspace, folder)[1]
-    repository = _repository(top)
-    if repository is None:
-        return (top,), ()
-    common = _first_line(repository / "commondir")
-    if common is not None:
-        git = Path(os.path.normpath(repository / common))
-        return (top, repository, *(git / name for name in _SHARED_BY_WORKTREES)), (git,)
-    objects = _first_line(repository / "objects" / "info" / "alternates")
-    return (top, repository), (() if objects is None else (Path(objects),))
-
-
-def linked_paths(workspace: Path, folder: Path) -> Iterator[Path]:
-    """Folders of the person's that the outermost links of a working copy share with it."""
     tree, top = corresponding_tops(workspace, folder)
-    for entry in os.scandir(top):
-        if entry.is_symlink():
-            target = Path(os.path.realpath(entry.path))
-            if (
-                target.is_relative_to(tree)
-                and target != tree
-                and not is_private(target.relative_to(tree).parts)
-            ):
-                yield target
+    common = _common_repository(tree)
+    if common is None:
+        return (top,), ()
+    for worktree in (common / "worktrees").glob("*"):
+        if _first_line(worktree / "gitdir") == str(top / ".git") and not worktree.is_symlink():
+            return (top, worktree, *_shared(common)), (common,)
+    # A copy has its repository beside it, over the objects of the person's.
+    config = common / "config"
+    shown = () if _CREDENTIAL.search(_text(config)) else (config,)
+    return (top, top.parent.parent / "git"), (common / "objects", *shown)
+
+
+def shared_repository(workspace: Path) -> tuple[Path, ...]:
+    """What of a person's repository every worktree of it writes, those included that are made later."""
+    common = _common_repository(workspace)
+    return () if common is None else (*_shared(common), common / "worktrees")
+
+
+def linked_paths(workspace: Path, folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """Folders of the person's that they share with working copies."""
+    tree = person_tree(workspace, folder)
+    return tuple(path for name in names if (path := tree / name).is_dir() and path != tree)
 
 
 def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]:
@@ -170,16 +176,29 @@ def _expanded(names: Iterable[str], environ: Mapping[str, str]) -> Iterator[Path
             yield home / _BASES[first[1:]] / rest
 
 
-def _repository(top: Path) -> Path | None:
-    line = _first_line(top / ".git")
-    return Path(line.removeprefix("gitdir: ")) if line is not None and line.startswith("gitdir: ") else None
+def _common_repository(tree: Path) -> Path | None:
+    """The repository of the person's tree, which may be a worktree itself."""
+    line = _first_line(tree / ".git") or ""
+    repository = tree / line.removeprefix("gitdir: ") if line.startswith("gitdir: ") else tree / ".git"
+    if not repository.is_dir():
+        return None
+    common = _first_line(repository / "commondir")
+    return repository if common is None else Path(os.path.normpath(repository / common))
+
+
+def _shared(common: Path) -> tuple[Path, ...]:
+    return tuple(common / name for name in _SHARED_BY_WORKTREES)
 
 
 def _first_line(path: Path) -> str | None:
+    return _text(path).split("\n")[0] or None
+
+
+def _text(path: Path) -> str:
     try:
-        return os.fsdecode(path.read_bytes()).split("\n")[0] or None
+        return os.fsdecode(path.read_bytes())
     except OSError:
-        return None
+        return ""
 
 
 def _home(environ: Mapping[str, str]) -> Path:

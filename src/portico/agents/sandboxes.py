@@ -17,7 +17,7 @@ from portico.agents import sandbox_paths
 from portico.agents.registry import PORTER, AgentRegistry
 from portico.config.paths import config_folder, state_folder
 from portico.config.sandbox_settings import SandboxSetting, wished_level
-from portico.config.settings import load_settings
+from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
 from portico.sandbox.confinement import Confinement, Unavailable
@@ -39,11 +39,10 @@ class Confined(msgspec.Struct, frozen=True, kw_only=True):
 class Sandboxes:
     """The sandboxes of one process. A level in the environment comes before the settings.
 
-    With `copies`, a folder, agents may write every working copy in it: those of an agent that starts before its
-    sessions are made later.
+    Agents may write `copies`, where the working copies of an agent are made that starts before its sessions.
     """
 
-    def __init__(self, environ: Mapping[str, str], *, copies: Path | None = None) -> None:
+    def __init__(self, environ: Mapping[str, str], *, copies: tuple[Path, ...] = ()) -> None:
         self._environ = dict(environ)
         self._wish = wished_level(environ)
         self._copies = copies
@@ -52,6 +51,7 @@ class Sandboxes:
     def confine(self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool) -> Confined:
         """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
         setting = load_settings(config_folder(self._environ), workspace).sandbox
+        setting.check()
         level = self._level(setting, implied=folder is not None or reads_only)
         self._wrappers.pop((workspace, folder), None)
         if level == "none":
@@ -128,7 +128,7 @@ class _Place:
         folder: Path | None,
         *,
         reads_only: bool,
-        copies: Path | None,
+        copies: tuple[Path, ...],
     ) -> None:
         self._environ = environ
         self._setting = setting
@@ -153,11 +153,10 @@ class _Place:
             hidden.append(sandbox_paths.person_tree(self._workspace, self._folder))
             hidden += sandbox_paths.private_paths(self._folder)
             written, read = sandbox_paths.working_copy(self._workspace, self._folder)
-            writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder))
+            linked = linked_folders(config_folder(self._environ))
+            writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
-        if self._copies is not None:
-            self._copies.mkdir(parents=True, exist_ok=True, mode=0o700)
-            writable.append(self._copies)
+        writable += self._copies
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
             readable += sandbox_paths.program_paths(spec.command, hidden)

@@ -17,7 +17,8 @@ from portico.cli.arguments import Arguments, add_trace_flag, seconds
 from portico.cli.last_words import last_words, obituary
 from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.cli.taps import opened_trace, tapped
-from portico.conductor.chain import Assembly, Chain, StartLimit
+from portico.conductor.assembly import Assembly, StartLimit
+from portico.conductor.chain import Chain
 from portico.conductor.station import Station
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
@@ -80,6 +81,8 @@ def run(arguments: Sequence[str]) -> int:
     add_sandbox_flag(parser)
     add_trace_flag(parser)
     flags = parser.parse_args(arguments)
+    if flags.no_proxies and flags.proxy:
+        parser.error("argument --proxy: not allowed with argument --no-proxies")
     environ = with_sandbox(flags, os.environ)
     with opened_trace(flags.trace, environ) as trace:
         watch = None if trace is None else trace.chain()
@@ -205,13 +208,15 @@ class _Door:
         nowhere.mkdir(parents=True, exist_ok=True, mode=0o700)
         return nowhere
 
-    def _copies(self, apart: Path | None) -> Path | None:
-        """Where the sessions of an agent that stands apart get their working copies, after it was started."""
+    def _copies(self, apart: Path | None) -> tuple[Path, ...]:
+        """Where sessions, in whatever folder, get their working copies after the agent was started."""
         if apart is None:
-            return None
-        from portico.review.workplaces.workplaces import copies_folder
+            return ()
+        from portico.agents.sandbox_paths import shared_repository
 
-        return copies_folder(apart.parent / "workplaces", Path.cwd().resolve())
+        workplaces = apart.parent / "workplaces"
+        workplaces.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return (workplaces, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
 
     def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder

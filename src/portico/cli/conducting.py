@@ -11,7 +11,8 @@ from portico.acp import extensions
 from portico.agents.processes import LocalAgents
 from portico.cli.chains import ChainPlan, MakeProxy, Wishes
 from portico.cli.taps import tapped
-from portico.conductor.chain import Assembly, Chain
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
 from portico.domain.values import SandboxInForce
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair

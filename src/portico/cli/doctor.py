@@ -27,11 +27,14 @@ _OLDEST_SQLITE = (3, 31)
 _SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
 
 
+Verdict = Literal["ok", "note", "problem"]
+
+
 class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing looked at. A note is worth knowing; a problem stops Portico from working."""
 
     subject: str
-    verdict: Literal["ok", "note", "problem"]
+    verdict: Verdict
     detail: str
     suggestion: str | None = None
 
@@ -59,6 +62,7 @@ def _look(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _sqlite()
     yield from _store(environ)
     yield _git()
+    yield _sandbox()
     yield from _settings_and_agents(environ)
 
 
@@ -102,6 +106,19 @@ def _git() -> Finding:
     return Finding("git", "ok", found)
 
 
+def _sandbox() -> Finding:
+    """Which backends confine agents here, each tried as it would be used."""
+    from portico.sandbox.kernel import BACKENDS, trial
+
+    tried = {backend.name: trial(backend, offline=True) for backend in BACKENDS}
+    working = [name for name, problem in tried.items() if problem is None]
+    if working:
+        return Finding("sandbox", "ok", f"{' and '.join(working)} confine{'s' * (len(working) == 1)} agents")
+    reasons = "; ".join(f"{name}: {problem}" for name, problem in tried.items())
+    hint = "Agents that only read or propose run unconfined. Install bubblewrap, and allow user namespaces."
+    return Finding("sandbox", "note", reasons, hint)
+
+
 def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
     try:
         settings = load_settings(config_folder(environ), Path.cwd())
@@ -121,7 +138,10 @@ def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
         yield Finding("agent", "problem", error.message, error.suggestion)
     for name in registry.names():
         agent = listed_agent(registry, name, default)
-        if agent.installed:
+        if agent.problem is not None:
+            verdict: Verdict = "problem" if agent.default else "note"
+            yield Finding(f"agent {name}", verdict, agent.problem, agent.hint)
+        elif agent.installed:
             yield Finding(f"agent {name}", "ok", " ".join(agent.command))
         else:
             yield Finding(f"agent {name}", "note", agent.hint or "not installed")

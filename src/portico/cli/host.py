@@ -1,7 +1,7 @@
 """Builds a host for a command: the real store, agents, editor and clock behind the session service."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ from portico.cli.failures import configure_log, show_notice
 from portico.cli.keeping_reviews import open_reviews
 from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
-from portico.domain.events import AnyPayload
+from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditors
 from portico.review.reviews import Reviews
@@ -28,6 +28,9 @@ from portico.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from portico.cli.editor_windows import EditorWindows
     from portico.editors.attached import AttachedWindows
+
+
+_NAMED = 5
 
 
 class Host:
@@ -71,6 +74,8 @@ async def open_host(
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()
+    if store.lost:
+        show_notice(_incomplete(store.lost))
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
@@ -109,6 +114,17 @@ async def open_host(
             await service.close()
     finally:
         await store.close()
+
+
+def _incomplete(lost: Sequence[str]) -> Notice:
+    more = len(lost) - _NAMED
+    lines = [*lost[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    return Notice(
+        level="warning",
+        text="The log of your sessions is not whole; Portico goes on with what is there. "
+        "To see what is missing, run: portico sessions verify",
+        details="\n".join(lines),
+    )
 
 
 def _windows(local: LocalEditors, clock: Clock, tell: Tell) -> "EditorWindows":

@@ -12,20 +12,20 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
-import msgspec
 from msgspec import Raw, UnsetType
 
-from portico.conductor.message import Message, failure, from_frame
+from portico.conductor.assembly import Assemble, StartLimit
+from portico.conductor.message import Message, failure, from_frame, last_message
 from portico.conductor.open_requests import OpenRequests
 from portico.conductor.station import Station
 from portico.conductor.successor import INITIALIZE, Successor, greeted
 from portico.conductor.watching import Gone, Side, Watch
+from portico.rpc.connection import FINISH_SECONDS
 from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
     Fault,
-    Frame,
     RpcError,
     answered_in_ruins,
     decode_frame,
@@ -38,31 +38,8 @@ log = logging.getLogger(__name__)
 
 _CLOSING_SECONDS = 1.0
 _CLIENT = 0
+_SILENT = RpcError(INTERNAL_ERROR, "the client has closed its end, so it cannot be asked")
 
-
-class StartLimit(msgspec.Struct, frozen=True):
-    """`over` returns when `initialize` should be answered; `overdue` says why it is not, or None to wait on."""
-
-    over: Callable[[], Awaitable[None]]
-    overdue: Callable[[], RpcError | None]
-
-
-class Assembly(msgspec.Struct, frozen=True):
-    """What stands to the right of the client: proxies in order, then the agent's stream.
-
-    There is no agent in a chain that is itself a proxy. `farewell` says why the agent is gone; with
-    it, requests of the client that are still open are answered before the chain ends. Without it the
-    client just sees the end.
-    """
-
-    stations: Sequence[Station]
-    agent: ByteStream | None
-    farewell: Callable[[], Awaitable[RpcError]] | None = None
-    start_limit: StartLimit | None = None
-
-
-Assemble = Callable[[Raw], Awaitable[Assembly]]
-"""Builds the chain from the parameters of `initialize`. RpcError becomes the answer to it."""
 
 OnFault = Callable[[Side, Fault], None]
 
@@ -97,6 +74,8 @@ class Chain:
         self._farewell: Callable[[], Awaitable[RpcError]] | None = None
         self._start_limit: StartLimit | None = None
         self._requests = OpenRequests(self._on_fault)
+        self._client_is_silent = False
+        self._all_answered = asyncio.Event()
 
     async def run(self) -> None:
         """Carry messages until one end is gone; then every task of the chain is over."""
@@ -147,7 +126,7 @@ class Chain:
 
     async def _until_initialize(self, splitter: LineSplitter) -> list[Message] | None:
         """Read up to `initialize`, build the chain, and return what is already read; None at the end."""
-        while chunk := await self._client.read():
+        while chunk := await self._client.read() or (b"\n" if splitter.pending else b""):
             messages = self._messages("client", self._client, splitter, chunk)
             for place, message in enumerate(messages):
                 hello = self._greeted(message)
@@ -159,8 +138,9 @@ class Chain:
                         continue
                     return [hello, *messages[place + 1 :]]
                 if message.is_request:
-                    early = RpcError(INVALID_REQUEST, f"{message.method} came before initialize")
-                    self._refuse(message, early)
+                    self._refuse(
+                        message, RpcError(INVALID_REQUEST, f"{message.method} came before initialize")
+                    )
         return None
 
     def _refuse(self, message: Message, error: RpcError) -> None:
@@ -204,6 +184,29 @@ class Chain:
             for message in self._messages("client", self._client, splitter, chunk):
                 self._take("client", self._client, message)
             chunk = await self._read_ahead(agent)
+        if self._successor is None:
+            # An answer without its newline may have been cut: it grants nothing.
+            if (last := last_message(splitter)) is not None and last.is_request:
+                self._take("client", self._client, last)
+            await self._answer_the_rest()
+
+    async def _answer_the_rest(self) -> None:
+        """The client says nothing more: what it asked is answered for as long as it listens, what it is asked is not."""
+        self._client_is_silent = True
+        for request_id in self._requests.unanswered_by_client:
+            self._take("client", self._client, failure(request_id, _SILENT))
+        if not self._requests.asked_by_client:
+            return
+        self._all_answered.clear()
+        waiting = [
+            asyncio.ensure_future(self._client.closed()),
+            asyncio.ensure_future(self._all_answered.wait()),
+        ]
+        try:
+            await asyncio.wait(waiting, timeout=FINISH_SECONDS, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for one in waiting:
+                one.cancel()
 
     async def _read_ahead(self, agent: ByteStream) -> bytes:
         """The client's next words, once the others kept up. Its end is noticed even if they never do."""
@@ -222,10 +225,9 @@ class Chain:
             for message in self._messages("agent", agent, splitter, chunk):
                 self._take("agent", agent, message)
             await self._keep_pace(self._client)
-        rest = splitter.end()
         # An agent that ends may owe the newline of its last words; if it died in the middle of them they are none.
-        if isinstance(rest, bytes) and isinstance(frame := decode_frame(rest), Frame):
-            self._take("agent", agent, from_frame(frame, rest))
+        if (last := last_message(splitter)) is not None:
+            self._take("agent", agent, last)
 
     async def _keep_pace(self, *ends: ByteStream, besides: Station | None = None) -> None:
         for station in self._stations:
@@ -273,10 +275,7 @@ class Chain:
     def _take(self, side: Side, stream: ByteStream, message: Message) -> None:
         """Send a message of one end along. A request that fails here is refused, and the chain goes on."""
         try:
-            if side == "agent":
-                self._from_agent(message)
-            else:
-                self._from_client(message)
+            (self._from_agent if side == "agent" else self._from_client)(message)
         except Exception as error:  # top level of a received message: none of them ends the chain
             log.exception("a message of the %s could not be handled", side)
             if message.is_request:
@@ -305,12 +304,23 @@ class Chain:
             self._send_right(0, message)
 
     def _from_agent(self, message: Message) -> None:
+        if message.method == INITIALIZE and message.is_request:
+            # Late: the types of the protocol take a while to load.
+            from portico.acp.extensions import no_agent
+
+            message = failure(message.id, no_agent())  # type: ignore[arg-type]
         if self._requests.may_enter("agent", message):
             self._send_left(len(self._stations) - 1, message)
 
     def _to_client(self, message: Message) -> None:
-        if self._requests.may_leave("client", message):
-            _write(self._client, message)
+        if not self._requests.may_leave("client", message):
+            return
+        if self._client_is_silent and message.is_request:
+            self._take("client", self._client, failure(message.id, _SILENT))  # type: ignore[arg-type]
+            return
+        _write(self._client, message)
+        if not self._requests.asked_by_client:
+            self._all_answered.set()
 
     def _to_agent(self, agent: ByteStream, message: Message) -> None:
         if self._requests.may_leave("agent", message):

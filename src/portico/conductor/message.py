@@ -9,12 +9,14 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import (
     NO_PARAMS,
     ErrorObject,
     Frame,
     RequestId,
     RpcError,
+    decode_frame,
     encode_error,
     encode_notification,
     encode_request,
@@ -65,6 +67,13 @@ def from_frame(frame: Frame, line: bytes) -> Message:
         frame.result,
         frame.error,
     )
+
+
+def last_message(splitter: LineSplitter) -> Message | None:
+    """What stands in a last line without a newline, if that is whole."""
+    rest = splitter.end()
+    frame = decode_frame(rest) if isinstance(rest, bytes) else None
+    return from_frame(frame, rest) if isinstance(rest, bytes) and isinstance(frame, Frame) else None
 
 
 def request(request_id: RequestId, method: str, params: Any) -> Message:

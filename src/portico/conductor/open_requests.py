@@ -29,6 +29,11 @@ class OpenRequests:
         """What the client still waits for."""
         return self._asked_by["client"]
 
+    @property
+    def unanswered_by_client(self) -> list[RequestId]:
+        """The ids of what the client was asked and has not answered."""
+        return list(self._shown_to["client"])
+
     def share_ids(self) -> None:
         """From now on both ends are one peer, whose requests of either kind have different ids."""
         self._shared = True

@@ -14,6 +14,7 @@ _SPACE = " \t\r"
 _OPERATORS = ";&|\n()"
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 _DELIMITER = re.compile(r"[ \t]*(\\?[\w.+-]+|'[\w.+-]+'|\"[\w.+-]+\")(?=[\s;&|()<>]|$)")
+_DESCRIPTOR = re.compile(r"[ \t]*(?:\d+-?|-)(?=[\s;&|()<>]|$)")
 _SHIFT = re.compile(r"\(\(|\$\[")
 
 
@@ -196,8 +197,12 @@ class _Reader:
             self._next()
             self._announce_document()
         else:
+            start = self._at
             while self._peek() and self._peek() in ">&|":
                 self._next()
+            # Some shells expand what follows `>&` even in quotes, and some take `>!` for one operator.
+            is_descriptor = _DESCRIPTOR.match(self._text, self._at) is not None
+            self._line.is_broken |= "&" in self._text[start : self._at] and not is_descriptor
             self._line.is_broken |= self._peek() == "!"
             command.next_is_target = True
 

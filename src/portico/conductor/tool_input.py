@@ -10,6 +10,8 @@ from typing import Any
 
 import msgspec
 
+from portico.domain.command_words import line_of
+
 MAX_PARTS = 1_000
 _MAX_DEPTH = 16
 _COMMANDS = frozenset({"command", "cmd"})
@@ -46,8 +48,6 @@ _REMARKS = frozenset(
 _SEARCHED = frozenset({"pattern", "query", "regex", "symbol"})
 # What Codex would keep or offer if another option than "once" were chosen.
 _OFFERS = frozenset({"proposedexecpolicyamendment", "availabledecisions"})
-_SHELLS = re.compile(r"(?:/usr)?(?:/bin/)?(?:sh|bash|zsh|dash)")
-_SHELL_LINE = re.compile(r"-l?c")
 _PATCHED = re.compile(
     r"^(?:\*\*\* (?:Add File|Update File|Delete File|Move to): |(?:---|\+\+\+) |Index: |(?:rename|copy) (?:from|to) )"
     r"([^\t\r\n]+)",
@@ -157,12 +157,9 @@ def _take_command(found: ToolInput, command: Any, args: Any) -> None:
     words = [*words, *args]
     if not all(isinstance(word, str) for word in words):
         _leave_unread(found, words)
-    elif len(words) == 1:
-        found.commands.append(Command(words[0]))
-    elif len(words) == 3 and _SHELLS.fullmatch(words[0]) and _SHELL_LINE.fullmatch(words[1]):
-        found.commands.append(Command(words[2]))
     else:
-        found.commands.append(Command(" ".join(words), tuple(words)))
+        line = line_of(words)
+        found.commands.append(Command(line, tuple(words) if line == " ".join(words) and words[1:] else ()))
 
 
 def _leave_unread(found: ToolInput, value: Any) -> None:

@@ -1,5 +1,6 @@
 """The setting `sandbox`: how far agents are confined, and what they may reach nevertheless."""
 
+import re
 from collections.abc import Mapping
 from typing import get_args
 
@@ -11,6 +12,7 @@ from portico.domain.values import SandboxLevel
 
 LEVEL_VARIABLE = "PORTICO_SANDBOX"
 """The level for one run, before the settings."""
+_HOST = re.compile(r"[\w.*-]+:(\d{1,5}|\*)")
 _RANK: dict[SandboxLevel | None, int] = {None: 0, "none": 0, "workspace": 1, "strict": 2}
 
 
@@ -25,6 +27,15 @@ class SandboxSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     required: bool = False
     network: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        """InvalidInput for a host that no sandbox understands."""
+        for host in self.network:
+            if _HOST.fullmatch(host) is None:
+                raise InvalidInput(
+                    f"sandbox.network has {host!r}, which names no host with a port.",
+                    suggestion="Write it as host:port, as in example.org:443.",
+                )
 
     def at_least(self, other: "SandboxSetting") -> "SandboxSetting":
         """This setting of the user's, as far as a workspace asks for more confinement, and never for less."""

@@ -173,6 +173,7 @@ def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tu
             budgets=found.budgets,
             permissions=PermissionSetting(deny=deny),
             review=ReviewSetting(deny=found.review.deny),
+            sandbox=SandboxSetting(level=found.sandbox.level, required=found.sandbox.required),
         )
         return narrowing, problems
     kept = PermissionSetting(allow=tuple(filter(_is_rule, rules.allow)), deny=deny)

@@ -26,6 +26,15 @@ def read_regular(path: Path, *, limit: int) -> bytes:
     return read_descriptor(descriptor, path, limit=limit)
 
 
+def read_beginning(path: Path, *, limit: int) -> bytes:
+    """Read a file up to `limit` bytes. OSError for one that is no regular file."""
+    check_regular(path, path.stat(), None)
+    descriptor = os.open(path, os.O_RDONLY | _NO_WAIT | _NO_TERMINAL | _BINARY)
+    with open(descriptor, "rb") as file:
+        check_regular(path, os.fstat(descriptor), None)
+        return file.read(limit)
+
+
 def read_descriptor(descriptor: int, path: Path, *, limit: int) -> bytes:
     """Read and close a descriptor that may have become something else since its path was checked."""
     with open(descriptor, "rb") as file:

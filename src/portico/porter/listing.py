@@ -14,6 +14,7 @@ from portico.rpc.streams import READ_SIZE
 
 MAX_FILES = 20_000
 _MAX_BYTES = 16 * 1024 * 1024
+_GIT_SECONDS = 30.0
 _GIT = (
     *("git", *safe_words(), "ls-files", "-z", "--deduplicate"),
     *("--cached", "--others", "--exclude-standard", "--", "."),
@@ -33,9 +34,12 @@ async def _known_to_git(folder: Path, environ: Mapping[str, str]) -> bytes | Non
         return None
     output = bytearray()
     try:
-        while len(output) < _MAX_BYTES and (data := await group.stdout.read(READ_SIZE)):
-            output += data
-        await group.wait()
+        async with asyncio.timeout(_GIT_SECONDS):
+            while len(output) < _MAX_BYTES and (data := await group.stdout.read(READ_SIZE)):
+                output += data
+            await group.wait()
+    except TimeoutError:
+        return None  # It may wait for a pipe in the place of a file, which a walk does not open.
     finally:
         await group.stop(0)
     return bytes(output) if group.exit_code == 0 else None

@@ -51,6 +51,8 @@ from portico.rpc.streams import ByteStream, StreamClosed
 log = logging.getLogger(__name__)
 
 MAX_REQUESTS_IN_FLIGHT = 1024
+FINISH_SECONDS = 5.0
+"""How long what was asked before the peer closed its end may take; after that it is cancelled, and answered so."""
 _REMEMBERED_CANCELS = 1024
 
 Direction = Literal["sent", "received"]
@@ -93,12 +95,15 @@ class Connection:
         name: str,
         tap: Tap | None = None,
         max_line: int = MAX_LINE,
+        finishes: bool = False,
     ) -> None:
+        """With `finishes`, what the peer asked before it closed its end is answered, for as long as it listens."""
         self._stream = stream
         self._handler = handler
         self._name = name
         self._tap = tap
         self._splitter = LineSplitter(max_line)
+        self._finishes = finishes
         self._next_id = 0
         self._waiting: dict[RequestId, asyncio.Future[Raw]] = {}
         self._canceled: dict[RequestId, None] = {}
@@ -116,8 +121,12 @@ class Connection:
                         self._response_arrived = False
                         await asyncio.sleep(0)
                 await self._handler.ready()
-            if (rest := self._splitter.end()) is not None:
+            rest = self._splitter.end()
+            # An answer may have been cut off where it still makes sense, and nothing is done on the word of half a one.
+            if rest is not None and not (self._finishes and _is_answer(rest)):
                 self._receive(rest)
+            if self._finishes:
+                await self._finish()
         finally:
             await self._end()
 
@@ -269,11 +278,28 @@ class Connection:
         with suppress(ConnectionLost):
             self.notify(CANCEL_REQUEST, _Cancel(request_id))
 
-    async def _end(self) -> None:
+    async def _finish(self) -> None:
+        self._lose_peer()
+        closed = asyncio.ensure_future(self._stream.closed())
+        try:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(FINISH_SECONDS):
+                    while self._serving and not closed.done():
+                        work = (*self._serving.values(), closed)
+                        await asyncio.wait(work, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            closed.cancel()
+            await asyncio.wait((closed,))
+
+    def _lose_peer(self) -> None:
+        """Nothing more comes from the peer, so nobody waits for it any longer."""
         self._lost = ConnectionLost(f"{self._name} is gone")
         for answer in self._waiting.values():
             if not answer.done():
                 answer.set_exception(self._lost)
+
+    async def _end(self) -> None:
+        self._lose_peer()
         serving = list(self._serving.values())
         for task in serving:
             task.cancel()
@@ -282,6 +308,11 @@ class Connection:
 
 class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RequestId
+
+
+def _is_answer(line: bytes | Overlong) -> bool:
+    frame = decode_frame(line)
+    return isinstance(frame, Fault) or isinstance(frame.method, UnsetType)
 
 
 def _params(frame: Frame) -> Raw:

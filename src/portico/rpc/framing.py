@@ -41,6 +41,11 @@ class LineSplitter:
         self._keep(last)
         return lines
 
+    @property
+    def pending(self) -> bool:
+        """Whether a line has begun that no newline has ended."""
+        return self._size > 0
+
     def end(self) -> bytes | Overlong | None:
         """What is left when the stream ends without a newline, if anything."""
         return self._take() if self._size else None

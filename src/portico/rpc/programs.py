@@ -13,12 +13,16 @@ _INTERPRETER_LINE_LIMIT = 256
 
 
 class CannotRun(Exception):
-    """A program cannot be started: why, in one sentence, and what could be done about it."""
+    """A program cannot be started: why, in one sentence, and what could be done about it.
 
-    def __init__(self, reason: str, *, suggestion: str | None = None) -> None:
+    `absent` if there is nothing of its name; otherwise there is something that is broken.
+    """
+
+    def __init__(self, reason: str, *, suggestion: str | None = None, absent: bool = False) -> None:
         super().__init__(reason)
         self.reason = reason
         self.suggestion = suggestion
+        self.absent = absent
 
 
 def find_program(program: str, *, cwd: Path, environ: Mapping[str, str]) -> str:
@@ -28,7 +32,7 @@ def find_program(program: str, *, cwd: Path, environ: Mapping[str, str]) -> str:
     if sys.platform == "win32":
         found = shutil.which(program, path=environ.get("PATH"))
         if found is None:
-            raise CannotRun(f"“{program}” was not found on PATH")
+            raise CannotRun(f"“{program}” was not found on PATH", absent=True)
         return found
     if "/" in program:
         path = cwd / program
@@ -42,6 +46,10 @@ def _search(program: str, environ: Mapping[str, str]) -> str:
     for folder in _folders(environ):
         path = folder / program
         if not path.is_file():
+            if path.is_symlink() and not path.exists():
+                obstacle = obstacle or CannotRun(
+                    f"{path} is a link to {path.readlink()}, which does not exist"
+                )
             continue
         try:
             _check(path, environ)
@@ -49,7 +57,7 @@ def _search(program: str, environ: Mapping[str, str]) -> str:
             obstacle = obstacle or error
         else:
             return str(path)
-    raise obstacle or CannotRun(f"“{program}” was not found on PATH")
+    raise obstacle or CannotRun(f"“{program}” was not found on PATH", absent=True)
 
 
 def _folders(environ: Mapping[str, str]) -> Iterator[Path]:

@@ -55,7 +55,7 @@ class FileStream:
         self._wanted = threading.Semaphore(0)
         self._reading: threading.Thread | None = None
         self._ended = False
-        self._closed = False
+        self._closed = asyncio.Event()
 
     async def read(self) -> bytes:
         if self._ended:
@@ -73,22 +73,26 @@ class FileStream:
         return data
 
     def write(self, data: bytes) -> None:
-        if self._closed:
+        if self._closed.is_set():
             raise StreamClosed
         rest = memoryview(data)
         try:
             while rest:
                 rest = rest[os.write(self._sink, rest) :]
         except OSError as error:
+            self._closed.set()
             raise StreamClosed from error
 
     async def drain(self) -> None:
         """Everything was written when it was handed over."""
 
     async def close(self) -> None:
-        if not self._closed:
-            self._closed = True
+        if not self._closed.is_set():
+            self._closed.set()
             os.close(self._sink)
+
+    async def closed(self) -> None:
+        await self._closed.wait()
 
     def _read(self, loop: asyncio.AbstractEventLoop) -> None:
         data = b"."

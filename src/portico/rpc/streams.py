@@ -31,6 +31,10 @@ class ByteStream(Protocol):
         """Say that no more will be written, and let go of the transport."""
         ...
 
+    async def closed(self) -> None:
+        """Wait until nothing that is written can arrive any more."""
+        ...
+
 
 class PipeStream:
     """A stream over a pair of asyncio pipes, as a child process or standard input and output has."""
@@ -58,6 +62,9 @@ class PipeStream:
 
     async def close(self) -> None:
         self._writer.close()
+        await self.closed()
+
+    async def closed(self) -> None:
         # Shielded: a wait that is given up would cancel what the transport itself waits for.
         await asyncio.shield(self._closed())
 
@@ -77,6 +84,7 @@ class _Channel:
         self._size = 0
         self._ended = False
         self._changed = asyncio.Event()
+        self.over = asyncio.Event()
 
     def put(self, data: bytes) -> None:
         if self._ended:
@@ -103,6 +111,7 @@ class _Channel:
     def end(self) -> None:
         self._ended = True
         self._changed.set()
+        self.over.set()
 
 
 class MemoryStream:
@@ -122,6 +131,9 @@ class MemoryStream:
     async def close(self) -> None:
         self._outgoing.end()
         self._incoming.end()
+
+    async def closed(self) -> None:
+        await self._outgoing.over.wait()
 
 
 def memory_pair(limit: int = READ_SIZE) -> tuple[MemoryStream, MemoryStream]:

@@ -56,7 +56,8 @@ class TappedStream:
 
     async def read(self) -> bytes:
         chunk = await self._stream.read()
-        for line in self._received.feed(chunk):
+        # The end of the stream ends a line as well.
+        for line in self._received.feed(chunk or b"\n"):
             if isinstance(line, bytes) and line.strip():
                 self._tap("received", line)
         return chunk
@@ -70,6 +71,9 @@ class TappedStream:
 
     async def close(self) -> None:
         await self._stream.close()
+
+    async def closed(self) -> None:
+        await self._stream.closed()
 
 
 def hide_secrets(environ: Mapping[str, str]) -> Callable[[bytes], bytes]:

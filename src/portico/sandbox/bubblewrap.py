@@ -29,7 +29,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         raise Unavailable("bubblewrap cannot allow single hosts")
     words = [
         program(),
-        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent"),
+        *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"),
     ]
     for folder in _SHOWN:
@@ -38,6 +38,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         words.append("--unshare-net")
     if confinement.temporary is not None:
         words += ["--bind", str(confinement.temporary), "/tmp", "--setenv", "TMPDIR", "/tmp"]
+    empty = ["/run"]
     for path, access in confinement.rules():
         if access == "writable":
             words += ["--bind", str(path), str(path)]
@@ -45,9 +46,12 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
             words += ["--ro-bind", str(path), str(path)]
         elif path.is_dir():
             words += ["--tmpfs", str(path)]
+            empty.append(str(path))
         else:
             # Empty rather than refused: many a program reads a file in the home folder if there is one.
             words += ["--ro-bind", str(_EMPTY), str(path)]
+    for folder in empty:
+        words += ["--remount-ro", folder]
     return (*words, "--")
 
 

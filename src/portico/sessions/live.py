@@ -20,10 +20,12 @@ from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.files.deadline import within_deadline
 from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
 from portico.sessions.attaching import Attached, Retelling, attach_anew, attach_session, is_unknown_session
+from portico.sessions.client_calls import ClientCalls
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
@@ -180,7 +182,7 @@ class LiveSession:
 
     async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
         """The MCP servers of the settings; what the agent cannot be given is noted."""
-        given = await asyncio.to_thread(self.ports.mcp_servers, self.workspace)
+        given = await within_deadline(lambda: self.ports.mcp_servers(self.workspace))
         by_http = link.info.agent_capabilities.mcp_capabilities.http
         unreachable = (
             f"The MCP server {server.name} is left out: {self.spec.name} uses none over HTTP."
@@ -338,18 +340,13 @@ class LiveSession:
     def _open_editor(self, folder: Path | None) -> None:
         self.editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
         self.serve: Mapping[str, Serve] = serve_editor(
-            self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
+            self.editor, self.asking.serve, ClientCalls(self, folder), reads_only=self.reads_only
         )
 
     def _record(self, payload: events.AnyPayload) -> None:
         if self.status.state is TurnState.RUNNING and isinstance(payload, events.TextDelta | events.Thinking):
             self.journal.record(self.move(TurnEvent.FIRST_OUTPUT))
         self.journal.record(payload)
-
-    def _heard_terminal(self, output: values.TerminalOutput) -> None:
-        self.hear()
-        for payload in self.tools.hear(output):
-            self.journal.record(payload)
 
     def note_attached(self, attached: Attached) -> None:
         sandbox = None if self.link is None else self.link.sandbox

@@ -48,7 +48,7 @@ def _entry(entry: "os.DirEntry[str]") -> tuple[bool, str, str]:
     """Whether it is no folder, its name, and what is told of it."""
     name = entry.name
     if entry.is_symlink():
-        return not entry.is_dir(), name, f"{name} (link)"
+        return True, name, f"{name} (link)"
     if entry.is_dir(follow_symlinks=False):
         return False, name, f"{name}/"
     try:

@@ -14,6 +14,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 from portico.files.regular import read_regular
+from portico.review.git.git_files import unreadable
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository
 
@@ -37,7 +38,10 @@ async def private_git(repository: Repository, scratch: Path) -> AsyncIterator[Gi
     settings = (await repository.git.run("config", "--list", "-z")).output
     folder = scratch / f"private.{secrets.token_hex(4)}"
     try:
-        await asyncio.to_thread(_lay_out, folder, repository, _kept(settings))
+        try:
+            await asyncio.to_thread(_lay_out, folder, repository, _kept(settings))
+        except OSError as error:
+            raise unreadable(error) from error
         yield repository.git.having(
             "core.safecrlf=false",
             GIT_DIR=str(folder),

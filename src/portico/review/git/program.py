@@ -71,8 +71,14 @@ class Git:
             raise translated(words[0], answer.complaint)
         return answer
 
-    async def ask(self, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
-        """Run git where a failure is an answer too."""
+    async def ask(
+        self,
+        *words: str,
+        given: bytes = b"",
+        into: Path | None = None,
+        seconds: float = _DEADLINE_SECONDS,
+    ) -> Answer:
+        """Run git where a failure is an answer too. StoreFailed if it does not end within so many seconds."""
         try:
             program = find_program("git", cwd=self.folder, environ=self._environ)
         except CannotRun as error:
@@ -99,9 +105,11 @@ class Git:
         finally:
             if sink is not None:
                 sink.close()
-        return await self._conversed(process, words[0], given)
+        return await self._conversed(process, words[0], given, seconds)
 
-    async def _conversed(self, process: asyncio.subprocess.Process, verb: str, given: bytes) -> Answer:
+    async def _conversed(
+        self, process: asyncio.subprocess.Process, verb: str, given: bytes, seconds: float
+    ) -> Answer:
         named = f"git {verb}"
         tasks = (
             asyncio.create_task(_gather(process.stdout, OUTPUT_LIMIT_BYTES), name=f"output of {named}"),
@@ -111,11 +119,11 @@ class Git:
             asyncio.create_task(_feed(process.stdin, given), name=f"input of {named}"),
         )
         try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
+            async with asyncio.timeout(seconds):
                 output, errors, _ = await asyncio.gather(*tasks)
                 code = await process.wait()
         except TimeoutError as error:
-            raise StoreFailed(f"{named} did not end within {_DEADLINE_SECONDS:.0f} s.") from error
+            raise StoreFailed(f"{named} did not end within {seconds:.0f} s.") from error
         except _TooMuch as error:
             raise InvalidInput(
                 f"{named} said more than {OUTPUT_LIMIT_BYTES >> 20} MB; this folder is too large for it.",

@@ -9,10 +9,11 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.files.regular import read_regular
+from portico.review.git.git_files import check_git_files, common_folder_of, leads_to, unreadable
 from portico.review.git.program import Git, translated
 
-_POINTER_LIMIT_BYTES = 64 * 1024
+_FINDING_SECONDS = 20.0
+"""A git file may be a pipe, or on a drive that does not answer; then git waits for ever."""
 _NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare repository")
 
 
@@ -61,10 +62,9 @@ class Repository:
     def common_folder(self) -> Path:
         """Where objects, branches and config are: elsewhere, if the person works in a worktree themselves."""
         try:
-            named = read_regular(self.git_folder / "commondir", limit=_POINTER_LIMIT_BYTES)
-        except FileNotFoundError:
-            return self.git_folder
-        return Path(os.path.realpath(self.git_folder / os.fsdecode(named.strip())))
+            return common_folder_of(self.git_folder)
+        except OSError as error:
+            raise unreadable(error) from error
 
     async def head(self) -> Head:
         named = await self.git.ask("symbolic-ref", "--quiet", "HEAD")
@@ -137,7 +137,9 @@ class Repository:
 async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repository | None:
     """The repository that a folder is in; None where there is none, and in a bare one."""
     git = Git(folder, environ)
-    answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
+    await asyncio.to_thread(check_git_files, folder)
+    questions = ("--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
+    answer = await git.ask("rev-parse", *questions, seconds=_FINDING_SECONDS)
     lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
     if answer.code != 0 or lines[0] != "true":
         unknown = any(words in answer.complaint for words in _NO_REPOSITORY)
@@ -147,18 +149,9 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
     if len(lines) != 3:  # A name may hold the very character by which names are parted here.
         lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
     root, git_folder = Path(lines[1]), Path(lines[2])
-    if not await asyncio.to_thread(_leads_to, root / ".git", git_folder):
+    if not await asyncio.to_thread(leads_to, root / ".git", git_folder):
         return None  # Its config names another folder as the work tree, perhaps the person's home.
     return Repository(root, git_folder, git.at(root))
-
-
-def _leads_to(link: Path, git_folder: Path) -> bool:
-    """Whether `.git` is a git folder, or the file that names it."""
-    target = link
-    if link.is_file():
-        named = read_regular(link, limit=_POINTER_LIMIT_BYTES).removeprefix(b"gitdir:").strip(b" \r\n")
-        target = link.parent / os.fsdecode(named)
-    return os.path.realpath(target) == os.path.realpath(git_folder)
 
 
 async def _told(git: Git, question: str) -> str:

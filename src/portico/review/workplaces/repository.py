@@ -15,6 +15,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain import codecs
+from portico.files.regular import read_regular
 from portico.review.git.private_folder import copy_rules, quoted
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository
@@ -22,6 +23,8 @@ from portico.review.workplaces.records import Stamp
 from portico.review.workplaces.scratch_files import current_stamp
 
 _SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+_HEAD_LIMIT_BYTES = 64 * 1024
+_CONFIG_LIMIT_BYTES = 16 * 1024 * 1024
 _OTHER_STORE = "ref: refs/heads/.invalid"
 _NOT_COPIED = ("refs/portico/", "refs/stash")
 _MOVING = ("HEAD", "index", "logs/HEAD", "packed-refs")
@@ -89,7 +92,7 @@ async def _copy_state(folder: Path, repository: Repository) -> None:
 
 async def _head(repository: Repository) -> str:
     try:
-        text = (repository.git_folder / "HEAD").read_text()
+        text = read_regular(repository.git_folder / "HEAD", limit=_HEAD_LIMIT_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         text = ""
     if text and not text.startswith(_OTHER_STORE):
@@ -128,12 +131,19 @@ def _config(top: Path, repository: Repository | None) -> str:
     if repository is not None:
         source = repository.common_folder / "config"
         included = f"[include]\n\tpath = {quoted(str(source))}\n"
-        if source.is_file() and _SHA256.search(source.read_bytes()):
+        if _SHA256.search(_config_of(source)):
             version, extensions = 1, "[extensions]\n\tobjectFormat = sha256\n"
     return (
         f"{included}[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tfsmonitor = false\n\tuntrackedCache = false\n"
         f"\tworktree = {quoted(str(top))}\n{extensions}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
     )
+
+
+def _config_of(path: Path) -> bytes:
+    try:
+        return read_regular(path, limit=_CONFIG_LIMIT_BYTES)
+    except OSError:
+        return b""
 
 
 def _stamps(git_folder: Path) -> tuple[Stamp | None, ...]:

@@ -59,11 +59,6 @@ class Workplace(msgspec.Struct, frozen=True, kw_only=True):
     left_out: tuple[LeftOut, ...] = ()
 
 
-def copies_folder(folder: Path, workspace: Path) -> Path:
-    """Where in the folder of all workplaces those of one workspace are."""
-    return folder / hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
-
-
 class Workplaces:
     """The workplaces of all sessions, in one folder of `ours`, the state folder, which no agent gets a copy of.
 
@@ -209,13 +204,13 @@ class Workplaces:
         """Where a workplace is or will be, for nobody else meanwhile."""
         if not _SESSION.fullmatch(session):
             raise InvalidInput(f"“{session}” cannot be the name of a session.")
-        copies = copies_folder(self._folder, workspace)
+        key = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         locks = self._folder / "locks"
         locks.mkdir(parents=True, exist_ok=True, mode=0o700)
         # A lock that is removed locks nobody out, so a few are shared by all and stay.
-        shared = hashlib.sha256(f"{copies.name}/{session}".encode()).hexdigest()[:3]
+        shared = hashlib.sha256(f"{key}/{session}".encode()).hexdigest()[:3]
         async with alone(locks / shared):
-            yield copies / session
+            yield self._folder / key / session
 
     @asynccontextmanager
     async def _opened(self, workplace: Workplace) -> AsyncIterator[Record]:

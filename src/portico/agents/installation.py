@@ -1,0 +1,99 @@
+"""Agents that a person had installed from npm: each in a folder of its own in the state folder.
+
+Nothing is ever fetched to start an agent. To install one is a command of its own, which names the package and its
+version and asks; that it is here is the record of the answer.
+"""
+
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.config.paths import state_folder
+from portico.domain.errors import InvalidInput, StoreFailed
+from portico.rpc.programs import CannotRun, find_program
+
+_VIEW_SECONDS = 60
+_INSTALL_SECONDS = 900
+_LAST_LINES = 5
+
+
+class Package(msgspec.Struct, frozen=True):
+    """An npm package in one version."""
+
+    name: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
+
+
+def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> Path | None:
+    """Where the program of an installed agent is; None if it is not installed here."""
+    name = f"{program}.cmd" if sys.platform == "win32" else program
+    path = _folder(agent, environ) / "node_modules" / ".bin" / name
+    return path if path.is_file() else None
+
+
+def newest_version(package: str, environ: Mapping[str, str]) -> Package:
+    """The package in the version that npm would install. Asks the registry, and installs nothing."""
+    done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
+    version = done.strip().splitlines()[-1:] or [""]
+    if not version[0]:
+        raise StoreFailed(f"npm knows no version of {package}.")
+    return Package(package, version[0])
+
+
+def install(agent: str, package: Package, environ: Mapping[str, str]) -> Path:
+    """Fetch a package with what it depends on, in the place of an earlier one. The folder that it is in."""
+    folder = _folder(agent, environ)
+    fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
+    fresh.mkdir(parents=True, mode=0o700)
+    try:
+        # In a folder of its own: npm reads settings and packages of the one it stands in.
+        options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
+        _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
+        if folder.exists():
+            shutil.rmtree(folder)
+        fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder
+
+
+def _folder(agent: str, environ: Mapping[str, str]) -> Path:
+    return state_folder(environ) / "agents" / agent
+
+
+def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float) -> str:
+    try:
+        npm = find_program("npm", cwd=folder, environ=environ)
+    except CannotRun as error:
+        raise InvalidInput(
+            f"npm cannot be run: {error.reason}.",
+            suggestion="Install Node.js, which brings npm, and try again.",
+        ) from error
+    try:
+        done = subprocess.run(
+            (npm, *words),
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise StoreFailed(f"npm {words[0]} did not end within {seconds:.0f} s.") from error
+    if done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().splitlines()[-_LAST_LINES:]
+        raise StoreFailed(
+            f"npm {words[0]} failed: {' '.join(said) or f'exit code {done.returncode}'}",
+            suggestion="See whether the npm registry can be reached from here.",
+        )
+    return os.fsdecode(done.stdout)
