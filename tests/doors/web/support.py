@@ -22,6 +22,8 @@ from portico.doors.connect.generated.portico.v1.agent_pb import (
     WatchSessionsRequest,
     WatchSessionsResponse,
 )
+from portico.doors.connect.service import stream_paths
+from portico.doors.web.admission import MOST_STREAMS, Room, Streams
 from portico.doors.web.app import Health, build_app
 from portico.doors.web.asgi import ASGIApp
 from portico.doors.web.connections import Connection
@@ -231,6 +233,8 @@ async def open_door(
     grace: float = 5.0,
     connection: type[Connection] = Connection,
     service: ASGIApp | None = None,
+    room: Room | None = None,
+    most_streams: int = MOST_STREAMS,
 ) -> AsyncIterator[Door]:
     """A door that is stopped in the end, as a server is."""
     closing, life = asyncio.Event(), IdleLife()
@@ -242,10 +246,11 @@ async def open_door(
         version="1.2.3",
         closing=closing,
         life=life,
+        streams=Streams(stream_paths(), most_streams),
     )
     listener: socket.socket = listen(0)
     port: int = listener.getsockname()[1]
-    server = life.server = WebServer(app, listener, closing, grace=grace, connection=connection)
+    server = life.server = WebServer(app, listener, closing, grace=grace, connection=connection, room=room)
     door, ready = Door(port, server, stand_in, closing), asyncio.Event()
     door.running = asyncio.create_task(server.run(ready.set), name="the server")
     try:

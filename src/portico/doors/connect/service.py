@@ -8,7 +8,10 @@ from portico.domain.errors import InvalidInput
 from portico.doors.connect.events import one_of, to_time
 from portico.doors.connect.failures import NamedFailures
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
-from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
+from portico.doors.connect.generated.portico.v1.agent_connect import (
+    AgentService,
+    AgentServiceASGIApplication,
+)
 from portico.doors.connect.review_calls import ReviewCalls
 from portico.doors.connect.session_calls import Context
 from portico.doors.connect.streams import merged
@@ -195,6 +198,16 @@ class Service(ReviewCalls):
         folder = Path(workspace or self._surroundings.info().workspace)
         is_folder(folder)
         return folder
+
+
+def stream_paths() -> frozenset[str]:
+    """Where the calls are whose answers go on: by the contract, not by what a caller says."""
+    described = AgentService.desc()
+    return frozenset(
+        f"/{described.type_name}/{method.name}"
+        for method in described.methods
+        if method.method_kind == "server_streaming"
+    )
 
 
 def application(service: Service) -> AgentServiceASGIApplication:
