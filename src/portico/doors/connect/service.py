@@ -4,6 +4,8 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+from connectrpc.codec import proto_binary_codec
+
 from portico.domain.errors import InvalidInput
 from portico.doors.connect.events import one_of, to_time
 from portico.doors.connect.failures import NamedFailures
@@ -12,6 +14,7 @@ from portico.doors.connect.generated.portico.v1.agent_connect import (
     AgentService,
     AgentServiceASGIApplication,
 )
+from portico.doors.connect.json_codec import BoundedJsonCodec
 from portico.doors.connect.review_calls import ReviewCalls
 from portico.doors.connect.session_calls import Context
 from portico.doors.connect.streams import merged
@@ -213,7 +216,10 @@ def stream_paths() -> frozenset[str]:
 def application(service: Service) -> AgentServiceASGIApplication:
     """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
     return AgentServiceASGIApplication(
-        service, interceptors=[NamedFailures()], read_max_bytes=MAX_REQUEST_BYTES
+        service,
+        interceptors=[NamedFailures()],
+        read_max_bytes=MAX_REQUEST_BYTES,
+        codecs=[proto_binary_codec(), BoundedJsonCodec()],
     )
 
 
