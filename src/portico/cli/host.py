@@ -17,6 +17,7 @@ from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditors
+from portico.files.private import take_from_others
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Agents, Clock, Editors, Ports, Store
 from portico.sessions.service import SessionService
@@ -66,6 +67,7 @@ async def open_host(
     is `attachable`.
     """
     configure_log()
+    take_from_others(state_folder(environ))
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()

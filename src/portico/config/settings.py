@@ -36,6 +36,7 @@ from portico.config.paths import expanded
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
+from portico.files.private import make_private_folder
 
 DEFAULT_AGENT = "porter"
 AGENT_VARIABLE = "PORTICO_AGENT"
@@ -209,7 +210,7 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
     """Set the user's own settings by name and JSON; an empty value takes one away. All of them, or none."""
     path = config_folder / "settings.json"
     try:
-        config_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(config_folder)
         with locked(path.with_suffix(".lock")):
             text = path.read_text(encoding=_ENCODING) if path.exists() else ""
             _write(path, _changed(text, changes, path))

@@ -140,6 +140,7 @@ class _Door:
             case path if path.startswith(SERVICE_PATH):
                 self._guard.require_program_or_page(request)
                 recognise_caller(scope)
+                self._guard.require_text(request)
                 _refuse_plain_grpc(request, scope)
                 in_grpc = is_plain_grpc(request)
                 body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
