@@ -20,6 +20,7 @@ from portico.doors.web.admission import Streams, recognise_caller
 from portico.doors.web.asgi import Answer, ASGIApp, Receive, Request, Scope, Send
 from portico.doors.web.bodies import BoundedBody
 from portico.doors.web.credentials import Credentials
+from portico.doors.web.grpc_web_text import TextCall, is_grpc_web_text
 from portico.doors.web.guard import MAX_BODY_BYTES, SERVICE_PATH, Guard, bearer
 from portico.doors.web.page import PageFiles
 from portico.doors.web.refusals import Refused, is_plain_grpc, wrong_method
@@ -145,7 +146,11 @@ class _Door:
                 in_grpc = is_plain_grpc(request)
                 body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
                 with self._streams.counted(path):
-                    await self._service(scope, body.receive, body.send)
+                    if is_grpc_web_text(request):
+                        call = TextCall(scope, body.receive, body.send)
+                        await self._service(call.scope, call.receive, call.send)
+                    else:
+                        await self._service(scope, body.receive, body.send)
             case _:
                 await self._show(request, answer)
 
