@@ -19,6 +19,7 @@ from portico.config.paths import state_folder
 from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditors
+from portico.files.private import take_from_others
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Agents, Clock, Editors, Ports, Store
 from portico.sessions.recovery import append, session_lease
@@ -72,6 +73,7 @@ async def open_host(
     is `attachable`.
     """
     configure_log()
+    take_from_others(state_folder(environ))
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()

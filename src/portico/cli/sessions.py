@@ -14,6 +14,7 @@ from portico.cli.host import Host, open_host
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.summaries import SessionSummary
+from portico.doors.terminal.sanitize import StreamCleaner
 from portico.sessions.export import export_json, export_markdown
 from portico.sessions.finding import find
 
@@ -126,8 +127,12 @@ async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str
 async def _export(host: Host, flags: argparse.Namespace) -> int:
     summary = await find(host.store, flags.session)
     export = export_json if flags.format == "json" or flags.api else export_markdown
+    # A file gets what was said, byte by byte; a terminal would do what it says.
+    cleaner = StreamCleaner() if sys.stdout.isatty() else None
     async for piece in export(host.store, summary):
-        sys.stdout.write(piece)
+        sys.stdout.write(piece if cleaner is None else cleaner.feed(piece))
+    if cleaner is not None:
+        sys.stdout.write(cleaner.close())
     return 0
 
 

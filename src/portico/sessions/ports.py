@@ -143,6 +143,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = {}
+    keys: tuple[str, ...] | None = ()
+    """The variables with keys of model providers that it gets; None for all, if its models may be anybody's."""
     install_hint: str | None = None
     login_hint: str | None = None
 

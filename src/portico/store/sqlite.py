@@ -13,6 +13,7 @@ from portico.domain.desks import Desk
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
+from portico.files.private import make_private_folder
 from portico.store import log
 from portico.store.commits import SharedCommits
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
@@ -148,7 +149,7 @@ class SqliteStore:
         return self._leases.holder(name)
 
     def _prepare(self) -> sqlite3.Connection:
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._folder)
         connection = connect_writer(self._path, self._busy_seconds)
         try:
             migrate(connection)

@@ -44,6 +44,7 @@ _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
+_WATCH_SECONDS = 1.0
 
 
 class Checkpoints:
@@ -93,7 +94,9 @@ class Checkpoints:
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
         """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
         async with self._opened(workspace) as shadow:
-            snapshot = await shadow.snapshot(self._bounds, hurried=True)
+            taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
+            bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
+            snapshot = await shadow.snapshot(bounds, hurried=True)
             listed = await self._list(shadow)
             if listed and listed[0].holds(snapshot):
                 return listed[0]
