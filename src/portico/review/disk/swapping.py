@@ -244,10 +244,10 @@ class Swap:
         for each in arrivals:
             parts = each.path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
-                name = "/".join(parts[:depth])
-                if not (self._workspace / name).is_dir() or (self._workspace / name).is_symlink():
-                    folders.setdefault(name)
-        records += [f"/{name}" for name in folders]
+                above = "/".join(parts[:depth])
+                if not (self._workspace / above).is_dir() or (self._workspace / above).is_symlink():
+                    folders.setdefault(above)
+        records += [f"/{folder}" for folder in folders]
         records += [f"{'~' if each.replaces else '+'}{each.staged}:{each.path}" for each in arrivals]
         beside = self._journal.with_suffix(".tmp")
         with beside.open("wb") as file:
