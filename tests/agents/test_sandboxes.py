@@ -162,3 +162,48 @@ def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(pl
     sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=True)
     assert sandboxes.command_wrapper(place.workspace, None) == ()
+
+
+@pytest.fixture
+def asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[Confinement]:
+    """The confinements that agents were started with."""
+    found: list[Confinement] = []
+
+    def wrapper(confinement: Confinement) -> tuple[str, ...]:
+        found.append(confinement)
+        return ("confined",)
+
+    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    return found
+
+
+def test_an_agent_that_is_known_may_write_its_own_folders(place: Place, asked: list[Confinement]) -> None:
+    home = Path(place.environ["HOME"])
+    place.confine(AgentSpec(name="opencode", command=("/usr/bin/opencode", "acp")), copy=True)
+    assert {home / ".config" / "opencode", home / ".local" / "share" / "opencode"} <= {*asked[0].writable}
+    assert (home / ".local" / "state" / "opencode").is_dir()
+    place.confine(
+        AgentSpec(name="mine", command=("/opt/bin/codex-acp",), env={"CODEX_HOME": str(home / "codex")}),
+        copy=True,
+    )
+    assert home / "codex" in asked[-2].writable
+
+
+def test_what_the_user_names_may_be_written(place: Place, asked: list[Confinement]) -> None:
+    place.user(write=["~/cache", "/srv/shared", "partly/named"])
+    place.confine(copy=True)
+    assert Path("/srv/shared") in asked[0].writable
+    assert not any("partly" in str(path) for path in asked[0].writable)
+
+
+def test_a_program_in_the_hidden_workspace_can_be_run_and_nothing_else_of_it_is_shown(
+    place: Place, asked: list[Confinement]
+) -> None:
+    program = place.workspace / ".venv" / "bin" / "agent"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    place.confine(AgentSpec(name="agent", command=(str(program),)), copy=True)
+    assert place.workspace in asked[0].hidden
+    assert [path for path in asked[0].readable if path.is_relative_to(place.workspace)] == [
+        place.workspace / ".venv"
+    ]
