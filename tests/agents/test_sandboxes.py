@@ -189,3 +189,10 @@ def test_a_workspace_that_is_only_read_is_shown_wherever_it_is(
     monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
     place.confine(reads=True)
     assert all(place.workspace in one.readable and place.workspace not in one.writable for one in given)
+
+
+def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(place: Place) -> None:
+    sandboxes = Sandboxes(place.environ)
+    sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
+    sandboxes.confine(AGENT, place.workspace, None, reads_only=True)
+    assert sandboxes.command_wrapper(place.workspace, None) == ()

@@ -195,9 +195,9 @@ class Checkpoints:
             checkpoint = await self._find(shadow, checkpoint_id)
             await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
-    async def recover(self, workspace: Path) -> Rollback | None:
-        """Undo a restore that was killed halfway; every other call does so too."""
-        async with self._alone(self._shadow(workspace)) as rollback:
+    async def recover(self, workspace: Path, *, waits: bool = True) -> Rollback | None:
+        """Undo a restore that was killed halfway; every other call does so too. SessionBusy while it is under way."""
+        async with self._alone(self._shadow(workspace), waits=waits) as rollback:
             return rollback
 
     async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
@@ -344,8 +344,9 @@ class Checkpoints:
             yield shadow
 
     @asynccontextmanager
-    async def _alone(self, shadow: Shadow) -> AsyncIterator[Rollback | None]:
-        async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
+    async def _alone(self, shadow: Shadow, *, waits: bool = True) -> AsyncIterator[Rollback | None]:
+        busy = self._busy.setdefault(shadow.folder, asyncio.Lock())
+        async with busy, alone(shadow.folder / "lock", waits=waits):
             try:
                 swap = self._swap(shadow)
                 rollback = await ended(lambda _: swap.undo())
