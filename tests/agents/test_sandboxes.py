@@ -157,6 +157,40 @@ def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -
     assert sandboxes.command_wrapper(place.workspace, None) == ()
 
 
+def test_files_need_no_comparison_exactly_where_the_kernel_keeps_the_agent_out(place: Place) -> None:
+    def kept_out(spec: AgentSpec = AGENT, *, flag: str = "", implied: bool = True) -> bool:
+        sandboxes = Sandboxes({**place.environ, "PORTICO_SANDBOX": flag})
+        return sandboxes.keeps_out(spec, place.workspace, implied=implied)
+
+    assert kept_out()
+    assert kept_out(flag="strict")
+    assert not kept_out(flag="none")
+    assert not kept_out(implied=False)
+    porter = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
+    assert not kept_out(porter), "Porter itself is not confined."
+    place.user(write=[str(place.workspace / "src")])
+    assert not kept_out(), "The person has opened a part of the workspace."
+
+
+def test_where_no_backend_works_files_are_compared(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "BACKENDS", ())
+    assert not Sandboxes(place.environ).keeps_out(AGENT, place.workspace, implied=True)
+
+
+def test_a_workspace_that_is_only_read_is_shown_wherever_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Confinement] = []
+
+    def wrapper(confinement: Confinement) -> tuple[str, ...]:
+        given.append(confinement)
+        return ("confined",)
+
+    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    place.confine(reads=True)
+    assert all(place.workspace in one.readable and place.workspace not in one.writable for one in given)
+
+
 def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(place: Place) -> None:
     sandboxes = Sandboxes(place.environ)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
