@@ -119,7 +119,8 @@ def test_which_rules_name_a_protected_file(rule: str, path: str, covered: bool) 
 
 @pytest.mark.parametrize("kind", ["edit", "delete", "move"])
 def test_a_change_that_names_a_protected_file_anywhere_is_one_of_it(kind: str) -> None:
-    for told in ({"destination": SETTINGS}, {"also": {"x": SETTINGS}}, {"changes": {SETTINGS: {}}}):
+    inputs: list[Json] = [{"destination": SETTINGS}, {"also": {"x": SETTINGS}}, {"changes": {SETTINGS: {}}}]
+    for told in inputs:
         assert not parse_rule(kind).covers(deed(kind, told, f"{WORKSPACE}/src/a.py"))
     assert parse_rule("read").covers(deed("read", None, SETTINGS))
 
