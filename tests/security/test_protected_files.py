@@ -192,6 +192,9 @@ class TestInTheBroker:
             own = {"sessionId": "reviewed", "path": "/own/tree/.vscode/tasks.json", "content": "{}"}
             scene.to_client(id=7, method="fs/write_text_file", params=own)
             assert (await scene.ends.client.receive())["params"] == own
+            gits = {**own, "path": "/own/tree/.git/hooks/x"}
+            scene.to_client(id=9, method="fs/write_text_file", params=gits)
+            assert (await scene.ends.client.receive())["params"] == gits  # Whoever has the tree refuses it.
             real = {**own, "path": f"{WORKSPACE}/.vscode/tasks.json"}
             scene.to_client(id=8, method="fs/write_text_file", params=real)
             await scene.shown()

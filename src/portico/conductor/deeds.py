@@ -50,6 +50,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """Whose approvals count, where the name of an agent does not say which program it is."""
     in_own_folder: bool = False
     """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
+    stays_in_folder: bool = False
+    """Whether the files are in such a folder, git's own among them, which are never written there."""
     has_diff: bool = False
 
     @property
@@ -116,7 +118,12 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
         return deed
     own = (name for name in _names(given, workspace) if is_readable and not _is_rooted(name, workspace))
     paths = tuple(dict.fromkeys((*deed.paths, *own)))
-    return msgspec.structs.replace(deed, paths=paths, in_own_folder=_is_about_files_in(folder, deed))
+    return msgspec.structs.replace(
+        deed,
+        paths=paths,
+        in_own_folder=_is_about_files_in(folder, deed),
+        stays_in_folder=bool(deed.paths) and not any(_is_rooted(name, folder) for name in deed.paths),
+    )
 
 
 def _is_about_files_in(folder: str, deed: Deed) -> bool:
