@@ -179,6 +179,16 @@ class TestInTheBroker:
             scene.to_client(id=8, method="fs/write_text_file", params=WRITE)
             await scene.shown()
 
+    @pytest.mark.parametrize("knows_portico", [False, True])
+    async def test_what_belongs_to_git_is_asked_about_where_it_is_not_refused_anyway(
+        self, tmp_path: Path, knows_portico: bool
+    ) -> None:
+        write = {**WRITE, "path": f"{WORKSPACE}/.git/hooks/pre-commit"}
+        async with broker(approvals_in(tmp_path), knows_portico=knows_portico) as scene, asyncio.timeout(20):
+            scene.to_client(id=7, method="fs/write_text_file", params=write)
+            method = (await scene.ends.client.receive())["method"]
+            assert method == ("fs/write_text_file" if knows_portico else "session/request_permission")
+
     async def test_a_rule_that_names_it_lets_it_be_written(self, tmp_path: Path) -> None:
         async with broker(approvals_in(tmp_path), policy(allow=["edit:.portico/**"])) as scene:
             await written(scene)
@@ -194,7 +204,7 @@ class TestInTheBroker:
             assert (await scene.ends.client.receive())["params"] == own
             gits = {**own, "path": "/own/tree/.git/hooks/x"}
             scene.to_client(id=9, method="fs/write_text_file", params=gits)
-            assert (await scene.ends.client.receive())["params"] == gits  # Whoever has the tree refuses it.
+            assert (await scene.ends.client.receive())["params"] == gits  # The files of the tree refuse it.
             real = {**own, "path": f"{WORKSPACE}/.vscode/tasks.json"}
             scene.to_client(id=8, method="fs/write_text_file", params=real)
             await scene.shown()

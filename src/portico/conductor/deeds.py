@@ -70,6 +70,11 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         return self.changes_files and any(obeyed_by(path.split("/")) for path in paths)
 
     @property
+    def is_gits_own(self) -> bool:
+        """Whether it is about files that belong to git itself, and about nothing else."""
+        return bool(self.paths) and all(_is_gits_own(path) for path in self.paths)
+
+    @property
     def on_windows(self) -> bool:
         return _is_windows(self.workspace)
 
@@ -130,7 +135,11 @@ def _is_about_files_in(folder: str, deed: Deed) -> bool:
     """Whether a deed is about files in a folder and nothing else, and not about git's own, which no review shows."""
     if not deed.understood or deed.commands or deed.addresses or deed.elsewhere or not deed.paths:
         return False
-    return not any(_is_rooted(name, folder) or ".git" in name.casefold().split("/") for name in deed.paths)
+    return not any(_is_rooted(name, folder) or _is_gits_own(name) for name in deed.paths)
+
+
+def _is_gits_own(path: str) -> bool:
+    return ".git" in path.casefold().split("/")
 
 
 def _is_windows(workspace: str) -> bool:
