@@ -140,7 +140,7 @@ async def test_an_image_of_a_tool_is_shown(chat: Chat) -> None:
     await chat.fold("Draw").click()
     picture = chat.log.get_by_role("img", name="Image")
     await expect(picture).to_be_visible()
-    assert await picture.evaluate("one => one.naturalWidth") == 1
+    await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
 async def test_the_plan_is_a_live_checklist_while_the_agent_works(chat: Chat, house: House) -> None:

@@ -7,7 +7,8 @@ import pytest
 from msgspec import UNSET
 
 from portico.domain import events
-from portico.rpc.messages import MAX_DEPTH, Fault, answered_in_ruins, decode_frame, id_in_ruins
+from portico.domain.nesting import MAX_DEPTH
+from portico.rpc.messages import Fault, answered_in_ruins, decode_frame, id_in_ruins
 from tests.conductor.support import chain
 from tests.sessions.support import FakeAgent, world
 from tests.support.editor import Editor

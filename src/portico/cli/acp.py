@@ -22,6 +22,7 @@ from portico.conductor.chain import Chain
 from portico.conductor.station import Station
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
+from portico.files.private import make_private_folder
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
 from portico.rpc.streams import ByteStream
@@ -205,7 +206,7 @@ class _Door:
         from portico.config.paths import state_folder
 
         nowhere = state_folder(self._environ) / "review" / "nowhere"
-        nowhere.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(nowhere)
         return nowhere
 
     def _copies(self, apart: Path | None) -> tuple[Path, ...]:

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from portico.cli.reviewing import LocalReviews
 from portico.cli.serving import OpenedService, ServiceContext
 from portico.cli.surroundings import LocalSurroundings
-from portico.doors.connect.service import MAX_REQUEST_BYTES, Service, application
+from portico.doors.connect.service import MAX_REQUEST_BYTES, Service, application, stream_paths
 from portico.sessions.deadlines import put_down
 
 
@@ -25,7 +25,7 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
     await service.housekeeping.begin()
     keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
     try:
-        yield OpenedService(app=application(service), max_body=MAX_REQUEST_BYTES)
+        yield OpenedService(app=application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES)
     finally:
         await put_down(keeping_house)
         await service.dispatcher.close()

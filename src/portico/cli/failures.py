@@ -8,13 +8,17 @@ import errno
 import logging
 import os
 import sys
+from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import msgspec
 
+from portico.cli.tracebacks import CollapsedTracebacks
 from portico.config.paths import state_folder
 from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, InvalidInput, PorticoError
+from portico.files.private import make_private_folder, open_private
 
 if TYPE_CHECKING:
     from portico.domain.events import Notice
@@ -139,14 +143,22 @@ def configure_log() -> None:
     logging.raiseExceptions = False
     try:
         folder = state_folder(os.environ)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        handler: logging.Handler = RotatingFileHandler(
-            log_file(), maxBytes=1_000_000, backupCount=2, delay=True
-        )
+        make_private_folder(folder)
+        handler: logging.Handler = _PrivateLog(log_file(), maxBytes=1_000_000, backupCount=2, delay=True)
     except OSError:
         handler = logging.NullHandler()
+    handler.addFilter(CollapsedTracebacks())
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s %(message)s"))
     log.addHandler(handler)
+
+
+class _PrivateLog(RotatingFileHandler):
+    """A log for its owner only: it names folders, and what was asked."""
+
+    def _open(self) -> TextIOWrapper:
+        return os.fdopen(
+            open_private(Path(self.baseFilename), os.O_WRONLY | os.O_APPEND), "a", encoding="utf-8"
+        )
 
 
 def _indented(text: str) -> str:

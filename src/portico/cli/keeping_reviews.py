@@ -1,11 +1,13 @@
 """Builds the reviews of a user: in the state folder, with what the settings protect."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import InvalidInput
+from portico.files.private import make_private_folder
 from portico.review.proposals.protection import Protection
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Clock
@@ -21,6 +23,8 @@ def open_reviews(environ: Mapping[str, str], clock: Clock, windows: Windows | No
         return Protection(allow=review.allow, deny=review.deny, run_filters=settings.trusted)
 
     ours = state_folder(environ)
+    with suppress(OSError):  # whoever writes there says why that cannot be done
+        make_private_folder(ours / "review")
     return Reviews.at(
         ours / "review",
         environ,

@@ -15,6 +15,7 @@ import msgspec
 from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.doors.web.credentials import make_token
+from portico.files.private import make_private_folder
 from portico.store.failures import store_failure
 from portico.store.leases import FileLease, FileLeases
 
@@ -133,7 +134,7 @@ class ServerFiles:
             raise _unwritable(path, error) from error
 
     def _make_folder(self) -> None:
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self.folder)
 
 
 def _unwritable(path: Path, error: OSError) -> StoreFailed:

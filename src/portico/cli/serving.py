@@ -24,6 +24,7 @@ from portico.cli.server_files import ServerFiles, ServerRecord
 from portico.cli.server_finding import Running, Unproven, find_server
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.events import format_time
+from portico.doors.web.admission import Streams
 from portico.doors.web.app import Health, Trouble, build_app
 from portico.doors.web.asgi import ASGIApp
 from portico.doors.web.page import PageFiles
@@ -63,9 +64,10 @@ class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenedService(msgspec.Struct, frozen=True, kw_only=True):
-    """A service as an app, and how large a request to it may be."""
+    """A service as an app, the paths of its streams, and how large a request to it may be."""
 
     app: ASGIApp
+    streams: frozenset[str]
     max_body: int
 
 
@@ -128,6 +130,7 @@ async def _open_door(
                 version=__version__,
                 closing=life.closing,
                 life=life,
+                streams=Streams(service.streams),
                 max_body=service.max_body,
             )
 

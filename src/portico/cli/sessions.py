@@ -14,6 +14,7 @@ from portico.cli.host import Host, open_host
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
 from portico.domain.summaries import SessionSummary
+from portico.doors.terminal.sanitize import StreamCleaner
 from portico.sessions.export import export_json, export_markdown
 from portico.sessions.finding import find
 
@@ -57,6 +58,9 @@ def run(arguments: Sequence[str]) -> int:
         "--format", choices=["json", "markdown"], default="markdown", help="export as (default: markdown)"
     )
     parser.add_argument("--yes", action="store_true", help="delete without asking")
+    parser.add_argument(
+        "--accept-losses", action="store_true", help="verify, and no longer report what is missing now"
+    )
     flags = parser.parse_intermixed_args(arguments)
     if flags.action in ("show", "export", "fork", "delete") and not flags.session:
         raise InvalidInput(
@@ -123,8 +127,12 @@ async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str
 async def _export(host: Host, flags: argparse.Namespace) -> int:
     summary = await find(host.store, flags.session)
     export = export_json if flags.format == "json" or flags.api else export_markdown
+    # A file gets what was said, byte by byte; a terminal would do what it says.
+    cleaner = StreamCleaner() if sys.stdout.isatty() else None
     async for piece in export(host.store, summary):
-        sys.stdout.write(piece)
+        sys.stdout.write(piece if cleaner is None else cleaner.feed(piece))
+    if cleaner is not None:
+        sys.stdout.write(cleaner.close())
     return 0
 
 
@@ -158,6 +166,8 @@ async def _delete(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _verify(host: Host, flags: argparse.Namespace) -> int:
+    if flags.accept_losses:
+        await host.store.accept_losses()
     problems = await host.store.verify()
     if flags.api:
         _print_json({"status": "ok" if not problems else "failed", "problems": problems})

@@ -20,6 +20,7 @@ from portico.conductor.policy import Rule, parse_rule
 from portico.config.locking import locked
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
+from portico.files.private import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class FileApprovals:
     @contextmanager
     def _changing(self) -> Iterator[None]:
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._path.parent)
             with locked(self._path.with_suffix(".lock")):
                 yield
         except OSError as error:

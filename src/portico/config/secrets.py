@@ -13,6 +13,7 @@ from typing import Literal, Protocol
 
 from portico.config.locking import locked
 from portico.domain.errors import AuthRequired, InvalidInput
+from portico.files.private import make_private_folder
 
 log = logging.getLogger(__name__)
 
@@ -101,7 +102,7 @@ class Secrets:
         return {name for name in names if isinstance(name, str) and _NAME.fullmatch(name)}
 
     def _keep_names(self, names: set[str]) -> None:
-        self._names_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._names_file.parent)
         with locked(self._names_file.with_suffix(".lock")):
             fresh = self._names_file.with_suffix(".new")
             descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)

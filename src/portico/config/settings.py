@@ -42,6 +42,7 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 from portico.domain.values import ToolKind
+from portico.files.private import make_private_folder
 from portico.files.regular import read_regular
 
 DEFAULT_AGENT = "porter"
@@ -258,7 +259,7 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
     """Set the user's own settings by name and JSON; an empty value takes one away. All of them, or none."""
     path = config_folder / "settings.json"
     try:
-        config_folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(config_folder)
         with locked(path.with_suffix(".lock")):
             text = read_regular(path, limit=_LIMIT_BYTES).decode(_ENCODING) if path.exists() else ""
             _write(path, _changed(text, changes, path))

@@ -17,6 +17,7 @@ import msgspec
 from portico.acp import _schema as schema
 from portico.domain import codecs
 from portico.domain.errors import StoreFailed
+from portico.files.private import make_private_folder
 from portico.porter.models.port import Message
 
 FOLDER = "porter"
@@ -171,7 +172,7 @@ class Transcripts:
 
     def create(self, opened: Opened) -> Transcript:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._folder)
         except OSError as error:
             raise StoreFailed(
                 f"Porter cannot make its folder {self._folder}: {error.strerror}.", suggestion=_ELSEWHERE

@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain import codecs
+from portico.domain.nesting import MAX_DEPTH, is_too_deep
 from portico.rpc.framing import Overlong
 
 RequestId = int | str | None
@@ -19,7 +20,6 @@ REQUEST_CANCELLED = -32800
 
 CANCEL_REQUEST = "$/cancel_request"
 NO_PARAMS = Raw(b"{}")
-MAX_DEPTH = 128
 
 
 class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -113,7 +113,7 @@ def decode_frame(line: bytes | Overlong) -> Frame | Fault:
         return fault_of("not_json", _TOO_DEEP, line)
     except msgspec.DecodeError as error:
         return _with_whole_characters(line) or fault_of("not_json", str(error), line)
-    if _is_too_deep(line):
+    if is_too_deep(line):
         return fault_of("not_json", _TOO_DEEP, line)
     if frame.method is UNSET and frame.result is UNSET and frame.error is UNSET:
         return fault_of("not_a_message", "neither request, notification nor response", line)
@@ -168,24 +168,9 @@ def _with_whole_characters(line: bytes) -> Frame | Fault | None:
         frame = _decoder.decode(whole)
     except (msgspec.DecodeError, RecursionError):
         return None
-    if frame.method is not UNSET and frame.id is UNSET and not _is_too_deep(whole):
+    if frame.method is not UNSET and frame.id is UNSET and not is_too_deep(whole):
         return frame
     return fault_of("not_json", "a string has half of a surrogate pair in it", line)
-
-
-def _is_too_deep(line: bytes) -> bool:
-    """Whether arrays and objects stand in each other beyond the limit.
-
-    Decoders and the code behind them recurse, so depth is bounded once, where a message enters.
-    """
-    if line.count(b"[") + line.count(b"{") <= MAX_DEPTH:
-        return False
-    import re
-
-    brackets = re.sub(rb'"(?:[^"\\]+|\\.)*"|[^][{}"]+', b"", line)
-    for _ in range(MAX_DEPTH):
-        brackets = re.sub(rb"\[\]|\{\}", b"", brackets)
-    return bool(brackets)
 
 
 def _is_repeatable(request_id: Any) -> bool:

@@ -3,6 +3,7 @@
 Values that look like secrets in the environment are taken out on the way.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Literal
 
 import msgspec
 
+from portico.files.private import make_private_folder, open_private
 from portico.rpc.connection import Direction, Tap
 from portico.rpc.framing import LineSplitter
 from portico.rpc.streams import ByteStream
@@ -34,8 +36,8 @@ class FileTap:
     def __init__(
         self, path: Path, *, connection: str, role: Literal["client", "agent"], environ: Mapping[str, str]
     ) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self._file = path.open("ab", buffering=0)
+        make_private_folder(path.parent)
+        self._file = os.fdopen(open_private(path, os.O_WRONLY | os.O_APPEND), "ab", buffering=0)
         self._connection = connection
         self._role: Literal["client", "agent"] = role
         self._hide = hide_secrets(environ)

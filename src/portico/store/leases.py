@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from portico.config.locking import lock, unlock
+from portico.files.private import make_private_folder
 from portico.store.failures import store_failure
 
 _LONGEST_HOLDER = 4096
@@ -84,7 +85,7 @@ class FileLeases:
     @contextmanager
     def _gate(self) -> Iterator[None]:
         for folder in (self._folder.parent, self._folder):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(folder)
         descriptor = os.open(self._folder / "gate.lock", os.O_RDWR | os.O_CREAT, 0o600)
         try:
             if not lock(descriptor, wait=True):

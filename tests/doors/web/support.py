@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+from connectrpc.codec import proto_binary_codec
 from connectrpc.request import RequestContext
 from protobuf import Oneof
 
@@ -22,6 +23,9 @@ from portico.doors.connect.generated.portico.v1.agent_pb import (
     WatchSessionsRequest,
     WatchSessionsResponse,
 )
+from portico.doors.connect.json_codec import BoundedJsonCodec
+from portico.doors.connect.service import stream_paths
+from portico.doors.web.admission import MOST_STREAMS, Room, Streams
 from portico.doors.web.app import Health, build_app
 from portico.doors.web.asgi import ASGIApp
 from portico.doors.web.connections import Connection
@@ -231,21 +235,24 @@ async def open_door(
     grace: float = 5.0,
     connection: type[Connection] = Connection,
     service: ASGIApp | None = None,
+    room: Room | None = None,
+    most_streams: int = MOST_STREAMS,
 ) -> AsyncIterator[Door]:
     """A door that is stopped in the end, as a server is."""
     closing, life = asyncio.Event(), IdleLife()
     stand_in = StandIn(closing, flood=flood)
     app = build_app(
-        service=service or AgentServiceASGIApplication(stand_in, read_max_bytes=MAX_BODY_BYTES),
+        service=service or _application(stand_in),
         token=TOKEN,
         page=PageFiles(page or Path("/nowhere")),
         version="1.2.3",
         closing=closing,
         life=life,
+        streams=Streams(stream_paths(), most_streams),
     )
     listener: socket.socket = listen(0)
     port: int = listener.getsockname()[1]
-    server = life.server = WebServer(app, listener, closing, grace=grace, connection=connection)
+    server = life.server = WebServer(app, listener, closing, grace=grace, connection=connection, room=room)
     door, ready = Door(port, server, stand_in, closing), asyncio.Event()
     door.running = asyncio.create_task(server.run(ready.set), name="the server")
     try:
@@ -258,6 +265,11 @@ async def open_door(
     finally:
         door.running.cancel()
         await asyncio.gather(door.running, return_exceptions=True)
+
+
+def _application(service: AgentService) -> AgentServiceASGIApplication:
+    codecs = [proto_binary_codec(), BoundedJsonCodec()]
+    return AgentServiceASGIApplication(service, read_max_bytes=MAX_BODY_BYTES, codecs=codecs)
 
 
 def bearer(token: str) -> dict[str, str]:

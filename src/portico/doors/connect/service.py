@@ -4,11 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
 
+from connectrpc.codec import proto_binary_codec
+
 from portico.domain.errors import InvalidInput
 from portico.doors.connect.events import one_of, to_time
 from portico.doors.connect.failures import NamedFailures
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
-from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceASGIApplication
+from portico.doors.connect.generated.portico.v1.agent_connect import (
+    AgentService,
+    AgentServiceASGIApplication,
+)
+from portico.doors.connect.json_codec import BoundedJsonCodec
 from portico.doors.connect.review_calls import ReviewCalls
 from portico.doors.connect.session_calls import Context
 from portico.doors.connect.streams import merged
@@ -200,10 +206,23 @@ class Service(ReviewCalls):
         return folder
 
 
+def stream_paths() -> frozenset[str]:
+    """Where the calls are whose answers go on: by the contract, not by what a caller says."""
+    described = AgentService.desc()
+    return frozenset(
+        f"/{described.type_name}/{method.name}"
+        for method in described.methods
+        if method.method_kind == "server_streaming"
+    )
+
+
 def application(service: Service) -> AgentServiceASGIApplication:
     """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
     return AgentServiceASGIApplication(
-        service, interceptors=[NamedFailures()], read_max_bytes=MAX_REQUEST_BYTES
+        service,
+        interceptors=[NamedFailures()],
+        read_max_bytes=MAX_REQUEST_BYTES,
+        codecs=[proto_binary_codec(), BoundedJsonCodec()],
     )
 
 

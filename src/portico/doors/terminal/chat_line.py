@@ -38,6 +38,7 @@ from portico.doors.terminal.look import Signs, signs_for
 from portico.doors.terminal.prompting import KeptPrompt
 from portico.doors.terminal.sanitize import clean_line
 from portico.doors.terminal.workspace_files import WorkspaceFiles
+from portico.files.private import make_private_folder
 
 _TWICE_SECONDS = 2.0
 _LEAVING = "Ctrl-C again, or Ctrl-D, leaves"
@@ -245,7 +246,7 @@ def _wanted(place: Place) -> str:
 def _open_history(path: Path) -> History:
     """A history that only its owner can read; where none can be kept, one for this time."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         os.close(os.open(path, os.O_CREAT | os.O_APPEND | os.O_RDWR, 0o600))
         path.chmod(0o600)
     except OSError:

@@ -16,9 +16,11 @@ from typing import Protocol
 
 import msgspec
 
+from portico.doors.web.admission import Streams, recognise_caller
 from portico.doors.web.asgi import Answer, ASGIApp, Receive, Request, Scope, Send
 from portico.doors.web.bodies import BoundedBody
 from portico.doors.web.credentials import Credentials
+from portico.doors.web.grpc_web_text import TextCall, is_grpc_web_text
 from portico.doors.web.guard import MAX_BODY_BYTES, SERVICE_PATH, Guard, bearer
 from portico.doors.web.page import PageFiles
 from portico.doors.web.refusals import Refused, is_plain_grpc, wrong_method
@@ -76,12 +78,14 @@ def build_app(
     version: str,
     closing: asyncio.Event,
     life: Life,
+    streams: Streams | None = None,
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
     """The whole door. `service` is asked only what an admitted caller asks; `closing` refuses new calls."""
     credentials = Credentials(token)
     guard = Guard(credentials, closing, max_body)
-    door = _Door(service, credentials, guard, page, Pulse(status="ok", version=version), life)
+    pulse = Pulse(status="ok", version=version)
+    door = _Door(service, streams or Streams(()), credentials, guard, page, pulse, life)
 
     async def app(scope: Scope, receive: Receive, send: Send) -> None:
         request, answer = Request(scope), Answer(send)
@@ -107,6 +111,7 @@ class _Door:
     def __init__(
         self,
         service: ASGIApp,
+        streams: Streams,
         credentials: Credentials,
         guard: Guard,
         page: PageFiles,
@@ -114,6 +119,7 @@ class _Door:
         life: Life,
     ) -> None:
         self._service = service
+        self._streams = streams
         self._credentials = credentials
         self._guard = guard
         self._page = page
@@ -134,10 +140,17 @@ class _Door:
                 self._life.stop()
             case path if path.startswith(SERVICE_PATH):
                 self._guard.require_program_or_page(request)
+                recognise_caller(scope)
+                self._guard.require_text(request)
                 _refuse_plain_grpc(request, scope)
                 in_grpc = is_plain_grpc(request)
                 body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
-                await self._service(scope, body.receive, body.send)
+                with self._streams.counted(path):
+                    if is_grpc_web_text(request):
+                        call = TextCall(scope, body.receive, body.send)
+                        await self._service(call.scope, call.receive, call.send)
+                    else:
+                        await self._service(scope, body.receive, body.send)
             case _:
                 await self._show(request, answer)
 

@@ -33,6 +33,17 @@ class Request:
         wanted = name.encode()
         return [value.decode("latin-1") for key, value in self._headers if key == wanted]
 
+    @property
+    def is_text(self) -> bool:
+        """Whether every header can be read as UTF-8."""
+        try:
+            for name, value in self._headers:
+                name.decode()
+                value.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
     def header(self, name: str) -> str | None:
         """The value of a header that was sent exactly once."""
         found = self.headers(name)

@@ -18,6 +18,7 @@ MAX_BODY_BYTES = 16 * 1024 * 1024
 SERVICE_PATH = "/portico.v1.AgentService/"
 
 _HTTP_PORT = 80
+_LONGEST_PATH = 1024
 _BEARER: Header = (b"www-authenticate", b"Bearer")
 
 
@@ -29,6 +30,12 @@ class Guard:
 
     def admit(self, request: Request) -> None:
         """What holds for every request, whatever it asks for. Refused for one that must not be heard."""
+        if len(request.path) > _LONGEST_PATH:
+            raise Refused(400, "invalid_argument", f"A path may have {_LONGEST_PATH} characters at most.")
+        if request.headers("content-length") and request.headers("transfer-encoding"):
+            # Whoever stands between may take the one for the end of the request, and the server the other.
+            told = "A request has a Content-Length or a Transfer-Encoding, not both."
+            raise Refused(400, "invalid_argument", told, [(b"connection", b"close")])
         host = request.header("host")
         if host is None or host.lower() not in _own_hosts(request.port):
             raise Refused(403, "permission_denied", "The Host of this request is not this server.")
@@ -49,6 +56,11 @@ class Guard:
             raise Refused(403, "permission_denied", "The page's cookie counts for its own calls only.")
         if self._closing.is_set():
             raise Refused(503, "unavailable", "The server is stopping.")
+
+    def require_text(self, request: Request) -> None:
+        """The service reads headers as UTF-8."""
+        if not request.is_text:
+            raise Refused(400, "invalid_argument", "A header of this request is not UTF-8.")
 
     def require_token(self, request: Request) -> None:
         token = bearer(request)

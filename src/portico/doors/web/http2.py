@@ -11,7 +11,7 @@ library's; what a peer may cost is decided here:
 | unread answers                           | what the socket takes: then nothing is read either |
 | frames that ask for no work              | a `FrameBudget`                                    |
 | time without a call                      | `Limits.idle_seconds`                              |
-| connections, and calls, of all peers     | `Limits.connections`                               |
+| connections, and calls, of all peers     | a `Room`                                           |
 """
 
 import asyncio
@@ -28,6 +28,7 @@ from hyperframe.frame import GoAwayFrame
 from uvicorn.protocols.utils import get_local_addr, get_remote_addr
 from uvicorn.server import ServerState
 
+from portico.doors.web.admission import Room, offer_recognition
 from portico.doors.web.asgi import ASGIApp, Scope
 from portico.doors.web.headers import Header
 from portico.doors.web.http2_call import Call
@@ -49,9 +50,9 @@ _EVERY_STREAM = 0
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """What is not for one connection of HTTP/2 to decide."""
 
-    connections: int
     head_bytes: int
     idle_seconds: float
+    stranger_seconds: float
 
 
 class _Frames(h2.connection.H2Connection):
@@ -62,12 +63,18 @@ class _Frames(h2.connection.H2Connection):
 
 class Http2Connection(asyncio.Protocol):
     def __init__(
-        self, app: ASGIApp, transport: asyncio.Transport, state: ServerState, limits: Limits
+        self,
+        app: ASGIApp,
+        transport: asyncio.Transport,
+        state: ServerState,
+        limits: Limits,
+        room: Room,
     ) -> None:
         self.transport = transport
         self._app = app
         self._state = state
         self._limits = limits
+        self._room = room
         self._loop = asyncio.get_running_loop()
         self._client, self._server = get_remote_addr(transport), get_local_addr(transport)
         self._frames = _frames(limits.head_bytes)
@@ -75,6 +82,7 @@ class Http2Connection(asyncio.Protocol):
         self._budget = FrameBudget(self._loop.time)
         self._calls: dict[int, Call] = {}
         self._timer: asyncio.TimerHandle | None = None
+        self._stranger_deadline: asyncio.TimerHandle | None = None
         self._paused = False
         self._leaving = False
         self._closed = False
@@ -86,11 +94,16 @@ class Http2Connection(asyncio.Protocol):
         self._frames.initiate_connection()
         self._frames.increment_flow_control_window(_WINDOW * (_MOST_CALLS - 1))
         self._flush()
-        if len(self._state.connections) >= self._limits.connections:
-            self._close(ErrorCodes.ENHANCE_YOUR_CALM)
-        else:
-            self._wait_for_calls()
-            self.data_received(data)
+        self._stranger_deadline = self._loop.call_later(self._limits.stranger_seconds, self.drop)
+        self._wait_for_calls()
+        self.data_received(data)
+
+    @property
+    def calls(self) -> int:
+        return len(self._calls)
+
+    def drop(self) -> None:
+        self.transport.abort()
 
     def data_received(self, data: bytes) -> None:
         for start in range(0, len(data), _AT_ONCE):
@@ -110,6 +123,8 @@ class Http2Connection(asyncio.Protocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
         self._state.connections.discard(self)
+        self._room.leave(self)
+        self._clear_stranger_deadline()
         self._stop_timer()
         self._leave_all()
 
@@ -164,13 +179,23 @@ class Http2Connection(asyncio.Protocol):
             self._refuse(stream_id, ErrorCodes.REFUSED_STREAM)
         else:
             self._stop_timer()
+            offer_recognition(scope, self._recognise)
             call = self._calls[stream_id] = Call(self, stream_id, scope["method"])
             task = self._loop.create_task(self._run(call, scope), name=f"HTTP/2 call {stream_id}")
             self._state.tasks.add(task)
             task.add_done_callback(self._state.tasks.discard)
 
     def _is_full(self) -> bool:
-        return len(self._calls) >= _MOST_CALLS or len(self._state.tasks) >= self._limits.connections
+        return len(self._calls) >= _MOST_CALLS or not self._room.has_room_for_call(self)
+
+    def _recognise(self) -> None:
+        self._room.recognise(self)
+        self._clear_stranger_deadline()
+
+    def _clear_stranger_deadline(self) -> None:
+        if self._stranger_deadline is not None:
+            self._stranger_deadline.cancel()
+            self._stranger_deadline = None
 
     async def _run(self, call: Call, scope: Scope) -> None:
         try:

@@ -78,9 +78,12 @@ class PageFiles:
             return self._index()
         if not _NAME.fullmatch(name):
             return None
-        file = (self._folder / name).resolve()
-        if not file.is_relative_to(self._folder.resolve()) or not file.is_file():
-            return None
+        try:
+            file = (self._folder / name).resolve()
+            if not file.is_relative_to(self._folder.resolve()) or not file.is_file():
+                return None
+        except OSError:
+            return None  # A name that no file can have.
         lasting = b"public, max-age=31536000, immutable" if _HASHED.search(name) else b"no-cache"
         content_type = _TYPES.get(file.suffix, "application/octet-stream")
         return PageFile(200, file.read_bytes(), content_type, ((b"cache-control", lasting),))

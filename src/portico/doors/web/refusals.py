@@ -14,6 +14,7 @@ from portico.doors.web.headers import Header
 
 Code = Literal[
     "internal",
+    "invalid_argument",
     "not_found",
     "permission_denied",
     "resource_exhausted",
@@ -24,6 +25,7 @@ Code = Literal[
 
 _GRPC_STATUS: Final[dict[Code, int]] = {
     "internal": 13,
+    "invalid_argument": 3,
     "not_found": 5,
     "permission_denied": 7,
     "resource_exhausted": 8,

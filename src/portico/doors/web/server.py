@@ -9,11 +9,13 @@ import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 
 import uvicorn
 
+from portico.doors.web.admission import Room
 from portico.doors.web.asgi import ASGIApp
-from portico.doors.web.connections import IDLE_SECONDS, MAX_HEAD_BYTES, MOST_CONNECTIONS, Connection
+from portico.doors.web.connections import IDLE_SECONDS, MAX_HEAD_BYTES, Connection
 
 LOOPBACK = "127.0.0.1"
 GRACE_SECONDS = 5.0
@@ -47,6 +49,7 @@ class WebServer:
         *,
         grace: float = GRACE_SECONDS,
         connection: type[Connection] = Connection,
+        room: Room | None = None,
     ) -> None:
         self._listener = listener
         self._closing = closing
@@ -55,7 +58,7 @@ class WebServer:
         self._server = _Uvicorn(
             uvicorn.Config(
                 app,
-                http=connection,
+                http=partial(connection, room=room or Room()),  # type: ignore[arg-type]
                 ws="none",
                 lifespan="off",
                 interface="asgi3",
@@ -64,7 +67,6 @@ class WebServer:
                 proxy_headers=False,
                 server_header=False,
                 workers=1,
-                limit_concurrency=MOST_CONNECTIONS,
                 timeout_keep_alive=IDLE_SECONDS,
                 h11_max_incomplete_event_size=MAX_HEAD_BYTES,
             )

@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput, StoreFailed
+from portico.files.private import make_private_folder
 
 LONGEST = 30_000
 PAGE = 20_000
@@ -51,7 +52,7 @@ class Shelf:
 
     def _put(self, text: str) -> str:
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._folder)
             number = 1 + sum(1 for _ in self._folder.iterdir())
             path = self._folder / f"output-{number}"
             path.touch(mode=0o600)

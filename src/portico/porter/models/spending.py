@@ -11,6 +11,7 @@ import msgspec
 from portico.config.locking import locked
 from portico.config.paths import state_folder
 from portico.domain import codecs
+from portico.files.private import make_private_folder
 from portico.porter.models.port import Usage
 
 log = logging.getLogger(__name__)
@@ -45,7 +46,7 @@ class DayLedger:
 
     def add(self, usage: Usage) -> Spent:
         """Add to today's sum, and get it with what others added."""
-        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(self._path.parent)
         with locked(self._path.with_suffix(".lock")):
             spent = self.spent().plus(usage)
             fresh = self._path.with_suffix(".new")

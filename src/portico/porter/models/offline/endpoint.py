@@ -15,6 +15,7 @@ from portico.config.locking import lock, unlock
 from portico.config.paths import state_folder
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, ModelTimedOut
+from portico.files.private import make_private_folder
 from portico.porter.models.offline.files import OfflineFile, is_ready, location
 from portico.porter.models.offline.record import Record, living_record, record_file
 from portico.rpc.processes import ProcessGroup, spawn
@@ -51,7 +52,7 @@ class Endpoint:
             if record := living_record(self._record):
                 return record
             await self._stop()
-            self._record.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self._record.parent)
             try:
                 async with asyncio.timeout(_START_SECONDS), _alone(self._record.with_suffix(".starting")):
                     return living_record(self._record) or await self._start()

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from portico.config.locking import lock, unlock
 from portico.domain.errors import InvalidInput, ModelTimedOut, SessionBusy
+from portico.files.private import make_private_folder
 from portico.porter.models.offline.files import OfflineFile, is_ready, location
 from portico.rpc.processes import ProcessGroup, spawn
 
@@ -36,7 +37,7 @@ async def fetch(
     if is_ready(file, environ):
         return target
     folder = target.parent / f".{file.name}-{file.version}"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     descriptor = os.open(target.parent / f".{file.name}.lock", os.O_RDWR | os.O_CREAT, 0o600)
     try:
         if not lock(descriptor, wait=False):

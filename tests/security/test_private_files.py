@@ -1,0 +1,77 @@
+"""Nobody but its owner can read what Portico keeps: folders are made so, and mended where they were not."""
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+from portico.files.private import make_private_folder, open_private, take_from_others
+from tests.support.program import Portico
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="modes are POSIX")
+
+WHERE_MODES_MEAN_SOMETHING = {"objects", "tree", "worktrees"}
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def open_to_others(folder: Path) -> list[str]:
+    """Everything in a folder that others may touch, but for what stands in folders that nobody else can enter."""
+    found = []
+    for place, folders, files in os.walk(folder):
+        found += [str(Path(place, name)) for name in (*folders, *files) if mode(Path(place, name)) & 0o077]
+        folders[:] = [name for name in folders if name not in WHERE_MODES_MEAN_SOMETHING]
+    return found
+
+
+def test_folders_above_a_private_one_are_private_too(tmp_path: Path) -> None:
+    make_private_folder(tmp_path / "a" / "b" / "c")
+    make_private_folder(tmp_path / "a" / "b" / "c")
+    assert [mode(tmp_path / name) for name in ("a", "a/b", "a/b/c")] == [0o700] * 3
+
+
+def test_a_file_is_private_from_its_first_byte(tmp_path: Path) -> None:
+    os.close(open_private(tmp_path / "log", os.O_WRONLY))
+    assert mode(tmp_path / "log") == 0o600
+
+
+def test_what_others_may_touch_is_mended_and_links_are_left_alone(tmp_path: Path) -> None:
+    state, outside = tmp_path / "state", tmp_path / "outside"
+    (state / "logs").mkdir(parents=True)
+    (state / "logs" / "old.log").write_text("x")
+    (state / "tool").write_text("x")
+    (state / "tool").chmod(0o755)
+    (state / "copies" / "tree").mkdir(parents=True)
+    (state / "copies" / "tree" / "script").write_text("x")
+    (state / "copies" / "tree" / "script").chmod(0o755)
+    outside.write_text("x")
+    outside.chmod(0o644)
+    (state / "link").symlink_to(outside)
+    take_from_others(state)
+    assert (
+        mode(state)
+        == mode(state / "logs")
+        == mode(state / "copies" / "tree")
+        == mode(state / "tool")
+        == 0o700
+    )
+    assert mode(state / "logs" / "old.log") == 0o600
+    assert mode(state / "copies" / "tree" / "script") == 0o755
+    assert mode(outside) == 0o644
+
+
+def test_a_whole_state_folder_is_its_owners_alone(portico: Portico) -> None:
+    portico.state.mkdir(parents=True)
+    portico.state.chmod(0o755)
+    old = portico.state / "portico.log"
+    old.write_text("from an older version\n")
+    old.chmod(0o644)
+    for prompt in ("/write a.txt hello", "/help"):
+        assert portico.run("exec", "--mode", "proposal", prompt).code == 0
+    assert portico.run("sessions", "list").code == 0
+    assert mode(portico.state) == 0o700
+    assert open_to_others(portico.state) == []
