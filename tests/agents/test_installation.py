@@ -1,107 +1,93 @@
-"""A broken installation is known by its files, and what is wrong with it is said."""
+"""Agents from npm: nothing is fetched before a person has said yes to the package and its version."""
 
-import json
+import argparse
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from portico.agents.installation import check_installation
 from portico.agents.registry import AgentRegistry
-from portico.cli.agents import listed_agent
-from portico.config.settings import AgentSetting
-from portico.rpc.programs import CannotRun
+from portico.cli.agent_install import install_agent
+from portico.domain.errors import AgentNotFound, InvalidInput, StoreFailed
 from tests.rpc.process_tree import script
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and interpreter lines")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the programs here are shell scripts")
+
+NPM = """#!/bin/sh
+echo "$PWD: $*" >> "$HOME/calls"
+case "$1" in
+view) echo 1.2.3 ;;
+install) mkdir -p "$3/node_modules/.bin" && printf '#!/bin/sh\\n' > "$3/node_modules/.bin/gemini" &&
+    chmod +x "$3/node_modules/.bin/gemini" ;;
+esac
+"""
 
 
-def package(folder: Path, name: str, **manifest: object) -> Path:
-    """A Node package, installed where `npm install --global` would put it."""
-    place = folder / "lib" / "node_modules" / name
-    place.mkdir(parents=True)
-    (place / "package.json").write_text(json.dumps({"name": name, **manifest}))
-    return place
+class Machine:
+    """A machine with an npm that notes what it is told."""
+
+    def __init__(self, home: Path, npm: str = NPM) -> None:
+        self.home = home
+        programs = home / "bin"
+        programs.mkdir()
+        script(programs, "npm", npm)
+        self.environ = {"PATH": f"{programs}:/usr/bin:/bin", "HOME": str(home)}
+        self.registry = AgentRegistry(python=sys.executable, environ=self.environ)
+
+    def install(self, name: str, *, yes: bool = False, api: bool = False) -> int:
+        flags = argparse.Namespace(yes=yes, api=api)
+        return install_agent(self.registry, name, self.environ, flags)
+
+    @property
+    def calls(self) -> list[str]:
+        noted = self.home / "calls"
+        return [line.partition(": ")[2] for line in noted.read_text().splitlines()] if noted.exists() else []
 
 
-def node_program(folder: Path, name: str, **manifest: object) -> Path:
-    """The same with a program that is linked into a folder of PATH, and a Node to run it."""
-    place = package(folder, name, **manifest)
-    main = script(place, "main.js", "#!/usr/bin/env node\n")
-    (folder / "bin").mkdir(exist_ok=True)
-    script(folder / "bin", "node", "#!/bin/sh\n")
-    (folder / "bin" / name).symlink_to(main)
-    return place
+def test_looking_for_an_agent_runs_no_npm(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    for name in machine.registry.names():
+        machine.registry.resolve(name)
+        machine.registry.find(name)
+    assert machine.calls == []
 
 
-def problem(folder: Path, *command: str) -> str:
-    with pytest.raises(CannotRun) as found:
-        check_installation(command, cwd=folder, environ=path(folder))
-    return found.value.reason
+def test_without_a_yes_the_package_and_version_are_named_and_nothing_is_fetched(tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    with pytest.raises(InvalidInput, match=r"@google/gemini-cli@1\.2\.3") as caught:
+        machine.install("gemini")
+    assert caught.value.suggestion == "Say yes with: portico agents install gemini --yes"
+    assert machine.calls == ["view @google/gemini-cli version"]
+    assert machine.registry.find("gemini") is None
 
 
-def path(folder: Path) -> Mapping[str, str]:
-    return {"PATH": f"{folder / 'bin'}:/usr/bin:/bin", "HOME": str(folder)}
+def test_with_a_yes_the_very_version_is_installed_and_the_agent_is_found(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    machine = Machine(tmp_path)
+    for _ in range(2):  # A second time it takes the place of the first.
+        assert machine.install("gemini", yes=True) == 0
+    assert "Installed @google/gemini-cli@1.2.3 for gemini in " in capsys.readouterr().out
+    assert machine.calls[1].endswith(" @google/gemini-cli@1.2.3")
+    folder = tmp_path / ".local" / "state" / "portico" / "agents"
+    assert [one.name for one in folder.iterdir()] == ["gemini"]
+    command = machine.registry.resolve("gemini").command
+    assert command == (str(folder / "gemini" / "node_modules" / ".bin" / "gemini"), "--acp")
 
 
-def test_a_whole_package_is_fine(tmp_path: Path) -> None:
-    place = node_program(tmp_path, "agent", dependencies={"near": "1", "@far/away": "1"})
-    (place / "node_modules" / "near").mkdir(parents=True)
-    (place / "node_modules" / "near" / "package.json").write_text("{}")
-    package(tmp_path, "@far/away")
-    check_installation(("agent", "--acp"), cwd=tmp_path, environ=path(tmp_path))
+def test_an_installation_that_fails_leaves_nothing_and_says_why(tmp_path: Path) -> None:
+    npm = "#!/bin/sh\nif [ $1 = view ]; then echo 1.2.3; else echo 'no route to host' >&2; exit 1; fi\n"
+    machine = Machine(tmp_path, npm)
+    with pytest.raises(StoreFailed, match="no route to host"):
+        machine.install("gemini", yes=True)
+    assert list((tmp_path / ".local" / "state" / "portico" / "agents").iterdir()) == []
 
 
-def test_a_package_that_it_needs_is_missed(tmp_path: Path) -> None:
-    node_program(tmp_path, "agent", dependencies={"near": "1", "far": "1"})
-    assert problem(tmp_path, "agent") == "agent needs the package near and 1 more, not installed"
-
-
-def test_one_of_its_builds_has_to_be_there(tmp_path: Path) -> None:
-    node_program(
-        tmp_path, "agent", optionalDependencies={"agent-linux": "1", "agent-darwin": "1", "other": "1"}
-    )
-    assert problem(tmp_path, "agent") == "none of the programs of agent is installed"
-    package(tmp_path, "agent-linux")
-    check_installation(("agent",), cwd=tmp_path, environ=path(tmp_path))
-
-
-def test_a_script_that_is_gone_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    script(tmp_path / "bin", "node", "#!/bin/sh\n")
-    assert (
-        problem(tmp_path, "node", "--quiet", "gone.js", "--acp") == f"{tmp_path / 'gone.js'} does not exist"
-    )
-
-
-def test_a_link_that_leads_nowhere_is_named(tmp_path: Path) -> None:
-    node_program(tmp_path, "agent")
-    (tmp_path / "lib" / "node_modules" / "agent" / "main.js").unlink()
-    assert "is a link to" in problem(tmp_path, "agent")
-
-
-def test_an_empty_program_is_named(tmp_path: Path) -> None:
-    (tmp_path / "bin").mkdir()
-    script(tmp_path / "bin", "agent", "")
-    assert problem(tmp_path, "agent") == f"{tmp_path / 'bin' / 'agent'} is empty"
-
-
-def test_what_cannot_be_known_is_not_called_broken(tmp_path: Path) -> None:
-    place = node_program(tmp_path, "agent")
-    (place / "package.json").write_text("no JSON")
-    check_installation(("agent",), cwd=tmp_path, environ=path(tmp_path))
-    check_installation(("sh", "-c", "true"), cwd=tmp_path, environ=path(tmp_path))
-    check_installation((sys.executable, "-P", "-m", "portico", "agent"), cwd=tmp_path, environ=path(tmp_path))
-
-
-def test_the_list_ticks_no_broken_agent_and_says_what_to_do(tmp_path: Path) -> None:
-    node_program(tmp_path, "gemini", dependencies={"near": "1"})
-    own = {"mine": AgentSetting(command="no-such-agent")}
-    registry = AgentRegistry(python=sys.executable, environ=path(tmp_path), custom=own)
-    broken, absent, mine = (listed_agent(registry, name, "porter") for name in ("gemini", "goose", "mine"))
-    assert not broken.installed
-    assert broken.problem == "Gemini needs the package near, not installed."
-    assert broken.hint == "Install it again: npm install --global gemini"
-    assert absent.problem is None
-    assert mine.problem == "“no-such-agent” was not found on PATH."
+@pytest.mark.parametrize(
+    ("name", "error"), [("porter", InvalidInput), ("goose", AgentNotFound), ("x", AgentNotFound)]
+)
+def test_what_is_in_no_package_cannot_be_installed(tmp_path: Path, name: str, error: type[Exception]) -> None:
+    machine = Machine(tmp_path)
+    with pytest.raises(error):
+        machine.install(name, yes=True)
+    assert machine.calls == []

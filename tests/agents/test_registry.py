@@ -36,16 +36,27 @@ def test_a_known_agent_is_taken_from_the_path(tmp_path: Path, known: object) -> 
     assert registry(tmp_path).find(agent.name) == str(program)
 
 
-def test_an_agent_that_is_not_installed_is_run_by_npx_outside_the_workspace(tmp_path: Path) -> None:
-    npx = script(tmp_path, "npx", "#!/bin/sh\n")
+def test_an_agent_that_is_not_installed_is_never_fetched_to_start_it(tmp_path: Path) -> None:
+    script(tmp_path, "npx", "#!/bin/sh\n")
+    script(tmp_path, "npm", "#!/bin/sh\n")
     spec = registry(tmp_path).resolve("gemini")
-    assert spec.command == (str(npx), "--yes", "--prefix", "/home/me", "@google/gemini-cli", "--acp")
+    assert spec.command == ("gemini", "--acp")
+    assert spec.install_hint == "Install it: portico agents install gemini"
+
+
+def test_an_agent_that_a_person_had_installed_is_run_from_where_it_was_put(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    folder = home / ".local" / "state" / "portico" / "agents" / "gemini" / "node_modules" / ".bin"
+    folder.mkdir(parents=True)
+    program = script(folder, "gemini", "#!/bin/sh\n")
+    assert registry(home=str(home)).resolve("gemini").command == (str(program), "--acp")
+    assert registry(home=str(home)).find("gemini") == str(program)
 
 
 def test_an_agent_that_cannot_be_had_keeps_its_hint(tmp_path: Path) -> None:
     spec = registry(tmp_path).resolve("claude")
     assert spec.command == ("claude-agent-acp",)
-    assert spec.install_hint == "Install it: npm install --global @agentclientprotocol/claude-agent-acp"
+    assert spec.install_hint == "Install it: portico agents install claude"
     assert registry(tmp_path).find("claude") is None
 
 

@@ -287,7 +287,7 @@ class TestWhatTheClientIsToDo:
             assert (await scene.answer())["result"] == {}
             await scene.nothing_more()
 
-    @pytest.mark.parametrize("params", [{}, {"sessionId": "unknown", "path": "keys/a.txt"}, {"path": 7}, []])
+    @pytest.mark.parametrize("params", [{}, {"path": 7}, []])
     async def test_is_the_clients_to_refuse_if_it_makes_no_sense(
         self, tmp_path: Path, params: object
     ) -> None:

@@ -12,6 +12,7 @@ from portico.acp import _schema as acp
 from portico.conductor.deeds import MAX_PATHS, Deed, deed_of
 from portico.conductor.policy import KINDS, Rule, escaped, parse_rule
 from portico.conductor.suggesting import suggested_rule
+from portico.conductor.tool_input import Command
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
@@ -153,7 +154,7 @@ def test_a_command_is_what_the_tool_gets_and_not_what_the_agent_calls_it(
     raw_input: object, understood: str | None
 ) -> None:
     found = deed("execute", title="`Run it`", raw_input=raw_input)
-    assert found.command == understood
+    assert [command.text for command in found.commands] == ([] if understood is None else [understood])
     if understood is None:
         assert not parse_rule("execute:*").covers(found)
         assert parse_rule("execute:anything").touches(found)
@@ -306,9 +307,11 @@ def test_a_rule_reads_as_it_is_written(kind: str, pattern: str | None, agent: st
 def test_an_escaped_pattern_covers_its_text_and_no_other(text: str, other: str) -> None:
     assume(text and other and text != other)
     rule = Rule("execute", escaped(text))
-    assert rule.covers(Deed(agent="a", workspace="/", kind="execute", title="", command=text))
+    assert rule.covers(Deed(agent="a", workspace="/", kind="execute", title="", commands=(Command(text),)))
     if not escaped(text).endswith(" *"):
-        assert not rule.covers(Deed(agent="a", workspace="/", kind="execute", title="", command=other))
+        assert not rule.covers(
+            Deed(agent="a", workspace="/", kind="execute", title="", commands=(Command(other),))
+        )
 
 
 class TestSuggestions:

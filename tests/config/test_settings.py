@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from portico.conductor.policy import parse_rule
 from portico.config.settings import change_user_settings, describe_settings, load_settings
 from portico.domain.errors import InvalidInput
 
@@ -33,6 +34,10 @@ def project(workspace: Path, **settings: object) -> None:
     (workspace / ".portico" / "settings.json").write_text(json.dumps(settings))
 
 
+def trust(config: Path, workspace: Path) -> None:
+    change_user_settings(config, [("trustedWorkspaces", json.dumps([str(workspace)]))])
+
+
 def test_what_nobody_has_set_is_built_in(config: Path, workspace: Path) -> None:
     assert {source for _, source in described(config, workspace).values()} == {"built-in"}
     assert described(config, workspace)["agent"] == ("porter", "built-in")
@@ -53,9 +58,10 @@ def test_a_folder_chooses_its_agent_and_programs_only_if_it_is_trusted(config: P
     project(workspace, agent="claude", agents={"mine": {"command": "evil"}})
     change_user_settings(config, [("agent", '"codex"')])
     shown = described(config, workspace)
-    assert shown["agent"] == ("claude", "workspace")
+    assert shown["agent"] == ("codex", "user")
     assert shown["agents"] == ({}, "built-in")
-    change_user_settings(config, [("trustedWorkspaces", json.dumps([str(workspace)]))])
+    trust(config, workspace)
+    assert described(config, workspace)["agent"] == ("claude", "workspace")
     value, source = described(config, workspace)["agents"]
     assert source == "workspace"
     assert isinstance(value, dict)
@@ -88,8 +94,39 @@ def test_the_file_is_its_owner_s_alone(config: Path) -> None:
     assert stat.S_IMODE((config / "settings.json").stat().st_mode) == 0o600
 
 
-def test_a_folder_may_ask_for_more_care_and_never_for_less(config: Path, workspace: Path) -> None:
+def test_a_folder_that_is_not_trusted_can_only_take_away(config: Path, workspace: Path) -> None:
+    project(
+        workspace,
+        agent="claude",
+        agents={"mine": {"command": "evil", "bypassPermissions": True}},
+        proxies={"mine": {"command": "evil"}},
+        model="evil:one",
+        models={"evil": {"address": "http://evil.example"}},
+        mcpServers={"evil": {"command": "evil"}},
+        permissions={"allow": ["all"], "deny": ["execute:rm *"]},
+        review={"mode": "worktree", "allow": [".git"], "deny": ["dist"], "linked": ["/"]},
+        budgets={"turn": {"tokens": 5}},
+        trustedWorkspaces=[str(workspace)],
+    )
+    change_user_settings(config, [("budgets", '{"turn": {"tokens": 9, "dollars": 1}}')])
+    holds = load_settings(config, workspace)
+    assert not holds.trusted
+    assert (holds.agent, holds.agents, holds.proxies) == ("porter", {}, {})
+    assert (holds.model, holds.models, holds.mcp_servers) == (None, {}, {})
+    assert (holds.permissions.allow, holds.permissions.deny) == ((), ("execute:rm *",))
+    assert (holds.mode, holds.review.allow, holds.review.deny) == ("direct", (), ("dist",))
+    assert holds.review.linked == ()
+    assert (holds.budgets.turn.tokens, holds.budgets.turn.dollars) == (5, 1)
+    sources = {name: source for name, (_, source) in described(config, workspace).items()}
+    taken = {"permissions": "workspace", "review": "workspace", "budgets": "user"}
+    assert sources == dict.fromkeys(sources, "built-in") | taken
+
+
+def test_a_trusted_folder_chooses_how_changes_reach_it_unless_the_user_has(
+    config: Path, workspace: Path
+) -> None:
     project(workspace, review={"mode": "proposal", "deny": ["dist"], "linked": ["node_modules"]})
+    trust(config, workspace)
     holds = load_settings(config, workspace)
     assert (holds.mode, holds.review.deny, holds.review.linked) == ("proposal", ("dist",), ())
     assert described(config, workspace)["review"][1] == "workspace"
@@ -97,6 +134,62 @@ def test_a_folder_may_ask_for_more_care_and_never_for_less(config: Path, workspa
     holds = load_settings(config, workspace)
     assert (holds.mode, holds.review.allow, holds.review.deny) == ("worktree", ("src",), ("*.lock", "dist"))
     assert described(config, workspace)["review"][1] == "user"
+
+
+JUNK = {
+    "no JSON": b"{",
+    "no object": b"[]",
+    "an unknown setting": b'{"colour": 1}',
+    "a wrong type": b'{"permissions": {"deny": "all"}}',
+    "no UTF-8": b'{"agent": "\xff"}',
+    "nested": b"[" * 200_000,
+    "too large": b" " * (2 << 20),
+    "strings without an end": b'"' + b'\\"' * 300_000,
+    "comments without an end": b"/*" * 300_000,
+}
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+@pytest.mark.parametrize("trusted", [True, False])
+def test_junk_in_a_folder_s_settings_is_reported_and_ignored(
+    config: Path, workspace: Path, junk: bytes, trusted: bool
+) -> None:
+    change_user_settings(config, [("agent", '"claude"')])
+    if trusted:
+        trust(config, workspace)
+    (workspace / ".portico" / "settings.json").write_bytes(junk)
+    holds = load_settings(config, workspace)
+    assert (holds.agent, holds.trusted) == ("claude", trusted)
+    (problem,) = holds.problems
+    assert str(workspace / ".portico" / "settings.json") in problem
+    assert problem.endswith("The settings of this folder are ignored.")
+    assert described(config, workspace)["agent"] == ("claude", "user")
+
+
+@pytest.mark.parametrize("junk", JUNK.values(), ids=JUNK)
+def test_junk_in_the_user_s_own_settings_is_an_error(config: Path, workspace: Path, junk: bytes) -> None:
+    config.mkdir()
+    (config / "settings.json").write_bytes(junk)
+    with pytest.raises(InvalidInput, match=r"settings\.json"):
+        load_settings(config, workspace)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_rule_of_a_folder_that_is_none_is_reported_and_the_others_hold(
+    config: Path, workspace: Path, trusted: bool
+) -> None:
+    if trusted:
+        trust(config, workspace)
+    project(workspace, permissions={"deny": ["fly", "edit:", "/edit", "edit:x", "claude/read"]})
+    holds = load_settings(config, workspace)
+    assert holds.permissions.deny == ("edit:x", "claude/read")
+    assert [one for one in ("'fly'", "'edit:'", "'/edit'") if one in " ".join(holds.problems)] == [
+        "'fly'",
+        "'edit:'",
+        "'/edit'",
+    ]
+    for rule in holds.permissions.deny:
+        parse_rule(rule)
 
 
 def test_a_mode_that_does_not_exist_is_refused(config: Path, workspace: Path) -> None:

@@ -1,16 +1,5 @@
-"""Applies and takes back a change again and again, is killed at random moments, and says what was found then.
+"""A change of every kind to a small folder, for the tests that kill an apply of it."""
 
-A program of its own, with one thread, so that it may fork: `python -m tests.review.killed_applies folder seed rounds`.
-"""
-
-import json
-import os
-import random
-import select
-import signal
-import sys
-import time
-from collections import Counter
 from pathlib import Path
 
 from portico.review.disk.applying import Applied, Applier
@@ -65,38 +54,3 @@ def both_states(home: Path) -> tuple[Seen, Seen, ChangeSet]:
     Applier(home / "state").apply(home / "work", applied.undo)
     assert seen(home / "work") == before != after
     return before, after, applied.undo
-
-
-def main(home: Path, seed: int, rounds: int) -> None:
-    chance = random.Random(seed)
-    begun = time.monotonic()
-    before, after, undo = both_states(home)
-    longest = time.monotonic() - begun  # As long as there and back takes on this machine.
-    found: Counter[str] = Counter()
-    for _ in range(rounds):
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            applier = Applier(home / "state")
-            applier.recover()
-            while True:
-                there = seen(home / "work")
-                applier.apply(home / "work", CHANGES if there == before else undo)
-        os.close(writing)
-        # The pipe ends only if the child died by itself, which would be a failure.
-        died, _, _ = select.select([reading], [], [], chance.uniform(0.0, longest))
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        os.close(reading)
-        interrupted = bool(list((home / "state").glob("*.*n*")))
-        Applier(home / "state").recover()
-        there = seen(home / "work")
-        state = "before" if there == before else "after" if there == after else "between"
-        found.update([state, *(["interrupted"] if interrupted else []), *(["died"] if died else [])])
-        left = {one.name for one in (home / "state").iterdir()} - {"apply.lock"}
-        found.update(["litter"] if left else [])
-    print(json.dumps(found))
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment, Retention
+from portico.review.checkpoints.checkpoint import Moment, Retention
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds
 from portico.review.git.tree_changes import TreeChange, TreeOperation
 from portico.testing.clock import ManualClock

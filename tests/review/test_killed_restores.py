@@ -16,7 +16,7 @@ from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, repository, write
 
 ROOT = Path(__file__).parents[2]
-RANDOM_KILLS = 200
+RANDOM_KILLS = 30
 
 
 @contextmanager
@@ -64,6 +64,10 @@ def reset(workspace: Path, copy: Path) -> None:
     shutil.copytree(copy, workspace, symlinks=True, dirs_exist_ok=True)
 
 
+def kept_text(place: str | None) -> str:
+    return Path(place or "").read_text()
+
+
 async def test_a_kill_before_any_step_leaves_the_tree_as_it_was(tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     lay_out(workspace)
@@ -86,7 +90,7 @@ async def test_a_kill_before_any_step_leaves_the_tree_as_it_was(tmp_path: Path) 
     assert steps > 10
 
 
-async def test_kills_at_200_random_moments_end_before_or_after(tmp_path: Path) -> None:
+async def test_kills_at_random_moments_end_before_or_after(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     lay_out(workspace)
     store = Checkpoints(tmp_path / "state", os.environ, ManualClock())
@@ -116,7 +120,7 @@ async def test_kills_at_200_random_moments_end_before_or_after(tmp_path: Path) -
     assert content(workspace) == after
 
 
-async def test_what_the_person_wrote_between_a_kill_and_the_next_start_is_in_a_checkpoint(
+async def test_what_the_person_wrote_between_a_kill_and_the_next_start_stays_and_is_told(
     tmp_path: Path,
 ) -> None:
     workspace = tmp_path / "w"
@@ -124,9 +128,18 @@ async def test_what_the_person_wrote_between_a_kill_and_the_next_start_is_in_a_c
     store = checkpoints(tmp_path)
     first = await store.create(workspace, "start")
     wreck(workspace)
+    before = content(workspace)
     with killer(tmp_path / "state", workspace, first.id) as process:
         assert have_killed(process, "step 10")
-    write(workspace, {"d0/f0": "written after the kill\n"})
-    assert await store.recover(workspace)
-    newest = (await store.list(workspace))[0]
-    assert await store.read(workspace, newest.id, "d0/f0") == b"written after the kill\n"
+    mine = {"d0/f0": "written after the kill\n", "d1/f4": "this one too\n"}
+    write(workspace, mine)
+    (workspace / "d1" / "f1").unlink()
+    rollback = await store.recover(workspace)
+    assert rollback is not None
+    earlier = {one.path: one.earlier for one in rollback.edits}
+    assert earlier.keys() == {"d0/f0", "d1/f1"}
+    assert [kept_text(place) for place in earlier.values()] == ["wrecked\n"] * 2
+    now = content(workspace)
+    assert all((workspace / path).read_text() == text for path, text in mine.items())
+    assert now.keys() == before.keys() - {"d1/f1"}
+    assert all(now[path] == before[path] for path in now if path not in mine)

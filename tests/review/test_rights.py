@@ -10,7 +10,8 @@ import pytest
 from portico.domain.events import ProposalUpdated
 from portico.domain.reviews import ReviewMode
 from portico.review.branches.branches import Ending
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.applying import Applied, Applier
 from portico.review.disk.calls import Disk
 from portico.review.reviews import Reviews

@@ -293,10 +293,12 @@ async def test_old_contents_go_once_they_are_most_of_what_is_kept(
     assert change.old.data == b"29\n" * 50
 
 
-def run_without_rights(test: str) -> None:
+def run_without_rights(test: str, folder: Path) -> None:
+    """Run a test in a pytest of its own, which would delete the folders of earlier runs if it had no folder."""
     held = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")
-    pytest_alone = (sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", test)
-    done = subprocess.run((*held, *pytest_alone), capture_output=True, text=True, check=False)
+    options = ("-q", "-n0", "-p", "no:cacheprovider", f"--basetemp={folder}")
+    command = (*held, sys.executable, "-m", "pytest", *options, test)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (done.returncode, "1 passed" in done.stdout) == (0, True), done.stdout + done.stderr
 
 
@@ -309,7 +311,7 @@ async def test_what_cannot_be_read_or_written_is_named_and_stands_in_nobodys_way
     (workspace / "locked").chmod(0)
     if os.access(workspace / "locked", os.R_OK):
         # To the superuser nothing is locked, unless they give that right away.
-        await asyncio.to_thread(run_without_rights, f"{__file__}::{request.node.name}")
+        await asyncio.to_thread(run_without_rights, f"{__file__}::{request.node.name}", tmp_path / "alone")
         return
     mode = workplaces(tmp_path)
     place = await mode.open(workspace, "s1")

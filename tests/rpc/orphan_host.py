@@ -12,7 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+import psutil
+
 from portico.rpc.processes import ProcessGroup, spawn
+from portico.sandbox import bubblewrap
+from portico.sandbox.confinement import Confinement
 
 HOLD = ("sleep", "1000")
 FAMILY = ("sh", "-c", "sleep 1000 & (sleep 1000; true) & echo up; wait")
@@ -25,6 +29,14 @@ SIGNALS_GROUP = (
     "sh",
     "-c",
     "trap '' TERM HUP INT USR1; for s in TERM HUP INT USR1; do kill -$s 0; done; echo up; sleep 1000",
+)
+
+DEAF = ("sh", "-c", "trap '' TERM HUP INT; echo up; exec sleep 1000")
+
+LEAVERS = (
+    "sh",
+    "-c",
+    "trap '' TERM HUP INT; setsid sleep 1000 & sleep 1000 & echo up; wait; wait; sleep 1000",
 )
 
 
@@ -92,6 +104,29 @@ async def after_the_program_ended() -> None:
     die()
 
 
+async def together_with_the_watcher() -> None:
+    group = await start(DEAF)
+    await until_says(group, b"up")
+    _kill_watchers(group)
+    die()
+
+
+async def together_with_the_watcher_of_a_confined_family() -> None:
+    group = await spawn(
+        LEAVERS, cwd=Path.cwd(), environ=os.environ, wrapper=bubblewrap.wrapper(Confinement())
+    )
+    await until_says(group, b"up")
+    _kill_watchers(group)
+    die()
+
+
+def _kill_watchers(group: ProcessGroup) -> None:
+    """Kill every shell of the group that was left to watch over it."""
+    for process in psutil.process_iter():
+        if process.pid != group.pid and process.ppid() == 1 and os.getpgid(process.pid) == group.pid:
+            process.kill()
+
+
 async def whenever_the_parent_likes() -> None:
     while True:
         print("spawning", flush=True)
@@ -109,6 +144,8 @@ MOMENTS = {
         after_signals_to_the_whole_group,
         while_stopping_a_stubborn_one,
         after_the_program_ended,
+        together_with_the_watcher,
+        together_with_the_watcher_of_a_confined_family,
         whenever_the_parent_likes,
     )
 }

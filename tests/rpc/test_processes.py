@@ -14,6 +14,9 @@ from portico.rpc import processes
 from portico.rpc.descendants import Descendant, group_lives
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
+from portico.sandbox.confinement import Confinement
+from portico.sandbox.kernel import BACKENDS as EVERY_BACKEND
+from portico.sandbox.kernel import Backend
 from tests.rpc.process_tree import marked, members, new_mark, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
@@ -322,3 +325,35 @@ async def test_a_missing_folder_is_named(tmp_path: Path) -> None:
 async def test_an_argument_no_program_could_take_is_refused(start: Spawner, argument: str) -> None:
     with pytest.raises(CannotRun, match="could not be started"):
         await start("echo", argument)
+
+
+# That of macOS cannot be tried elsewhere.
+BACKENDS = EVERY_BACKEND[:2]
+WRAPPED = pytest.mark.parametrize("backend", BACKENDS, ids=[backend.name for backend in BACKENDS])
+BOTH = Confinement(temporary=None)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes that can be tried are Linux's")
+@WRAPPED
+async def test_a_confined_program_is_asked_to_end_before_its_sandbox_is(
+    start: Spawner, backend: Backend
+) -> None:
+    polite = "trap 'echo goodbye; exit 3' TERM; echo up; while :; do sleep 0.05; done"
+    group = await start.shell(polite, wrapper=backend.wrapper(BOTH))
+    assert await line(group) == "up"
+    await group.stop(DEADLINE)
+    assert await line(group) == "goodbye"
+    assert group.exit_code == 3
+    assert await start.nobody_is_left()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes that can be tried are Linux's")
+@WRAPPED
+async def test_a_confined_program_that_does_not_want_to_end_is_killed_with_all_that_left_it(
+    start: Spawner, backend: Backend
+) -> None:
+    family = "trap '' TERM; setsid sleep 1000 & sleep 1000 & echo up; wait; wait; sleep 1000"
+    group = await start.shell(family, wrapper=backend.wrapper(BOTH))
+    assert await line(group) == "up"
+    await group.stop(0)
+    assert await start.nobody_is_left()

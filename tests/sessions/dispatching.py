@@ -11,14 +11,20 @@ from portico.domain.desks import Desk, QueuedPrompt
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event, PromptSubmitted
 from portico.domain.ids import SessionId
+from portico.domain.summaries import SessionSummary
 from portico.sessions.desks import Desks
 from portico.sessions.dispatch import Dispatcher
 from portico.sessions.housekeeping import Housekeeping
+from portico.sessions.ports import AgentSpec
 from portico.sessions.turn import Prompt
 from portico.testing.store import MemoryStore
 from tests.sessions.support import SPEC, Answer, FakeAgent, World, world
 
 Result = TypeVar("Result")
+
+
+async def _agent_of(_: SessionSummary) -> AgentSpec:
+    return SPEC
 
 
 class Doors:
@@ -27,7 +33,7 @@ class Doors:
     def __init__(self, host: World) -> None:
         self.host = host
         self.desks = Desks(host.store, host.clock)
-        self.dispatcher = Dispatcher(host.service, self.desks, lambda _: SPEC)
+        self.dispatcher = Dispatcher(host.service, self.desks, _agent_of)
         self.housekeeping = Housekeeping(host.service, self.dispatcher, self.desks, host.store, host.clock)
 
     @property

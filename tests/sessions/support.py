@@ -15,7 +15,7 @@ from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import ByteStream
-from portico.sessions.ports import AgentSpec, Editors, Limits, Ports
+from portico.sessions.ports import AgentSpec, Confined, Editors, Limits, Ports
 from portico.sessions.service import SessionService, ends_turn
 from portico.sessions.turn import Prompt
 from portico.testing.agents import MemoryAgents, NoEditors
@@ -182,7 +182,15 @@ class FakeAgent:
 
 
 class World:
-    def __init__(self, agent: FakeAgent, folder: Path, *, store: MemoryStore, editors: Editors) -> None:
+    def __init__(
+        self,
+        agent: FakeAgent,
+        folder: Path,
+        *,
+        store: MemoryStore,
+        editors: Editors,
+        confined: Confined = lambda *_: False,
+    ) -> None:
         self.agent = agent
         self.folder = folder
         self.store = store
@@ -195,6 +203,7 @@ class World:
             editors=editors,
             reviews=self.reviews,
             clock=self.clock,
+            confined=confined,
             limits=LIMITS,
         )
         self.service = SessionService(self.ports)
@@ -254,9 +263,12 @@ async def world(
     store: MemoryStore | None = None,
     capabilities: acp.AgentCapabilities | None = None,
     editors: Editors | None = None,
+    confined: Confined = lambda *_: False,
 ) -> AsyncIterator[World]:
     agent = FakeAgent(answer, capabilities=capabilities)
-    made = World(agent, folder, store=store or MemoryStore(), editors=editors or NoEditors())
+    made = World(
+        agent, folder, store=store or MemoryStore(), editors=editors or NoEditors(), confined=confined
+    )
     try:
         yield made
     finally:

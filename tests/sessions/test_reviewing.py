@@ -9,6 +9,7 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import (
+    CHANGED_OUTSIDE_REVIEW,
     AnyPayload,
     CheckpointCreated,
     ErrorReported,
@@ -20,6 +21,8 @@ from portico.domain.events import (
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
+from portico.domain.values import SandboxInForce
+from portico.rpc.streams import ByteStream
 from portico.sessions.turn import Prompt
 from portico.testing.reviews import OpenReview
 from tests.sessions.support import SPEC, FakeAgent, World, world
@@ -117,6 +120,72 @@ async def test_no_host_is_kept_from_starting_by_what_a_dead_turn_left(
         assert notice.text == f"What the interrupted turn changed could not be gathered. {UNFORESEEN}"
         turn.cancel()
         await asyncio.gather(turn, return_exceptions=True)
+
+
+OUTSIDE = Notice(level="warning", text="These files changed.", code=CHANGED_OUTSIDE_REVIEW)
+
+
+@pytest.mark.parametrize(
+    ("mode", "reads_only", "noted"),
+    [
+        ("direct", True, True),
+        ("proposal", False, True),
+        ("worktree", False, True),
+        ("direct", False, False),
+        ("branch", False, False),
+    ],
+)
+async def test_files_that_a_turn_must_not_touch_are_compared_around_it(
+    tmp_path: Path, mode: ReviewMode, reads_only: bool, noted: bool
+) -> None:
+    async with world(answer, tmp_path) as host:
+        host.reviews.outside = [OUTSIDE]
+        host.session_id = await host.service.start(tmp_path, SPEC, mode=mode, reads_only=reads_only)
+        made = [event.payload for event in await host.prompt("hello")]
+    assert (OUTSIDE in made) is noted
+    assert (host.session_id in host.reviews.noted) is noted
+
+
+async def test_files_are_noted_before_the_agent_is_started(tmp_path: Path) -> None:
+    noted_at_start: list[SessionId] = []
+
+    async def start(stream: ByteStream) -> None:
+        noted_at_start.extend(host.reviews.noted)
+        await host.agent(stream)
+
+    async with world(answer, tmp_path) as host:
+        host.agents.behaviour = start
+        host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
+        await host.prompt("hello")
+    assert noted_at_start == [host.session_id]
+
+
+async def test_what_an_agent_changed_before_it_crashed_or_was_stopped_is_told(tmp_path: Path) -> None:
+    async def crash(agent: FakeAgent, request: acp.PromptRequest) -> None:
+        assert agent.end is not None
+        await agent.end.close()
+
+    for deed in (crash, stop_when_told):
+        async with world(deed, tmp_path) as host:
+            host.reviews.outside = [OUTSIDE]
+            host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
+            turn = host.prompting()
+            if deed is stop_when_told:
+                await host.until_state(TurnState.STREAMING)
+                host.service.stop(host.session_id)
+            await asyncio.gather(turn, return_exceptions=True)
+            assert OUTSIDE in [event.payload for event in await host.events()]
+
+
+@pytest.mark.parametrize("in_force", [True, False])
+async def test_nothing_is_compared_for_an_agent_that_a_sandbox_keeps_out(
+    tmp_path: Path, in_force: bool
+) -> None:
+    async with world(answer, tmp_path, confined=lambda *_: True) as host:
+        host.agents.sandbox = SandboxInForce(level="workspace" if in_force else "none")
+        host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
+        await host.prompt("hello")
+    assert (host.session_id in host.reviews.noted) is not in_force
 
 
 async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from portico.acp.ends import RESOURCE_NOT_FOUND
 from portico.domain.values import TerminalOutput
 from portico.editors.local import LocalEditors
 from portico.rpc.messages import INVALID_PARAMS, RpcError
+from portico.sessions.ports import TerminalRequest
 from portico.sessions.services import serve_editor
 
 
@@ -23,8 +24,19 @@ def names_in(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-def hear(output: TerminalOutput) -> None:
-    """The output of commands does not matter here."""
+class Nothing:
+    """What is written down does not matter here."""
+
+    def heard(self, output: TerminalOutput) -> None: ...
+
+    def ran(self, terminal_id: str, request: TerminalRequest) -> None: ...
+
+    def settled(self, terminal_id: str) -> None: ...
+
+    def is_told(self, path: str) -> bool:
+        return True
+
+    def wrote(self, path: str, old: str | None, new: str) -> None: ...
 
 
 @pytest.mark.parametrize(
@@ -38,7 +50,7 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
     tmp_path: Path, method: str, request_: acp.Wire
 ) -> None:
     editor = LocalEditors({}).open(tmp_path)
-    serve = serve_editor(editor, ASKING, hear, reads_only=True)
+    serve = serve_editor(editor, ASKING, Nothing(), reads_only=True)
     with pytest.raises(RpcError, match="only reads") as caught:
         await serve[method](request_)
     assert caught.value.code == INVALID_PARAMS
@@ -47,13 +59,13 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
 
 async def test_a_session_that_only_reads_does_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("here")
-    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, hear, reads_only=True)
+    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, Nothing(), reads_only=True)
     answer = await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="a.txt"))
     assert answer.content == "here"
 
 
 async def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, hear, reads_only=False)
+    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, Nothing(), reads_only=False)
     with pytest.raises(RpcError, match=r"gone\.txt does not exist") as caught:
         await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="gone.txt"))
     assert caught.value.code == RESOURCE_NOT_FOUND

@@ -275,7 +275,7 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
         connection.execute(
             """
             WITH RECURSIVE counted(seq) AS (SELECT 2 UNION ALL SELECT seq + 1 FROM counted WHERE seq < ?)
-            INSERT INTO events
+            INSERT INTO events (session, seq, turn_id, at, kind, payload)
             SELECT (SELECT max(number) FROM sessions), seq, 't1', 0, 'text_delta', ? FROM counted
             """,
             (length, b'{"text":"word"}'),

@@ -56,7 +56,7 @@ async def test_a_thoroughly_broken_session_is_told_in_a_few_lines(store: SqliteS
         file.execute("UPDATE events SET kind = 'hologram' WHERE seq > 1")
     problems = await store.verify()
     assert len(problems) == 21
-    assert problems[-1] == "session alpha: and 479 more problems"
+    assert problems[-1] == "session alpha: and 978 more problems"
 
 
 async def test_a_title_that_the_events_gave_is_not_a_problem(store: SqliteStore) -> None:

@@ -190,12 +190,16 @@ describe("lists", () => {
     const choices = agentChoices([
       create(AgentSchema, { name: "codex", title: "Codex", installHint: "npm install codex" }),
       create(AgentSchema, { name: "porter", installed: true }),
-      create(AgentSchema, { name: "claude", installHint: "not installed; npx fetches it when first used" }),
+      create(AgentSchema, { name: "claude", installHint: "Install it: portico agents install claude" }),
     ]);
     expect(choices).toEqual([
       { value: "porter", name: "porter", description: "" },
       { value: "codex", name: "Codex", description: "Not installed. npm install codex" },
-      { value: "claude", name: "claude", description: "Not installed; npx fetches it when first used" },
+      {
+        value: "claude",
+        name: "claude",
+        description: "Not installed. Install it: portico agents install claude",
+      },
     ]);
   });
 

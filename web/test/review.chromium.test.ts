@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { openPage, type OpenedPage } from "../bench/browser.mjs";
+import { NoticeLevel } from "../src/generated/portico/v1/events_pb";
 
 let opened: OpenedPage;
 let page: Page;
@@ -320,6 +321,23 @@ describe("the ways that changes take", () => {
   });
 });
 
+/** Lets the server tell of files that changed during a turn that must not touch them. */
+async function changeOutside(): Promise<void> {
+  await page.evaluate((level) => {
+    window.review.server.write((log) =>
+      log.add("notice", {
+        level,
+        text: "This file changed in your folder during this turn, outside the review: boats.md.",
+        details: "changed: boats.md",
+        code: "changed_outside_review",
+        paths: ["boats.md"],
+        checkpointId: "c1",
+      }),
+    );
+  }, NoticeLevel.WARNING);
+  await page.waitForSelector("text=changed: boats.md");
+}
+
 describe("the way back", () => {
   test("asks first and says how much changes", async () => {
     await show();
@@ -327,6 +345,16 @@ describe("the way back", () => {
     await page.click("[aria-label='Restore to here']");
     await page.waitForSelector("dialog >> text=8 files");
     await page.click("dialog >> text=Restore >> nth=-1");
+    await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
+    expect(await page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
+  });
+
+  test("is offered for files that changed outside the review", async () => {
+    await show();
+    await changeOutside();
+    await page.click("[aria-label='Files changed outside the review'] >> text=Put back…");
+    await page.waitForSelector("dialog >> text=8 files");
+    await page.click("dialog >> .p-button-main");
     await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
     expect(await page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
   });
@@ -367,6 +395,8 @@ describe("the page around it", () => {
       await page.setViewportSize({ width: 300, height: 700 });
       await look("narrow");
       await press("Escape", "Escape");
+      await changeOutside();
+      await look("changed outside");
       await page.hover(".p-prompt");
       await page.click("[aria-label='Restore to here']");
       await page.waitForSelector("dialog >> text=8 files");

@@ -93,6 +93,28 @@ describe("opening", () => {
     expect(session.detail.value).toMatchObject({ permissions: [], summary: { waiting: 0 } });
   });
 
+  test("how far the agent is confined is known from each start of it, and stays while it works", async () => {
+    const { world, server, session } = await open();
+    const sandbox = { level: "workspace", backend: "bubblewrap", note: "" };
+    server.write((log) => {
+      log.prompt("go").add("stateChanged", {
+        state: TurnState.RUNNING,
+        agentSession: { agentSessionId: "a", attachedBy: "new", sandbox },
+      });
+      log.end();
+    });
+    await until(world, "it is over", () => session.state.value === TurnState.COMPLETED);
+    expect(session.detail.value?.summary?.sandbox).toMatchObject(sandbox);
+    server.write((log) => {
+      log.prompt("again").add("stateChanged", {
+        state: TurnState.RUNNING,
+        agentSession: { agentSessionId: "a", attachedBy: "load" },
+      });
+    });
+    await until(world, "it is started again", () => session.state.value === TurnState.RUNNING);
+    await until(world, "it has no sandbox", () => session.detail.value?.summary?.sandbox === undefined);
+  });
+
   test("a turn is under way as soon as its prompt is in sight", async () => {
     const { world, server, session } = await open();
     server.write((log) => log.add("promptSubmitted", { text: "go" }));

@@ -25,7 +25,7 @@ TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
 Scope = Literal["once", "session", "always"]
-Source = Literal["deny_rule", "approval", "allow_rule", "bypass"]
+Source = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
 
 
 class PorticoCapabilities(msgspec.Struct, frozen=True):

@@ -1,95 +1,99 @@
-"""What is wrong with the installation of an agent, as far as its files tell. Nothing is started.
+"""Agents that a person had installed from npm: each in a folder of its own in the state folder.
 
-A program can be on PATH and still be unable to run: its script was removed, or packages that it needs were never
-installed.
+Nothing is ever fetched to start an agent. To install one is a command of its own, which names the package and its
+version and asks; that it is here is the record of the answer.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from portico.domain import codecs
-from portico.files.regular import read_regular
+from portico.config.paths import state_folder
+from portico.domain.errors import InvalidInput, StoreFailed
 from portico.rpc.programs import CannotRun, find_program
 
-_INTERPRETERS = ("bun", "node", "python", "ruby", "sh", "bash")
-_SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh"})
-_NODE_SCRIPTS = frozenset({".cjs", ".js", ".mjs"})
-_LINE = 256
-_MANIFEST_LIMIT = 1024 * 1024
+_VIEW_SECONDS = 60
+_INSTALL_SECONDS = 900
+_LAST_LINES = 5
 
 
-class _Manifest(msgspec.Struct, frozen=True, rename="camel"):
-    """The `package.json` of a Node package, as far as it names other packages."""
+class Package(msgspec.Struct, frozen=True):
+    """An npm package in one version."""
 
-    name: str = ""
-    dependencies: dict[str, str] = {}
-    optional_dependencies: dict[str, str] = {}
+    name: str
+    version: str
 
-
-def check_installation(command: Sequence[str], *, cwd: Path, environ: Mapping[str, str]) -> None:
-    """CannotRun if the program of a command is not there, or files that it needs are missing."""
-    program = Path(find_program(command[0], cwd=cwd, environ=environ))
-    if program.stat().st_size == 0:
-        raise CannotRun(f"{program} is empty", suggestion="Install it again.")
-    script = _script(program, command[1:], cwd)
-    if script is None:
-        return
-    if not script.is_file():
-        raise CannotRun(f"{script} does not exist", suggestion="Install it again, or correct its command.")
-    if script.suffix in _NODE_SCRIPTS or _runs_on_node(script):
-        _check_packages(script)
+    def __str__(self) -> str:
+        return f"{self.name}@{self.version}"
 
 
-def _script(program: Path, arguments: Sequence[str], cwd: Path) -> Path | None:
-    """The file that is interpreted: the program itself, or the first file among an interpreter's arguments."""
-    if not program.name.startswith(_INTERPRETERS):
-        return program.resolve()
-    named = (Path(word) for word in arguments if not word.startswith("-"))
-    first = next((path for path in named if path.suffix in _SCRIPTS), None)
-    return None if first is None else (cwd / first).resolve()
+def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> Path | None:
+    """Where the program of an installed agent is; None if it is not installed here."""
+    name = f"{program}.cmd" if sys.platform == "win32" else program
+    path = _folder(agent, environ) / "node_modules" / ".bin" / name
+    return path if path.is_file() else None
 
 
-def _runs_on_node(script: Path) -> bool:
+def newest_version(package: str, environ: Mapping[str, str]) -> Package:
+    """The package in the version that npm would install. Asks the registry, and installs nothing."""
+    done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
+    version = done.strip().splitlines()[-1:] or [""]
+    if not version[0]:
+        raise StoreFailed(f"npm knows no version of {package}.")
+    return Package(package, version[0])
+
+
+def install(agent: str, package: Package, environ: Mapping[str, str]) -> Path:
+    """Fetch a package with what it depends on, in the place of an earlier one. The folder that it is in."""
+    folder = _folder(agent, environ)
+    fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
+    fresh.mkdir(parents=True, mode=0o700)
     try:
-        with script.open("rb") as file:
-            first = file.read(_LINE).split(b"\n", 1)[0]
-    except OSError:
-        return False  # A program need not be readable to be run.
-    return first.startswith(b"#!") and b"node" in first
+        # In a folder of its own: npm reads settings and packages of the one it stands in.
+        options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")
+        _npm(("install", *options, str(package)), fresh, environ, _INSTALL_SECONDS)
+        if folder.exists():
+            shutil.rmtree(folder)
+        fresh.rename(folder)
+    finally:
+        shutil.rmtree(fresh, ignore_errors=True)
+    return folder
 
 
-def _check_packages(script: Path) -> None:
-    folder = next((one for one in script.parents if (one / "package.json").is_file()), None)
-    if folder is None or any((one / ".pnp.cjs").exists() for one in folder.parents):
-        return
+def _folder(agent: str, environ: Mapping[str, str]) -> Path:
+    return state_folder(environ) / "agents" / agent
+
+
+def _npm(words: tuple[str, ...], folder: Path, environ: Mapping[str, str], seconds: float) -> str:
     try:
-        manifest = codecs.decode_json(read_regular(folder / "package.json", limit=_MANIFEST_LIMIT), _Manifest)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return
-    remedy = f"Install it again: npm install --global {manifest.name}"
-    optional = manifest.optional_dependencies
-    missing = [
-        name for name in manifest.dependencies if name not in optional and not _is_installed(name, folder)
-    ]
-    if missing:
-        more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
-        raise CannotRun(
-            f"{manifest.name} needs the package {missing[0]}{more}, not installed", suggestion=remedy
+        npm = find_program("npm", cwd=folder, environ=environ)
+    except CannotRun as error:
+        raise InvalidInput(
+            f"npm cannot be run: {error.reason}.",
+            suggestion="Install Node.js, which brings npm, and try again.",
+        ) from error
+    try:
+        done = subprocess.run(
+            (npm, *words),
+            cwd=folder,
+            env=dict(environ),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=seconds,
+            check=False,
         )
-    # Programs for each kind of machine come as optional packages; npm installs the one that fits.
-    builds = [name for name in optional if name.startswith(manifest.name)]
-    if builds and not any(_is_installed(name, folder) for name in builds):
-        raise CannotRun(f"none of the programs of {manifest.name} is installed", suggestion=remedy)
-
-
-def _is_installed(package: str, folder: Path) -> bool:
-    return any((place / package / "package.json").is_file() for place in _package_folders(folder))
-
-
-def _package_folders(folder: Path) -> Iterator[Path]:
-    """Where Node looks for the packages that one in this folder needs."""
-    for place in (folder, *folder.parents):
-        if place.name != "node_modules":
-            yield place / "node_modules"
+    except subprocess.TimeoutExpired as error:
+        raise StoreFailed(f"npm {words[0]} did not end within {seconds:.0f} s.") from error
+    if done.returncode != 0:
+        said = os.fsdecode(done.stderr).strip().splitlines()[-_LAST_LINES:]
+        raise StoreFailed(
+            f"npm {words[0]} failed: {' '.join(said) or f'exit code {done.returncode}'}",
+            suggestion="See whether the npm registry can be reached from here.",
+        )
+    return os.fsdecode(done.stdout)

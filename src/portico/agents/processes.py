@@ -5,7 +5,9 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from portico.agents.sandboxes import Confined, Sandboxes
 from portico.domain.errors import AgentNotFound, ErrorDetails
+from portico.domain.values import SandboxInForce
 from portico.rpc.placing import placed_command, placed_environ
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
@@ -29,18 +31,29 @@ _ESCAPE_SEQUENCE = re.compile(
 
 
 class LocalAgents:
-    """Starts agents on this machine. `environ` is what each of them gets beside its own variables."""
+    """Starts agents on this machine. `environ` is what each of them gets beside its own variables.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    Without `sandboxes`, nothing is confined.
+    """
+
+    def __init__(self, environ: Mapping[str, str], sandboxes: Sandboxes | None = None) -> None:
         self._environ = dict(environ)
+        self._sandboxes = sandboxes
 
-    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> "LocalAgent":
-        environ, command = {**self._environ, **spec.env}, spec.command
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> "LocalAgent":
+        confined = Confined()
+        if self._sandboxes is not None:
+            confined = await asyncio.to_thread(
+                self._sandboxes.confine, spec, workspace, folder, reads_only=reads_only
+            )
+        environ, command = {**self._environ, **spec.env, **confined.environ}, spec.command
         if folder is not None:
             command = placed_command(command, workspace=workspace)
             environ = placed_environ(environ, workspace=workspace, folder=folder)
         try:
-            group = await spawn(command, cwd=folder or workspace, environ=environ)
+            group = await spawn(command, cwd=folder or workspace, environ=environ, wrapper=confined.wrapper)
         except CannotRun as error:
             raise AgentNotFound(
                 f"The agent {spec.name} cannot be started: {error.reason}.",
@@ -49,7 +62,7 @@ class LocalAgents:
                 or "Check its spelling, or give its full path.",
                 details=ErrorDetails(agent=spec.name),
             ) from error
-        agent = LocalAgent(spec.name, group)
+        agent = LocalAgent(spec.name, group, confined.state)
         agent.supervise()
         return agent
 
@@ -57,8 +70,9 @@ class LocalAgents:
 class LocalAgent:
     """One agent process with everything that it started."""
 
-    def __init__(self, name: str, group: ProcessGroup) -> None:
+    def __init__(self, name: str, group: ProcessGroup, sandbox: SandboxInForce | None = None) -> None:
         assert group.stdin is not None
+        self.sandbox = sandbox
         self._name = name
         self._group = group
         self._stream = PipeStream(group.stdout, group.stdin)

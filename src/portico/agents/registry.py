@@ -1,6 +1,6 @@
 """Names of agents and how each is started: the built-in one, those known to speak ACP, the user's own.
 
-A known agent is taken from PATH; without it, npm's `npx` fetches and runs its package where there is one.
+A known agent is taken from PATH, else from where `portico agents install` has put it. Nothing is fetched to start one.
 """
 
 import difflib
@@ -11,7 +11,8 @@ from pathlib import Path, PurePath
 
 import msgspec
 
-from portico.agents.installation import check_installation
+from portico.agents.installation import installed_program
+from portico.agents.program_check import check_installation
 from portico.config.paths import expanded
 from portico.config.settings import AgentSetting
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
@@ -22,28 +23,76 @@ PORTER = "porter"
 
 
 class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
-    """A program that speaks ACP: its name on PATH, its arguments, and its npm package if it has one."""
+    """A program that speaks ACP: its name on PATH, its arguments, and its npm package if it has one.
+
+    `folders` are where it keeps its configuration and its state.
+    """
 
     name: str
     program: str
     args: tuple[str, ...] = ()
     package: str | None = None
+    folders: tuple[str, ...] = ()
 
     @property
     def install_hint(self) -> str:
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
-        return f"Install it: npm install --global {self.package}"
+        return f"Install it: portico agents install {self.name}"
 
 
 KNOWN_AGENTS = (
-    KnownAgent(name="claude", program="claude-agent-acp", package="@agentclientprotocol/claude-agent-acp"),
-    KnownAgent(name="codex", program="codex-acp", package="@agentclientprotocol/codex-acp"),
-    KnownAgent(name="copilot", program="copilot", args=("--acp",), package="@github/copilot"),
-    KnownAgent(name="gemini", program="gemini", args=("--acp",), package="@google/gemini-cli"),
-    KnownAgent(name="goose", program="goose", args=("acp",)),
-    KnownAgent(name="opencode", program="opencode", args=("acp",), package="opencode-ai"),
-    KnownAgent(name="qwen", program="qwen", args=("--acp",), package="@qwen-code/qwen-code"),
+    KnownAgent(
+        name="claude",
+        program="claude-agent-acp",
+        package="@agentclientprotocol/claude-agent-acp",
+        folders=("$CLAUDE_CONFIG_DIR", "~/.claude", "~/.claude.json"),
+    ),
+    KnownAgent(
+        name="codex",
+        program="codex-acp",
+        package="@agentclientprotocol/codex-acp",
+        folders=("$CODEX_HOME", "~/.codex"),
+    ),
+    KnownAgent(
+        name="copilot",
+        program="copilot",
+        args=("--acp",),
+        package="@github/copilot",
+        folders=("~/.copilot", "$XDG_CONFIG_HOME/github-copilot"),
+    ),
+    KnownAgent(
+        name="gemini",
+        program="gemini",
+        args=("--acp",),
+        package="@google/gemini-cli",
+        folders=("~/.gemini",),
+    ),
+    KnownAgent(
+        name="goose",
+        program="goose",
+        args=("acp",),
+        folders=("$XDG_CONFIG_HOME/goose", "$XDG_DATA_HOME/goose", "$XDG_STATE_HOME/goose"),
+    ),
+    KnownAgent(
+        name="opencode",
+        program="opencode",
+        args=("acp",),
+        package="opencode-ai",
+        folders=(
+            "$XDG_CONFIG_HOME/opencode",
+            "$XDG_DATA_HOME/opencode",
+            "$XDG_STATE_HOME/opencode",
+            "$XDG_CACHE_HOME/opencode",
+        ),
+    ),
+    KnownAgent(
+        name="qwen",
+        program="qwen",
+        args=("--acp",),
+        package="@qwen-code/qwen-code",
+        folders=("~/.qwen",),
+    ),
 )
 
 
@@ -139,7 +188,11 @@ class AgentRegistry:
             )
         words[0] = _at_home(words[0])
         name = PurePath(words[0]).stem or words[0]
-        by_program = {agent.program: agent.install_hint for agent in KNOWN_AGENTS}
+        by_program = {
+            agent.program: f"Install it: npm install --global {agent.package}"
+            for agent in KNOWN_AGENTS
+            if agent.package is not None
+        }
         return AgentSpec(
             name=name,
             command=tuple(words),
@@ -151,18 +204,12 @@ class AgentRegistry:
         try:
             return (self._find(agent.program), *agent.args)
         except CannotRun:
-            return self._npx(agent) or (agent.program, *agent.args)
+            found = installed_program(agent.name, agent.program, self._environ)
+            return (agent.program if found is None else str(found), *agent.args)
 
-    def _npx(self, agent: KnownAgent) -> tuple[str, ...] | None:
-        home = self._environ.get("HOME") or self._environ.get("USERPROFILE")
-        if agent.package is None or not home:
-            return None
-        try:
-            npx = self._find("npx")
-        except CannotRun:
-            return None
-        # Without a prefix elsewhere, packages and npm settings of the folder being worked on would win.
-        return (npx, "--yes", "--prefix", home, agent.package, *agent.args)
+    def known(self, name: str) -> KnownAgent | None:
+        """The agent that Portico knows under a name, unless the user has given the name to another."""
+        return None if name in self._custom else self._known.get(name)
 
     def _is_there(self, program: str) -> bool:
         try:

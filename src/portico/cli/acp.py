@@ -15,6 +15,7 @@ from msgspec import Raw
 
 from portico.cli.arguments import Arguments, add_trace_flag, seconds
 from portico.cli.last_words import last_words, obituary
+from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.cli.taps import opened_trace, tapped
 from portico.conductor.assembly import Assembly, StartLimit
 from portico.conductor.chain import Chain
@@ -31,6 +32,8 @@ from portico.sessions.ports import AgentProcess, AgentSpec, Limits
 if TYPE_CHECKING:
     from portico.cli.chains import ChainPlan
     from portico.conductor.tracing.recording import ChainTrace
+    from portico.domain.events import Notice
+    from portico.review.reviews import Reviews
 
 _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any editor.
 
@@ -76,11 +79,12 @@ def run(arguments: Sequence[str]) -> int:
         default=Limits().start,
         help="how long the agent and the proxies may take to answer initialize (default: %(default)g)",
     )
+    add_sandbox_flag(parser)
     add_trace_flag(parser)
     flags = parser.parse_args(arguments)
     if flags.no_proxies and flags.proxy:
         parser.error("argument --proxy: not allowed with argument --no-proxies")
-    environ = dict(os.environ)
+    environ = with_sandbox(flags, os.environ)
     with opened_trace(flags.trace, environ) as trace:
         watch = None if trace is None else trace.chain()
         return asyncio.run(_serve(flags, environ, watch))
@@ -114,6 +118,7 @@ class _Door:
         self._environ = environ
         self._watch = watch
         self._started: list[AgentProcess] = []
+        self._settled: Sequence[Notice] = ()
 
     def chain(self, client: ByteStream) -> Chain:
         return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, watch=self._watch)
@@ -125,6 +130,7 @@ class _Door:
     async def _assemble(self, hello: Raw) -> Assembly:
         async with self._explained():
             spec = self._spec()
+            await self._settle()
             process = await self._launch(spec)
             # While the agent starts, so do the proxies.
             plan = self._plan()
@@ -141,6 +147,7 @@ class _Door:
     async def _assemble_proxy(self, hello: Raw) -> Assembly:
         """The proxies alone: the conductor has the agent. Its name, if flags give one, is for the rules."""
         async with self._explained():
+            await self._settle()
             named = self._flags.agent or self._flags.agent_command
             spec = self._spec() if named else AgentSpec(name=_UNNAMED, command=())
             plan = self._plan()
@@ -163,12 +170,33 @@ class _Door:
 
     async def _launch(self, spec: AgentSpec) -> AgentProcess:
         from portico.agents.processes import LocalAgents
+        from portico.agents.sandboxes import Sandboxes
 
-        process = await LocalAgents(self._environ).launch(spec, Path.cwd(), folder=self._apart())
+        apart = self._apart()
+        agents = LocalAgents(self._environ, Sandboxes(self._environ, copies=self._copies(apart)))
+        process = await agents.launch(spec, Path.cwd(), folder=apart)
         self._started.append(process)
         if self._watch is not None:
             self._watch.learn(spec.env)
         return process
+
+    async def _settle(self) -> None:
+        """Let no agent find a folder that a killed process left half changed."""
+        from portico.config.paths import state_folder
+        from portico.review.disk.leftovers import any_left
+
+        if any_left(state_folder(self._environ) / "review"):
+            from portico.cli.failures import show_notice
+
+            self._settled = await self._reviews().settle_all()
+            for notice in self._settled:
+                show_notice(notice)
+
+    def _reviews(self) -> "Reviews":
+        from portico.cli.clock import SystemClock
+        from portico.cli.keeping_reviews import open_reviews
+
+        return open_reviews(self._environ, SystemClock())
 
     def _apart(self) -> Path | None:
         """Where an agent stands that is to work in trees of its sessions: an agent that takes its process's folder
@@ -180,6 +208,16 @@ class _Door:
         nowhere = state_folder(self._environ) / "review" / "nowhere"
         make_private_folder(nowhere)
         return nowhere
+
+    def _copies(self, apart: Path | None) -> tuple[Path, ...]:
+        """Where sessions, in whatever folder, get their working copies after the agent was started."""
+        if apart is None:
+            return ()
+        from portico.agents.sandbox_paths import shared_repository
+
+        workplaces = apart.parent / "workplaces"
+        workplaces.mkdir(parents=True, exist_ok=True, mode=0o700)
+        return (workplaces, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
 
     def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder
@@ -195,16 +233,22 @@ class _Door:
         mode = self._mode()
         wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
         agents = LocalAgents(self._environ)
-        reviews = None
-        if mode != "direct":
-            from portico.cli.clock import SystemClock
-            from portico.cli.keeping_reviews import open_reviews
-
-            reviews = open_reviews(self._environ, SystemClock())
+        reviews = None if mode == "direct" else self._reviews()
         return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch, reviews)
 
     async def _stations(self, plan: "ChainPlan", spec: AgentSpec) -> Sequence[Station]:
-        return () if self._flags.no_proxies else await plan.stations(spec, Path.cwd())
+        if self._flags.no_proxies:
+            return ()
+        stations = await plan.stations(spec, Path.cwd())
+        return [self._settled_folder(), *stations] if self._mode() == "direct" else stations
+
+    def _settled_folder(self) -> Station:
+        from portico.conductor.station import ProxyStation
+        from portico.config.paths import state_folder
+        from portico.review.chain.settled_folder import SettledFolder
+
+        folder = state_folder(self._environ) / "review"
+        return ProxyStation(SettledFolder(folder, lambda place: self._reviews().settle(place), self._settled))
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

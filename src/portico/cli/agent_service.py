@@ -18,7 +18,7 @@ async def open_agent_service(context: ServiceContext) -> AsyncIterator[OpenedSer
     surroundings = LocalSurroundings(
         context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
     )
-    surroundings.agent("", options.workspace)
+    await surroundings.agent("", options.workspace)
     host = context.host
     reviews = LocalReviews(host.service, host.ports, host.reviews)
     service = Service(host.service, host.ports, reviews, surroundings, context.closing, host.windows)

@@ -12,6 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.agents.processes import LocalAgents
 from portico.agents.registry import AgentRegistry
+from portico.cli.agent_install import install_agent
 from portico.cli.agent_sessions import print_agent_sessions
 from portico.cli.arguments import Arguments, positive, refuse
 from portico.cli.failures import failed
@@ -29,6 +30,7 @@ from portico.sessions.ports import AgentSpec, Ports
 _DESCRIPTION = """Which agents there are, and whether one works here.
 
   portico agents list
+  portico agents install claude   fetches it from npm, after naming package and version and asking
   portico agents check claude     starts it, shows what it can do, says what is missing
   portico agents sessions claude  the conversations that it keeps by itself
   portico agents login claude     signs in to it, by --method if it has several
@@ -62,8 +64,11 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 def run(arguments: Sequence[str]) -> int:
     parser = Arguments("agents", _DESCRIPTION)
-    parser.add_argument("action", choices=["list", "check", "sessions", "login", "logout"])
-    parser.add_argument("name", nargs="?", help="the agent to check, to look into, to sign in to or out of")
+    parser.add_argument("action", choices=["list", "install", "check", "sessions", "login", "logout"])
+    parser.add_argument(
+        "name", nargs="?", help="the agent to install, check, look into, sign in to or out of"
+    )
+    parser.add_argument("--yes", action="store_true", help="install without asking")
     parser.add_argument("--cwd", metavar="DIR", help="only the agent's sessions of this folder")
     parser.add_argument("--limit", type=positive, default=200, help="at most so many sessions (default: 200)")
     parser.add_argument("--method", metavar="ID", help="how to sign in, where the agent has several ways")
@@ -79,6 +84,8 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(
             f"portico agents {flags.action} needs a name.", suggestion="See them with: portico agents list"
         )
+    if flags.action == "install":
+        return install_agent(registry, flags.name or flags.agent_command, environ, flags)
     spec = registry.choose(name=flags.name, command=flags.agent_command, default=settings.agent)
     if flags.action in ("login", "logout"):
         return _sign(spec, environ, flags)
@@ -132,15 +139,12 @@ def listed_agent(registry: AgentRegistry, name: str, default: str) -> ListedAgen
             hint=problem.suggestion or spec.install_hint,
             problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
         )
-    # npx would fetch it: that is not yet an agent on this machine.
-    fetched = program is not None and Path(program).stem == "npx"
-    hint = "not installed; npx fetches it when first used" if fetched else spec.install_hint
     return ListedAgent(
         name=name,
         command=spec.command,
-        installed=program is not None and not fetched,
+        installed=program is not None,
         default=name == default,
-        hint=hint,
+        hint=spec.install_hint,
     )
 
 

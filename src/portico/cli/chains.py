@@ -30,6 +30,7 @@ from portico.config.paths import config_folder, state_folder
 from portico.config.settings import AgentSetting, Settings, load_settings, read_user_settings
 from portico.domain.errors import AgentNotFound, InvalidInput
 from portico.domain.reviews import ReviewMode
+from portico.files.deadline import within_deadline
 from portico.sessions.ports import AgentProcess, Agents, AgentSpec
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class ChainPlan:
         self._editor_tools = editor_tools
 
     async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
-        settings = load_settings(config_folder(self._environ), workspace)
+        settings = await within_deadline(lambda: load_settings(config_folder(self._environ), workspace))
         stations: list[Station] = []
         if state_file := self._environ.get(EDITOR_STATE_VARIABLE):
             stations.append(ProxyStation(EditorContext(Path(state_file), time.time)))

@@ -13,7 +13,7 @@ from msgspec import Raw
 from portico import __version__
 from portico.cli.answering import Answerer, person_is_there
 from portico.cli.arguments import Arguments, add_trace_flag
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_budget
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_limits
 from portico.cli.conversing import ConversationTurn
 from portico.cli.following import follow_turn
 from portico.cli.host import Host, open_host
@@ -60,7 +60,7 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(
             "A chat is for people; --api does not go with it.", suggestion='Use: portico exec --api "…"'
         )
-    return asyncio.run(_chat(flags, with_budget(flags, os.environ)))
+    return asyncio.run(_chat(flags, with_limits(flags, os.environ)))
 
 
 async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:

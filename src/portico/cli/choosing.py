@@ -13,6 +13,7 @@ from portico.cli.arguments import Arguments, folder_of, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.conversing import Conversation, OwnConversation
 from portico.cli.host import Host, python_program
+from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.conductor.policy import parse_rule
 from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
@@ -75,7 +76,12 @@ def add_session_flags(parser: Arguments) -> None:
         help="allow without asking: edit, execute:pytest*",
     )
     parser.add_argument(
-        "--deny", metavar="RULE", action="append", default=[], help="deny without asking; wins over --allow"
+        "--deny",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="deny without asking, as in 'execute:rm *' (also /bin/rm, sh -c, sudo); wins over --allow. "
+        "It cannot see what scripts and programs do themselves: that takes a sandbox",
     )
     parser.add_argument(
         "--mode",
@@ -86,6 +92,7 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument(
         "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
     )
+    add_sandbox_flag(parser)
     parser.add_argument(
         "--budget-usd",
         metavar="DOLLARS",
@@ -101,8 +108,9 @@ def add_session_flags(parser: Arguments) -> None:
     parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
 
 
-def with_budget(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of this run, with the budget of the flags in it. It is kept nowhere else."""
+def with_limits(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this run, with the budget and the sandbox of the flags in it. They are kept nowhere else."""
+    environ = with_sandbox(flags, environ)
     wanted = Allowance(tokens=flags.budget_tokens, dollars=flags.budget_usd)
     if wanted == Allowance():
         return dict(environ)
@@ -245,6 +253,7 @@ def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionS
         "--allow": flags.allow or None,
         "--deny": flags.deny or None,
         "--trace": flags.trace or None,
+        "--sandbox": flags.sandbox,
         "--budget-usd": flags.budget_usd,
         "--budget-tokens": flags.budget_tokens,
     }

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 from msgspec import Raw
 
 from portico.acp import extensions
+from portico.agents.processes import LocalAgents
 from portico.cli.chains import ChainPlan, MakeProxy, Wishes
 from portico.cli.taps import tapped
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
+from portico.domain.values import SandboxInForce
 from portico.rpc.messages import Fault, encode_notification
 from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
 from portico.sessions.deadlines import put_down
@@ -41,15 +43,15 @@ class ConductedAgents:
         self._editor_tools = editor_tools
 
     async def launch(
-        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> "ConductedAgent":
-        process = await self._agents.launch(spec, workspace, folder=folder)
+        process = await self._agents.launch(spec, workspace, folder=folder, reads_only=reads_only)
         programs: list[AgentProcess] = [process]
         watch = self._watch(spec)
         plan = ChainPlan(
             self._environ,
             self._wishes,
-            self._agents,
+            LocalAgents(self._environ),
             programs.append,
             watch,
             self._reviews,
@@ -90,6 +92,10 @@ class ConductedAgent:
         self.stream = stream
         self._programs = programs
         self._chain = chain
+
+    @property
+    def sandbox(self) -> SandboxInForce | None:
+        return self._programs[0].sandbox
 
     def stderr_tail(self) -> str:
         return self._programs[0].stderr_tail()

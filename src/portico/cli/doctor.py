@@ -62,6 +62,7 @@ def _look(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield _sqlite()
     yield from _store(environ)
     yield _git()
+    yield _sandbox()
     yield from _settings_and_agents(environ)
 
 
@@ -105,6 +106,19 @@ def _git() -> Finding:
     return Finding("git", "ok", found)
 
 
+def _sandbox() -> Finding:
+    """Which backends confine agents here, each tried as it would be used."""
+    from portico.sandbox.kernel import BACKENDS, trial
+
+    tried = {backend.name: trial(backend, offline=True) for backend in BACKENDS}
+    working = [name for name, problem in tried.items() if problem is None]
+    if working:
+        return Finding("sandbox", "ok", f"{' and '.join(working)} confine{'s' * (len(working) == 1)} agents")
+    reasons = "; ".join(f"{name}: {problem}" for name, problem in tried.items())
+    hint = "Agents that only read or propose run unconfined. Install bubblewrap, and allow user namespaces."
+    return Finding("sandbox", "note", reasons, hint)
+
+
 def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
     try:
         settings = load_settings(config_folder(environ), Path.cwd())
@@ -114,6 +128,8 @@ def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
         return
     where = "workspace trusted" if settings.trusted else "workspace not trusted"
     yield Finding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
+    for problem in settings.problems:
+        yield Finding("workspace settings", "note", problem, "Correct or remove the file.")
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     default = environ.get(AGENT_VARIABLE) or settings.agent
     try:

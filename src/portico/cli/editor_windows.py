@@ -1,7 +1,5 @@
 """Builds what a server needs so that editor windows can attach themselves to its sessions."""
 
-from collections.abc import Mapping
-
 from portico.conductor.proxy import Proxy
 from portico.editors.attached import AttachedWindows
 from portico.editors.buffers import AttachedEditors
@@ -14,9 +12,9 @@ from portico.sessions.windows import Tell
 class EditorWindows:
     """The windows of one server, the files of its sessions with them, and the tools that agents get by them."""
 
-    def __init__(self, environ: Mapping[str, str], clock: Clock, tell: Tell) -> None:
+    def __init__(self, local: LocalEditors, clock: Clock, tell: Tell) -> None:
         self.windows = AttachedWindows(clock, tell)
-        self.editors = AttachedEditors(LocalEditors(environ), self.windows, tell)
+        self.editors = AttachedEditors(local, self.windows, tell)
 
     def tools(self) -> Proxy:
         """The proxy of one chain that gives agents the tools."""

@@ -11,7 +11,7 @@ import msgspec
 
 from portico.cli.answering import Answerer, Person
 from portico.cli.arguments import Arguments, add_trace_flag, proper_text, seconds
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_budget
+from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_limits
 from portico.cli.clock import SystemClock
 from portico.cli.failures import Diagnostics
 from portico.cli.following import Show, follow_turn
@@ -83,7 +83,7 @@ def run_turn(flags: argparse.Namespace, read: Callable[[], str]) -> int:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
     # Before there is an event loop: it would keep the first Ctrl-C from somebody who types the prompt.
     text = read()
-    return asyncio.run(_exec(flags, with_budget(flags, os.environ), text))
+    return asyncio.run(_exec(flags, with_limits(flags, os.environ), text))
 
 
 async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str) -> int:

@@ -11,6 +11,7 @@ import sys
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,9 @@ from portico.cli.tracebacks import CollapsedTracebacks
 from portico.config.paths import state_folder
 from portico.domain.errors import DeveloperMustAct, ErrorCode, ExitCode, InvalidInput, PorticoError
 from portico.files.private import make_private_folder, open_private
+
+if TYPE_CHECKING:
+    from portico.domain.events import Notice
 
 log = logging.getLogger("portico")
 
@@ -82,6 +86,16 @@ def _tell(error: PorticoError, trace_id: str, *, api: bool) -> None:
         print(f"  {clean(error.suggestion)}", file=sys.stderr)
     if error.details.stderr:
         print(f"  Its last words:\n{clean(_indented(error.details.stderr))}", file=sys.stderr)
+
+
+def show_notice(notice: "Notice") -> None:
+    """Tell a person beside the output, and the program's log, about something that happened before the command."""
+    from portico.doors.terminal.sanitize import clean
+
+    log.warning("%s %s", notice.text, notice.details or "")
+    print(f"portico: {clean(notice.text)}", file=sys.stderr)
+    if notice.details:
+        print(clean(_indented(notice.details)), file=sys.stderr)
 
 
 def _unheard(failure: OSError) -> int:

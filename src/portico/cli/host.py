@@ -1,20 +1,22 @@
 """Builds a host for a command: the real store, agents, editor and clock behind the session service."""
 
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from portico import __version__
 from portico.agents.processes import LocalAgents
+from portico.agents.sandboxes import Sandboxes
 from portico.cli.chains import NO_WISHES, Wishes
 from portico.cli.clock import SystemClock
 from portico.cli.conducting import ConductedAgents
-from portico.cli.failures import configure_log
+from portico.cli.failures import configure_log, show_notice
 from portico.cli.keeping_reviews import open_reviews
 from portico.cli.mcp_servers import configured_servers
 from portico.config.paths import state_folder
-from portico.domain.events import AnyPayload
+from portico.domain.events import AnyPayload, Notice
 from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditors
 from portico.files.private import take_from_others
@@ -27,6 +29,9 @@ from portico.store.sqlite import SqliteStore
 if TYPE_CHECKING:
     from portico.cli.editor_windows import EditorWindows
     from portico.editors.attached import AttachedWindows
+
+
+_NAMED = 5
 
 
 class Host:
@@ -71,26 +76,39 @@ async def open_host(
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()
+    if store.lost:
+        show_notice(_incomplete(store.lost))
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
             service.notes.tell(session_id, payload)
 
-        windows = _windows(environ, clock, tell) if attachable else None
+        sandboxes = Sandboxes(environ)
+        local = LocalEditors(environ, sandboxes.command_wrapper)
+        windows = _windows(local, clock, tell) if attachable else None
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
-        editors: Editors = LocalEditors(environ) if windows is None else windows.editors
+        editors: Editors = local if windows is None else windows.editors
         tools = None if windows is None else windows.tools
         ports = Ports(
             store=store,
-            agents=ConductedAgents(environ, wishes, agents or LocalAgents(environ), reviews, tools),
+            agents=ConductedAgents(
+                environ, wishes, agents or LocalAgents(environ, sandboxes), reviews, tools
+            ),
             editors=editors,
             reviews=reviews,
             clock=clock,
             mcp_servers=lambda workspace: configured_servers(workspace, environ),
+            confined=lambda spec, placed: sandboxes.keeps_out(
+                spec,
+                Path(placed.workspace),
+                implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
+            ),
             version=__version__,
         )
         service = SessionService(ports)
+        for notice in await reviews.settle_all():
+            show_notice(notice)
         await service.recover(forgiving=True)
         try:
             yield Host(service, ports, reviews, attached)
@@ -100,11 +118,22 @@ async def open_host(
         await store.close()
 
 
-def _windows(environ: Mapping[str, str], clock: Clock, tell: Tell) -> "EditorWindows":
+def _incomplete(lost: Sequence[str]) -> Notice:
+    more = len(lost) - _NAMED
+    lines = [*lost[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    return Notice(
+        level="warning",
+        text="The log of your sessions is not whole; Portico goes on with what is there. "
+        "To see what is missing, run: portico sessions verify",
+        details="\n".join(lines),
+    )
+
+
+def _windows(local: LocalEditors, clock: Clock, tell: Tell) -> "EditorWindows":
     # Late: a command that nothing can be attached to need not know of it.
     from portico.cli.editor_windows import EditorWindows
 
-    return EditorWindows(environ, clock, tell)
+    return EditorWindows(local, clock, tell)
 
 
 def python_program() -> str:

@@ -18,8 +18,9 @@ def open_reviews(environ: Mapping[str, str], clock: Clock, windows: Windows | No
     """All that is proposed, kept and worked on apart, wherever it was begun. `windows` are attached editors."""
 
     def protect(workspace: Path) -> Protection:
-        review = load_settings(config_folder(environ), workspace).review
-        return Protection(allow=review.allow, deny=review.deny)
+        settings = load_settings(config_folder(environ), workspace)
+        review = settings.review
+        return Protection(allow=review.allow, deny=review.deny, run_filters=settings.trusted)
 
     ours = state_folder(environ)
     with suppress(OSError):  # whoever writes there says why that cannot be done

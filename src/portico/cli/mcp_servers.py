@@ -14,10 +14,11 @@ from portico.sessions.ports import GivenServers
 
 
 def configured_servers(workspace: Path, environ: Mapping[str, str]) -> GivenServers:
-    """Those that hold in a workspace. One that cannot be given is left out, and said to be."""
+    """The servers of a workspace, with what is wrong with its settings and why a server is left out."""
     servers: list[acp.McpServer] = []
-    problems: list[str] = []
-    for name, setting in load_settings(config_folder(environ), workspace).mcp_servers.items():
+    settings = load_settings(config_folder(environ), workspace)
+    problems = list(settings.problems)
+    for name, setting in settings.mcp_servers.items():
         if setting.disabled:
             continue
         try:

@@ -27,7 +27,7 @@ class ResidentPorters:
         self._setup_of = setup_of
 
     async def launch(
-        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> "ResidentPorter":
         near, far = memory_pair()
         porter = Porter(far, state=self._state, environ=self._environ, setup_of=self._setup_of)
@@ -37,7 +37,9 @@ class ResidentPorters:
 
 
 class ResidentPorter:
-    """One connection with Porter, as an agent process is one."""
+    """One connection with Porter, as an agent process is one. It is part of this process, and has no sandbox."""
+
+    sandbox = None
 
     def __init__(self, stream: MemoryStream, serving: "asyncio.Task[None]") -> None:
         self.stream = stream

@@ -14,6 +14,7 @@ from portico import __version__
 from portico.cli.arguments import Arguments, folder_of
 from portico.cli.browsing import open_browser
 from portico.cli.detaching import ensure_detached, server_command
+from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
 from portico.cli.server_files import ServerFiles, ServerRecord
 from portico.config.paths import state_folder
 from portico.doors.web.credentials import make_pass
@@ -46,10 +47,11 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--detach", action="store_true", help="leave it running in the background")
     parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
     parser.add_argument("--agent", metavar="NAME", help="the agent to talk to, if none is chosen")
+    add_sandbox_flag(parser)
     parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     flags = parser.parse_args(arguments)
-    environ = dict(os.environ)
+    environ = with_sandbox(flags, os.environ)
     files = ServerFiles(state_folder(environ))
     workspace = folder_of(flags.cwd)
     if flags.detach:

@@ -1,6 +1,5 @@
 """What the server knows besides sessions: agents, files, settings, approvals, secrets."""
 
-import asyncio
 import time
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
@@ -39,9 +38,11 @@ from portico.doors.connect.surroundings import (
     ScenarioInfo,
     ScenarioList,
     ServerInfo,
+    SettingList,
     SettingView,
 )
 from portico.doors.fuzzy import best_matches, with_folders
+from portico.files.deadline import within_deadline
 from portico.porter.listing import files_below
 from portico.sessions.ports import AgentSpec
 
@@ -56,7 +57,7 @@ class LocalSurroundings:
         self, environ: Mapping[str, str], *, workspace: Path, agent: str | None, page_build: Callable[[], str]
     ) -> None:
         self._environ = environ
-        self._workspace = workspace
+        self.workspace = workspace
         self._agent = agent
         self._page_build = page_build
         self._started_at = time.time_ns() // 1_000_000
@@ -67,26 +68,27 @@ class LocalSurroundings:
         self._taken_away: set[str] = set()
         self._files: dict[Path, tuple[float, list[str]]] = {}
 
-    def info(self) -> ServerInfo:
+    async def info(self) -> ServerInfo:
+        settings = await self._settings_of(self.workspace)
         return ServerInfo(
             version=__version__,
             page_build=self._page_build(),
             started_at=self._started_at,
-            workspace=str(self._workspace),
-            default_agent=self._default(self._settings(self._workspace)),
+            workspace=str(self.workspace),
+            default_agent=self._default(settings),
             home=self._environ.get("HOME", ""),
         )
 
-    def agent(self, name: str, workspace: Path) -> AgentSpec:
-        settings = self._settings(workspace)
+    async def agent(self, name: str, workspace: Path) -> AgentSpec:
+        settings = await self._settings_of(workspace)
         return self._with_secrets(self._registry(settings).resolve(name or self._default(settings)))
 
-    def agent_of(self, summary: SessionSummary) -> AgentSpec:
-        registry = self._registry(self._settings(Path(summary.workspace)))
+    async def agent_of(self, summary: SessionSummary) -> AgentSpec:
+        registry = self._registry(await self._settings_of(Path(summary.workspace)))
         return self._with_secrets(registry.resume(summary.agent, summary.agent_command))
 
-    def agents(self, workspace: Path) -> Sequence[AgentInfo]:
-        settings = self._settings(workspace)
+    async def agents(self, workspace: Path) -> Sequence[AgentInfo]:
+        settings = await self._settings_of(workspace)
         registry = self._registry(settings)
         listed = [listed_agent(registry, name, self._default(settings)) for name in registry.names()]
         return [
@@ -119,27 +121,27 @@ class LocalSurroundings:
                 problems=tuple(map(str, found.problems)),
             )
 
-        return await asyncio.to_thread(load)
+        return await within_deadline(load)
 
     async def providers(self, workspace: Path) -> ProviderList:
         # Only now: what knows of providers costs a start, and is seldom asked for.
         from portico.cli.model_providers import listed_providers
 
-        return await asyncio.to_thread(lambda: listed_providers(self._settings(workspace), self._keyed()))
+        return await within_deadline(lambda: listed_providers(self._settings(workspace), self._keyed()))
 
     async def models(self, workspace: Path) -> Sequence[ModelInfo]:
-        return await asyncio.to_thread(lambda: ready_models(read_setup(workspace, self._keyed())))
+        return await within_deadline(lambda: ready_models(read_setup(workspace, self._keyed())))
 
     async def complete(
         self, workspace: Path, request: pb.CompleteModelRequest
     ) -> AsyncGenerator[pb.CompleteModelResponse]:
-        setup = await asyncio.to_thread(lambda: read_setup(workspace, self._keyed()))
+        setup = await within_deadline(lambda: read_setup(workspace, self._keyed()))
         async with aclosing(answer(request, setup)) as updates:
             async for update in updates:
                 yield update
 
-    def mode(self, workspace: Path) -> ReviewMode:
-        return self._settings(workspace).mode
+    async def mode(self, workspace: Path) -> ReviewMode:
+        return (await self._settings_of(workspace)).mode
 
     async def find_files(self, workspace: Path, query: str, limit: int) -> Sequence[FoundFile]:
         found = best_matches(await self._paths(workspace), query, limit)
@@ -160,7 +162,7 @@ class LocalSurroundings:
                 if not one.hidden_by
             ]
 
-        return await asyncio.to_thread(look)
+        return await within_deadline(look)
 
     async def prompt(self, workspace: Path, name: str) -> Sequence[str | PromptBlank]:
         def look() -> list[str | PromptBlank]:
@@ -172,18 +174,23 @@ class LocalSurroundings:
                 for one in prompt.open_pieces()
             ]
 
-        return await asyncio.to_thread(look)
+        return await within_deadline(look)
 
-    def settings(self, workspace: Path) -> Sequence[SettingView]:
-        return [
-            SettingView(
-                name=one.name, value_json=one.value_json, source=one.source, description=one.description
+    async def settings(self, workspace: Path) -> SettingList:
+        def look() -> SettingList:
+            described = describe_settings(config_folder(self._environ), workspace)
+            views = (
+                SettingView(
+                    name=one.name, value_json=one.value_json, source=one.source, description=one.description
+                )
+                for one in described
             )
-            for one in describe_settings(config_folder(self._environ), workspace)
-        ]
+            return SettingList(settings=tuple(views), problems=self._settings(workspace).problems)
 
-    def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
-        change_user_settings(config_folder(self._environ), changes)
+        return await within_deadline(look)
+
+    async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
+        await within_deadline(lambda: change_user_settings(config_folder(self._environ), changes))
 
     def approvals(self) -> Sequence[ApprovalView]:
         return [
@@ -205,6 +212,9 @@ class LocalSurroundings:
         # It may also be in the environment that the server was started with, which lasts as long as the server.
         (self._taken_away.discard if value else self._taken_away.add)(name)
         return keeper
+
+    async def _settings_of(self, workspace: Path) -> Settings:
+        return await within_deadline(lambda: self._settings(workspace))
 
     def _settings(self, workspace: Path) -> Settings:
         return load_settings(config_folder(self._environ), workspace)

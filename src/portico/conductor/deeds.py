@@ -8,27 +8,23 @@ import ntpath
 import os
 import posixpath
 import re
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.conductor.tool_input import Command, read_input
+from portico.domain.protected_files import obeyed_by
 
 # Following links takes time; what is about more files than this is about nobody knows what.
 MAX_PATHS = 1_000
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 _ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
-_COMMAND_KEYS = ("command", "cmd")
-_PATH_KEYS = frozenset(
-    {"path", "file", "filename", "filepath", "abspath", "absolutepath", "oldpath", "newpath"}
-    | {"targetfile", "notebookpath", "source", "destination", "uri"}
-)
+_LONGEST_PATH = 4_096
+_CHANGES = frozenset({"edit", "delete", "move"})
 _EXPANDED = ("~", "$", "%")
-_FOLDER_KEYS = frozenset({"cwd", "workdir", "workingdir", "workingdirectory", "dir", "directory"})
-_VARIABLE_KEYS = frozenset({"env", "environment"})
-# What may be told of a command besides what it does.
-_REMARK_KEYS = _FOLDER_KEYS | _VARIABLE_KEYS | {"description", "explanation", "timeout", "timeoutms"}
 
 
 class Deed(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,14 +37,35 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     workspace: str
     kind: str
     title: str
-    command: str | None = None
+    commands: tuple[Command, ...] = ()
     elsewhere: bool = False
-    """Whether a command is to run outside the workspace, or with variables of its own: no pattern speaks of that."""
+    """Whether it happens in another folder than the workspace, or with variables of its own."""
     paths: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    """What the request tells under keys of unknown meaning: each may be a path or a command."""
+    understood: bool = True
+    """Whether all that the request tells is known by its meaning; no pattern allows what is not."""
     approved_as: str = ""
     """Whose approvals count, where the name of an agent does not say which program it is."""
     in_own_folder: bool = False
     """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
+    has_diff: bool = False
+
+    @property
+    def changes_files(self) -> bool:
+        return self.kind in _CHANGES or self.has_diff
+
+    @property
+    def acts(self) -> bool:
+        """Whether it changes a file or runs a command, of whatever kind its agent says that it is."""
+        return self.changes_files or self.kind == "execute" or bool(self.commands)
+
+    @property
+    def is_protected(self) -> bool:
+        """Whether it changes a file that makes a program run something, or that grants something."""
+        paths = (*self.paths, *self.texts)
+        return self.changes_files and any(obeyed_by(path.split("/")) for path in paths)
 
     @property
     def on_windows(self) -> bool:
@@ -71,41 +88,42 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
     An agent may work in a `folder` that stands for the workspace. Then a file of the workspace itself has both
     its names: what is denied stays denied there, and what is allowed in the folder is not allowed there.
     """
-    paths = _names(call, folder or workspace)
-    in_own_folder = False
-    if folder is not None:
-        in_own_folder = _is_about_files_in(folder, call, paths)
-        own = (name for name in _names(call, workspace) if not _is_rooted(name, workspace))
-        paths = tuple(dict.fromkeys((*paths, *own)))
     kind, title = call.kind or "other", call.title or call.name or ""
-    return Deed(
+    told = read_input(call.raw_input, kind)
+    diffs = [part.path for part in call.content or () if isinstance(part, acp.Diff)]
+    given = [*(location.path for location in call.locations or ()), *diffs, *told.paths]
+    is_readable = not told.is_too_large and len(given) <= MAX_PATHS
+    understood = told.understood and is_readable and not any(path.startswith(_EXPANDED) for path in given)
+    if kind == "execute":
+        understood = understood and not diffs
+        if understood and not told.commands and (line := title.strip().strip("`")):
+            told.commands.append(Command(line))
+    root = folder or workspace
+    deed = Deed(
         agent=agent,
         workspace=workspace,
         kind=kind,
         title=title,
-        command=_command_line(call.raw_input, title) if kind == "execute" else None,
-        elsewhere=kind == "execute" and _is_elsewhere(call.raw_input, folder or workspace),
-        paths=paths,
-        in_own_folder=in_own_folder,
+        commands=tuple(told.commands) if is_readable else (),
+        elsewhere=told.has_variables or not all(_is_there(path, root, kind) for path in told.folders),
+        paths=_names(given, root) if is_readable else (),
+        addresses=tuple(told.addresses),
+        texts=tuple(told.texts) if kind == "execute" else _names(_path_like(told.texts), root),
+        understood=understood,
+        has_diff=bool(diffs),
     )
+    if folder is None:
+        return deed
+    own = (name for name in _names(given, workspace) if is_readable and not _is_rooted(name, workspace))
+    paths = tuple(dict.fromkeys((*deed.paths, *own)))
+    return msgspec.structs.replace(deed, paths=paths, in_own_folder=_is_about_files_in(folder, deed))
 
 
-def _is_about_files_in(folder: str, call: acp.ToolCallUpdate, names: tuple[str, ...]) -> bool:
-    """Whether all that a call tells is files in a folder: no command, no name that a shell would make another of.
-
-    What belongs to git there is no file to look at, since no review shows it.
-    """
-    told = call.raw_input if isinstance(call.raw_input, dict) else {}
-    if not names or any(told.get(key) for key in _COMMAND_KEYS):
+def _is_about_files_in(folder: str, deed: Deed) -> bool:
+    """Whether a deed is about files in a folder and nothing else, and not about git's own, which no review shows."""
+    if not deed.understood or deed.commands or deed.addresses or deed.elsewhere or not deed.paths:
         return False
-    also = [
-        value for key, value in told.items() if _plain(key) in _PATH_KEYS and isinstance(value, str) and value
-    ]
-    given = [*(location.path for location in call.locations or ()), *also]
-    if any(path.startswith(_EXPANDED) for path in given):
-        return False
-    own = (*names, *(name for path in also for name in _both_names(folder, path)))
-    return not any(_is_rooted(name, folder) or ".git" in name.casefold().split("/") for name in own)
+    return not any(_is_rooted(name, folder) or ".git" in name.casefold().split("/") for name in deed.paths)
 
 
 def _is_windows(workspace: str) -> bool:
@@ -118,55 +136,20 @@ def _is_rooted(name: str, workspace: str) -> bool:
     return _is_windows(workspace) and _WINDOWS.match(name) is not None
 
 
-def _command_line(raw_input: Any, title: str) -> str | None:
-    """The command as the tool gets it, else as the agent shows it; None if it is not to be understood."""
-    if isinstance(raw_input, dict):
-        for key in _COMMAND_KEYS:
-            if raw_input.get(key):
-                return _joined(raw_input[key], raw_input.get("args"))
-        if any(value for key, value in raw_input.items() if _plain(key) not in _REMARK_KEYS):
-            return None
-    elif raw_input:
-        return _joined(raw_input, None)
-    return title.strip().strip("`") or None
+def _is_there(folder: Any, workspace: str, kind: str) -> bool:
+    """Whether a folder to work in is the workspace, or, for a command, one inside it."""
+    if not isinstance(folder, str) or folder.startswith(_EXPANDED):
+        return False
+    place = _real(workspace, folder) or _seen_from(workspace, folder)
+    return not _is_rooted(place, workspace) if kind == "execute" else place == "."
 
 
-def _is_elsewhere(raw_input: Any, workspace: str) -> bool:
-    told = raw_input if isinstance(raw_input, dict) else {}
-    if any(value for key, value in told.items() if _plain(key) in _VARIABLE_KEYS):
-        return True
-    folders = [value for key, value in told.items() if value and _plain(key) in _FOLDER_KEYS]
-    return any(
-        not isinstance(folder, str)
-        or folder.startswith(_EXPANDED)
-        or _is_rooted(_real(workspace, folder) or _seen_from(workspace, folder), workspace)
-        for folder in folders
-    )
+def _path_like(texts: Iterable[str]) -> Iterable[str]:
+    return (text for text in texts if len(text) <= _LONGEST_PATH and "\n" not in text)
 
 
-def _plain(key: Any) -> str:
-    return str(key).replace("_", "").casefold()
-
-
-def _joined(command: Any, args: Any) -> str | None:
-    words = [command] if isinstance(command, str) else command
-    rest = [] if args is None else args
-    if not isinstance(words, list) or not isinstance(rest, list):
-        return None
-    if not all(isinstance(word, str) for word in (*words, *rest)):
-        return None
-    return " ".join((*words, *rest))
-
-
-def _names(call: acp.ToolCallUpdate, workspace: str) -> tuple[str, ...]:
-    given = [location.path for location in call.locations or ()]
-    given += [part.path for part in call.content or () if isinstance(part, acp.Diff)]
-    names: dict[str, None] = {}
-    if len(given) > MAX_PATHS:
-        return ()
-    for path in given:
-        names |= dict.fromkeys(_both_names(workspace, path))
-    return tuple(names)
+def _names(given: Iterable[str], workspace: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for path in given for name in _both_names(workspace, path)))
 
 
 def _both_names(workspace: str, path: str) -> tuple[str, ...]:

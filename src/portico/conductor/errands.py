@@ -13,7 +13,9 @@ from portico.conductor.message import Message
 from portico.domain import codecs
 
 _READ, _WRITE, _RUN = "fs/read_text_file", "fs/write_text_file", "terminal/create"
-ERRANDS = frozenset({_READ, _WRITE, _RUN})
+READING = frozenset({_READ})
+ACTING = frozenset({_WRITE, _RUN})
+ERRANDS = READING | ACTING
 
 
 class Errand(msgspec.Struct, frozen=True):
@@ -24,12 +26,15 @@ class Errand(msgspec.Struct, frozen=True):
 class _File(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str
     path: str
+    content: str | None = None
 
 
 class _Command(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str
     command: str
     args: list[str] | None = None
+    cwd: str | None = None
+    env: list[Any] | None = None
 
 
 def errand_of(message: Message, call_id: str) -> Errand | None:
@@ -39,13 +44,19 @@ def errand_of(message: Message, call_id: str) -> Errand | None:
             wanted = codecs.decode_json(message.params, _Command)
             title = " ".join((wanted.command, *(wanted.args or ())))
             told: dict[str, Any] = {"command": wanted.command, "args": wanted.args}
+            told |= {"cwd": wanted.cwd, "env": wanted.env}
+            told = {name: value for name, value in told.items() if value}
             call = acp.ToolCallUpdate(tool_call_id=call_id, kind="execute", title=title, raw_input=told)
             return Errand(wanted.session_id, call)
         file = codecs.decode_json(message.params, _File)
         kind: Literal["read", "edit"] = "read" if message.method == _READ else "edit"
+        diff: list[acp.ToolCallContent] | None = None
+        if file.content is not None:
+            diff = [acp.Diff(path=file.path, new_text=file.content)]
         call = acp.ToolCallUpdate(
             tool_call_id=call_id,
             kind=kind,
+            content=diff,
             title=f"{'Read' if kind == 'read' else 'Write'} {file.path}",
             locations=[acp.ToolCallLocation(path=file.path)],
         )

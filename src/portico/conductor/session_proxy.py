@@ -20,7 +20,7 @@ _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
 class Folders(msgspec.Struct, frozen=True):
-    """Where a session works: its own folder, and those it was given besides.
+    """Where a session works, and whether it only reads: its own folder, and those it was given besides.
 
     If its folder stands for a workspace, as one does that a person has yet to review, that is `stands_for`.
     """
@@ -28,6 +28,8 @@ class Folders(msgspec.Struct, frozen=True):
     cwd: str
     additional: tuple[str, ...] = ()
     stands_for: str | None = None
+    reads_only: bool = False
+    """Whether nothing may be changed or run in the session."""
 
     @property
     def workspace(self) -> str:
@@ -91,9 +93,14 @@ def succeeded(answer: Message) -> bool:
 
 
 def _folders(opening: _Opening) -> Folders:
-    cwd, workspace = _absolute(opening.cwd), placed_by(opening.meta).workspace
-    stands_for = _absolute(workspace) if workspace else cwd
-    return Folders(cwd, opening.additional_directories or (), None if stands_for == cwd else stands_for)
+    cwd, placed = _absolute(opening.cwd), placed_by(opening.meta)
+    stands_for = _absolute(placed.workspace) if placed.workspace else cwd
+    return Folders(
+        cwd,
+        opening.additional_directories or (),
+        None if stands_for == cwd else stands_for,
+        reads_only=placed.reads_only is True,
+    )
 
 
 def _absolute(folder: str) -> str:

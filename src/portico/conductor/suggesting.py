@@ -6,6 +6,7 @@ arguments change what they look at more than what they do, is it the beginning o
 
 import posixpath
 import re
+from collections.abc import Iterator
 
 from portico.conductor.deeds import Deed
 from portico.conductor.policy import TITLED_KINDS, Rule, escaped, has_shell_syntax
@@ -19,19 +20,22 @@ _EVERYDAY = re.compile(rf"(?:(?:{_TOOLS})|(?:{_TOOLS_WITH_COMMANDS}) (?:{_COMMAN
 
 def suggested_rule(deed: Deed) -> Rule | None:
     """A rule that covers the deed; None where there is none that a person could judge."""
-    pattern = _pattern(deed)
-    if pattern is None or len(pattern) > _LONGEST:
-        return None
-    rule = Rule(deed.kind, pattern)
-    return rule if rule.covers(deed) else None
+    for pattern in _patterns(deed):
+        rule = Rule(deed.kind, pattern)
+        if len(pattern) <= _LONGEST and rule.covers(deed):
+            return rule
+    return None
 
 
-def _pattern(deed: Deed) -> str | None:
+def _patterns(deed: Deed) -> Iterator[str]:
     if deed.kind == "execute":
-        return None if deed.command is None else _for_command(deed.command)
-    if deed.paths:
-        return _for_paths(deed)
-    return escaped(deed.title) if deed.kind in TITLED_KINDS and deed.title else None
+        if len({command.text for command in deed.commands}) == 1:
+            yield _for_command(deed.commands[0].text)
+        return
+    if deed.kind in TITLED_KINDS and deed.title:
+        yield escaped(deed.title)
+    if deed.paths and (pattern := _for_paths(deed)) is not None:
+        yield pattern
 
 
 def _for_command(command: str) -> str:

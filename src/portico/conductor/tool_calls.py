@@ -65,7 +65,7 @@ class ToldCalls:
         earlier = self._calls.get(session_id, {}).get(call.tool_call_id)
         if earlier is None:
             return call
-        known = {name: getattr(earlier, name) for name in _ABOUT if getattr(call, name) is None}
+        known = {name: getattr(earlier, name) for name in _ABOUT if getattr(call, name) in (None, {})}
         return msgspec.structs.replace(call, **known)
 
     def forget(self, root: str) -> None:

@@ -4,8 +4,8 @@ import re
 
 _TOKEN = re.compile(
     r"""
-    (?P<string>"(?:\\.|[^"\\])*")
-  | (?P<comment>//[^\n]*|/\*.*?\*/)
+    (?P<string>"(?:\\.|[^"\\])*+(?:"|\\?\Z))  # one without an end takes the rest, so no text is scanned twice
+  | (?P<comment>//[^\n]*|/\*.*?(?:\*/|\Z))
   | (?P<comma>,)(?=(?:\s|//[^\n]*|/\*.*?\*/)*+[}\]])  # possessive: a bracket inside a comment is none
     """,
     re.VERBOSE | re.DOTALL,

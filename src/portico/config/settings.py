@@ -1,22 +1,25 @@
 """Settings and who owns each: the project or the user.
 
-| setting              | owner   | order                                                    |
-|----------------------|---------|----------------------------------------------------------|
-| `agent`              | project | workspace → user → built-in; a name, never a command     |
-| `agents`             | user    | user → workspace, and the workspace's only if trusted    |
-| `proxies`            | user    | user → workspace, and the workspace's only if trusted    |
-| `model`              | user    | user → workspace, and the workspace's only if trusted    |
-| `models`             | user    | user → workspace, and the workspace's only if trusted    |
-| `budgets`            | both    | the lower of each: a workspace may always ask for less   |
-| `mcpServers`         | user    | user → workspace, and the workspace's only if trusted    |
-| `permissions.allow`  | user    | user, and the workspace's only if trusted                |
-| `permissions.deny`   | both    | all of them: a workspace may always ask for less         |
-| `review.mode`        | user    | user → workspace → built-in                              |
-| `review.allow`       | user    | user → workspace: it narrows what may be changed         |
-| `review.deny`        | both    | all of them: a workspace may always ask for less         |
-| `review.linked`      | user    | user only                                                |
-| `trustedWorkspaces`  | user    | user only                                                |
+| setting              | owner   | order                                                     |
+|----------------------|---------|-----------------------------------------------------------|
+| `agent`              | project | workspace if trusted → user → built-in; never a command   |
+| `agents`             | user    | user → workspace if trusted                               |
+| `proxies`            | user    | user → workspace if trusted                               |
+| `model`              | user    | user → workspace if trusted                               |
+| `models`             | user    | user → workspace if trusted                               |
+| `budgets`            | both    | the lower of each, trusted or not                         |
+| `mcpServers`         | user    | user → workspace if trusted                               |
+| `permissions.allow`  | user    | user and workspace if trusted                             |
+| `permissions.deny`   | both    | all of them, trusted or not                               |
+| `review.mode`        | user    | user → workspace if trusted → built-in                    |
+| `review.allow`       | user    | user → workspace if trusted                               |
+| `review.deny`        | both    | all of them, trusted or not                               |
+| `review.linked`      | user    | user only                                                 |
+| `sandbox`            | user    | user; a workspace, trusted or not, may ask for more       |
+| `trustedWorkspaces`  | user    | user only                                                 |
 
+A workspace that is not trusted can only take away: it denies, and it lowers budgets. It chooses nothing.
+A workspace file that is broken counts as empty and is reported in `Settings.problems`; the user's own is an error.
 Flags and environment come before all of these, and are the business of the command.
 """
 
@@ -24,6 +27,7 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 
@@ -33,16 +37,21 @@ from portico.config.locking import locked
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
 from portico.config.paths import expanded
+from portico.config.sandbox_settings import SandboxSetting
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
+from portico.domain.values import ToolKind
 from portico.files.private import make_private_folder
+from portico.files.regular import read_regular
 
 DEFAULT_AGENT = "porter"
 AGENT_VARIABLE = "PORTICO_AGENT"
 """Names the agent for one run, before the settings."""
 DEFAULT_MODE: ReviewMode = "direct"
 WORKSPACE_FILE = Path(".portico") / "settings.json"
+_LIMIT_BYTES = 1024 * 1024
+_RULE_KINDS = frozenset((*get_args(ToolKind), "all"))
 _ENCODING = "utf-8-sig"
 """UTF-8, and the mark that some editors of Windows put in front of it."""
 _MEND = "Mend the file, or move it away to start afresh."
@@ -93,6 +102,7 @@ class SettingsFile(msgspec.Struct, frozen=True, kw_only=True, rename="camel", fo
     mcp_servers: dict[str, McpServerSetting] = {}
     permissions: PermissionSetting = PermissionSetting()
     review: ReviewSetting = ReviewSetting()
+    sandbox: SandboxSetting = SandboxSetting()
     trusted_workspaces: tuple[str, ...] = ()
 
 
@@ -108,7 +118,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     mcp_servers: dict[str, McpServerSetting]
     permissions: PermissionSetting
     review: ReviewSetting
+    sandbox: SandboxSetting
     trusted: bool
+    problems: tuple[str, ...] = ()
+    """What is wrong with the workspace's own file, and was passed over."""
 
     @property
     def mode(self) -> ReviewMode:
@@ -117,21 +130,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def load_settings(config_folder: Path, workspace: Path) -> Settings:
-    """Read both files and settle who wins. InvalidInput names the file and the place."""
-    user = _read(config_folder / "settings.json")
-    project = _read(workspace / WORKSPACE_FILE)
+    """Read both files and settle who wins. InvalidInput names the place in the user's own file."""
+    user = read_user_settings(config_folder)
     trusted = any(_is_same(expanded(folder), workspace) for folder in user.trusted_workspaces)
-    from_project = project if trusted else SettingsFile()
+    project, problems = _read_workspace(workspace, trusted=trusted)
     return Settings(
         agent=project.agent or user.agent or DEFAULT_AGENT,
-        agents={**from_project.agents, **user.agents},
-        proxies={**from_project.proxies, **user.proxies},
-        model=user.model or from_project.model,
-        models={**from_project.models, **user.models},
+        agents={**project.agents, **user.agents},
+        proxies={**project.proxies, **user.proxies},
+        model=user.model or project.model,
+        models={**project.models, **user.models},
         budgets=user.budgets.at_most(project.budgets),
-        mcp_servers={**from_project.mcp_servers, **user.mcp_servers},
+        mcp_servers={**project.mcp_servers, **user.mcp_servers},
         permissions=PermissionSetting(
-            allow=user.permissions.allow + from_project.permissions.allow,
+            allow=user.permissions.allow + project.permissions.allow,
             deny=user.permissions.deny + project.permissions.deny,
         ),
         review=ReviewSetting(
@@ -140,8 +152,40 @@ def load_settings(config_folder: Path, workspace: Path) -> Settings:
             deny=user.review.deny + project.review.deny,
             linked=user.review.linked,
         ),
+        sandbox=user.sandbox.at_least(project.sandbox),
         trusted=trusted,
+        problems=problems,
     )
+
+
+def _read_workspace(workspace: Path, *, trusted: bool) -> tuple[SettingsFile, tuple[str, ...]]:
+    """The part of a workspace's file that counts, and what is wrong with the rest."""
+    path = workspace / WORKSPACE_FILE
+    try:
+        found = _read(path)
+    except InvalidInput as error:
+        return SettingsFile(), (f"{error.message} The settings of this folder are ignored.",)
+    rules = found.permissions
+    broken = [rule for rule in (*rules.allow, *rules.deny) if not _is_rule(rule)]
+    problems = tuple(f"{path}: {rule!r} is not a permission rule and is ignored." for rule in broken)
+    deny = tuple(filter(_is_rule, rules.deny))
+    if not trusted:
+        narrowing = SettingsFile(
+            budgets=found.budgets,
+            permissions=PermissionSetting(deny=deny),
+            review=ReviewSetting(deny=found.review.deny),
+            sandbox=SandboxSetting(level=found.sandbox.level, required=found.sandbox.required),
+        )
+        return narrowing, problems
+    kept = PermissionSetting(allow=tuple(filter(_is_rule, rules.allow)), deny=deny)
+    return msgspec.structs.replace(found, permissions=kept), problems
+
+
+def _is_rule(text: str) -> bool:
+    """Whether a text has the form of a permission rule: `kind`, `kind:pattern`, or either after `agent/`."""
+    head, colon, pattern = text.partition(":")
+    agent, slash, kind = head.rpartition("/")
+    return kind in _RULE_KINDS and bool(pattern or not colon) and bool(agent or not slash)
 
 
 def _is_same(folder: Path, workspace: Path) -> bool:
@@ -151,7 +195,7 @@ def _is_same(folder: Path, workspace: Path) -> bool:
 
 def linked_folders(config_folder: Path) -> tuple[str, ...]:
     """Names of folders that the user shares with every place where a session works."""
-    return _read(config_folder / "settings.json").review.linked
+    return read_user_settings(config_folder).review.linked
 
 
 def read_user_settings(config_folder: Path) -> SettingsFile:
@@ -169,6 +213,7 @@ _DESCRIPTIONS = {
     "mcpServers": "MCP servers whose tools every agent gets",
     "permissions": "what is allowed or denied without asking",
     "review": "how changes reach your files, and which files they may reach",
+    "sandbox": "how far agents are confined, and what they may reach nevertheless",
     "trustedWorkspaces": "folders whose own settings may choose programs and permissions",
 }
 
@@ -184,21 +229,21 @@ class DescribedSetting(msgspec.Struct, frozen=True, kw_only=True):
 
 def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSetting]:
     """Every setting that can be written in a file, with what holds and where it comes from."""
-    user = msgspec.to_builtins(_read(config_folder / "settings.json"))
-    project = msgspec.to_builtins(_read(workspace / WORKSPACE_FILE))
-    holds = msgspec.to_builtins(load_settings(config_folder, workspace))
-    initial = msgspec.to_builtins(SettingsFile())
+    settings = load_settings(config_folder, workspace)
+    project, _ = _read_workspace(workspace, trusted=settings.trusted)
+    holds = msgspec.to_builtins(settings)
+    from_user, from_project, initial = map(
+        msgspec.to_builtins, (read_user_settings(config_folder), project, SettingsFile())
+    )
     described = []
     for name, description in _DESCRIPTIONS.items():
-        from_user, from_project = user[name] != initial[name], project[name] != initial[name]
-        heard = holds["trusted"] or name == "review"
-        project_wins = from_project and (name == "agent" or (heard and not from_user))
-        source = "workspace" if project_wins else "user" if from_user else "built-in"
-        value = holds.get(name, user[name])
+        of_user, of_project = from_user[name] != initial[name], from_project[name] != initial[name]
+        project_wins = of_project and name in holds and (name == "agent" or not of_user)
+        source = "workspace" if project_wins else "user" if of_user else "built-in"
         described.append(
             DescribedSetting(
                 name=name,
-                value_json=msgspec.json.encode(value).decode(),
+                value_json=msgspec.json.encode(holds.get(name, from_user[name])).decode(),
                 source=source,
                 description=description,
             )
@@ -212,7 +257,7 @@ def change_user_settings(config_folder: Path, changes: Sequence[tuple[str, str]]
     try:
         make_private_folder(config_folder)
         with locked(path.with_suffix(".lock")):
-            text = path.read_text(encoding=_ENCODING) if path.exists() else ""
+            text = read_regular(path, limit=_LIMIT_BYTES).decode(_ENCODING) if path.exists() else ""
             _write(path, _changed(text, changes, path))
     except OSError as error:
         raise InvalidInput(
@@ -254,7 +299,7 @@ def _check_value(name: str, value: str) -> None:
 
 def _read(path: Path) -> SettingsFile:
     try:
-        text = path.read_text(encoding=_ENCODING)
+        text = read_regular(path, limit=_LIMIT_BYTES).decode(_ENCODING)
     except FileNotFoundError:
         return SettingsFile()
     except UnicodeDecodeError as error:
@@ -274,6 +319,8 @@ def _decode(text: str, path: Path) -> SettingsFile:
         raise InvalidInput(
             f"{path} is not right: {_with_line(str(error), plain)}", suggestion=_MEND
         ) from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path} is not right: it is nested too deeply.", suggestion=_MEND) from error
 
 
 def _with_line(problem: str, plain: bytes) -> str:

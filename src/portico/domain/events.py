@@ -41,6 +41,9 @@ from portico.domain.values import (
     Value,
 )
 
+CHANGED_OUTSIDE_REVIEW = "changed_outside_review"
+"""The code of a notice about files of the person that changed during a turn that must not touch them."""
+
 
 class Payload(Value, frozen=True):
     kind: ClassVar[str]
@@ -244,7 +247,8 @@ class TitleUpdated(Payload, frozen=True):
 class Notice(Payload, frozen=True):
     """Something worth telling that stops nothing; `raw` is what the agent sent, if anything.
 
-    `details` may have many lines, for whoever wants to know more than `text` says.
+    `details` may have many lines, for whoever wants to know more than `text` says. A `code` names the situation for
+    programs; then `paths` are the files it is about, and restoring `checkpoint_id` puts them back.
     """
 
     kind = "notice"
@@ -254,6 +258,9 @@ class Notice(Payload, frozen=True):
     source: Literal["portico", "agent"] = "portico"
     count: int = 1
     raw: Raw | UnsetType = UNSET
+    code: str | None = None
+    paths: tuple[str, ...] = ()
+    checkpoint_id: str | None = None
 
 
 class ErrorReported(Payload, frozen=True):

@@ -12,6 +12,7 @@ ToolKind = Literal[
 ]
 ToolStatus = Literal["pending", "in_progress", "completed", "failed"]
 PermissionScope = Literal["once", "session", "always"]
+SandboxLevel = Literal["none", "workspace", "strict"]
 AttachedBy = Literal["new", "resume", "load", "fork", "replay"]
 RETOLD = "retold"
 """Why a turn ended that the agent had before Portico and told again, as far as anybody knows."""
@@ -152,12 +153,21 @@ class QuestionField(Value, frozen=True):
     secret: bool = False
 
 
+class SandboxInForce(Value, frozen=True):
+    """How far the kernel confines an agent, by which program, and what a person should know about it."""
+
+    level: SandboxLevel = "none"
+    backend: str = ""
+    note: str = ""
+
+
 class AgentSession(Value, frozen=True):
-    """The agent's own name for this conversation, and how it was reached."""
+    """The agent's own name for this conversation, how it was reached, and its sandbox unless it has none."""
 
     agent_session_id: str
     attached_by: AttachedBy
     replayed_updates: int = 0
+    sandbox: SandboxInForce | None = None
 
 
 class ForkedFrom(Value, frozen=True):

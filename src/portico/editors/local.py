@@ -1,6 +1,7 @@
 """The editor of last resort: this machine's disk and programs, for sessions that no editor is attached to."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 from portico.domain.ids import SessionId
@@ -8,6 +9,12 @@ from portico.editors.files import LocalFiles
 from portico.editors.terminals import LocalTerminals
 from portico.rpc.placing import placed_environ
 from portico.sessions.ports import Files, Terminals
+
+Confine = Callable[[Path, Path | None], tuple[str, ...]]
+
+
+def _unconfined(_workspace: Path, _folder: Path | None) -> tuple[str, ...]:
+    return ()
 
 
 class LocalEditor:
@@ -27,10 +34,14 @@ class LocalEditor:
 
 
 class LocalEditors:
-    """Opens a local editor for a session. `environ` is what its commands get."""
+    """Opens a local editor for a session. `environ` is what its commands get.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    `confine` has the words that confine a command of the agent that works in a workspace, or a folder for it.
+    """
+
+    def __init__(self, environ: Mapping[str, str], confine: Confine = _unconfined) -> None:
         self._environ = dict(environ)
+        self._confine = confine
 
     def open(
         self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
@@ -38,4 +49,5 @@ class LocalEditors:
         environ = self._environ
         if folder is not None:
             environ = placed_environ(environ, workspace=workspace, folder=folder)
-        return LocalEditor(LocalFiles(folder or workspace), LocalTerminals(folder or workspace, environ))
+        terminals = LocalTerminals(folder or workspace, environ, partial(self._confine, workspace, folder))
+        return LocalEditor(LocalFiles(folder or workspace), terminals)

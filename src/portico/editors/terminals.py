@@ -7,7 +7,7 @@ import asyncio
 import re
 import secrets
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
@@ -28,9 +28,15 @@ _PLAIN_PROGRAM = re.compile(r"[\w@%+:,./\\-]+")
 
 
 class LocalTerminals:
-    """The commands of one session."""
+    """The commands of one session. `wrapper` has the words that confine them."""
 
-    def __init__(self, workspace: Path, environ: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        workspace: Path,
+        environ: Mapping[str, str],
+        wrapper: Callable[[], tuple[str, ...]] = tuple,
+    ) -> None:
+        self._wrapper = wrapper
         self._guard = Guard(workspace)
         self._environ = {name: text for name, text in environ.items() if not name.startswith(_OWN_VARIABLES)}
         self._terminals: dict[str, _Terminal] = {}
@@ -39,7 +45,13 @@ class LocalTerminals:
         cwd = self._guard.resolve(request.cwd or ".")
         command = await asyncio.to_thread(_command_line, request, cwd)
         try:
-            group = await spawn(command, cwd=cwd, environ={**self._environ, **request.env}, merged=True)
+            group = await spawn(
+                command,
+                cwd=cwd,
+                environ={**self._environ, **request.env},
+                merged=True,
+                wrapper=self._wrapper(),
+            )
         except CannotRun as error:
             raise InvalidInput(
                 f"The command cannot be run: {error.reason}.", suggestion=error.suggestion

@@ -1,10 +1,6 @@
 """Reads and writes text files for a session: through the client where it can, else on disk in its folders."""
 
 import asyncio
-import contextlib
-import os
-import secrets
-import stat
 from pathlib import Path
 from typing import Protocol
 
@@ -13,13 +9,12 @@ from portico.acp.agent import AgentEnd
 from portico.acp.ends import RESOURCE_NOT_FOUND
 from portico.domain.errors import InvalidInput, PermissionDenied
 from portico.domain.privacy import plain_name
+from portico.files import real
+from portico.files.regular import NotRegular, TooLarge
 from portico.porter.workspace import Workspace, exists
 from portico.rpc.messages import RpcError
 
 READ_LIMIT = 50 * 1024 * 1024
-
-# Absent on Windows, where files of these kinds are absent too.
-_OPEN_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 class NoSuchFile(InvalidInput):
@@ -91,46 +86,34 @@ class DiskFiles:
         await asyncio.to_thread(self._write, path, text)
 
     def _read(self, path: Path) -> str:
-        real = self._workspace.inside(path)
         try:
-            descriptor = os.open(real, os.O_RDONLY | _OPEN_FLAGS)
-            try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    raise InvalidInput(f"{path} is not a regular file.")
-                with open(descriptor, "rb", closefd=False) as file:
-                    data = file.read(READ_LIMIT + 1)
-            finally:
-                os.close(descriptor)
+            data = real.settled(lambda: real.read(self._workspace.inside(path), limit=READ_LIMIT))
         except FileNotFoundError as error:
             raise NoSuchFile(f"{path} does not exist.") from error
+        except (NotRegular, IsADirectoryError) as error:
+            raise InvalidInput(f"{path} is not a regular file.") from error
+        except TooLarge as error:
+            raise InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.") from error
         except OSError as error:
             raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
-        if len(data) > READ_LIMIT:
-            raise InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.")
         try:
             return data.decode()
         except UnicodeDecodeError as error:
             raise InvalidInput(f"{path} is not UTF-8 text; it may be a binary file.") from error
 
     def _write(self, path: Path, text: str) -> None:
-        real = self._workspace.inside(path)
-        if any(plain_name(part) == ".git" for part in real.parts):
-            raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
-        beside = real.with_name(f".porter-{secrets.token_hex(8)}.tmp")
         try:
-            if exists(real) and not real.is_file():
-                raise InvalidInput(f"{path} is not a regular file.")
-            real.parent.mkdir(parents=True, exist_ok=True)
-            try:
-                beside.write_bytes(text.encode())
-                if real.exists():
-                    beside.chmod(stat.S_IMODE(real.stat().st_mode))
-                beside.replace(real)
-            finally:
-                with contextlib.suppress(OSError):
-                    beside.unlink()
+            real.settled(lambda: real.replace_content(self._place(path), text.encode()))
+        except (NotRegular, IsADirectoryError) as error:
+            raise InvalidInput(f"{path} is not a regular file.") from error
         except OSError as error:
             raise InvalidInput(f"{path} was not written: {error.strerror}.") from error
+
+    def _place(self, path: Path) -> Path:
+        place = self._workspace.inside(path)
+        if any(plain_name(part) == ".git" for part in place.parts):
+            raise PermissionDenied(f"{path} belongs to git; Porter does not write there.")
+        return place
 
 
 def _missing(path: Path, error: RpcError) -> str:

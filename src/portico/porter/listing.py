@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
+from portico.files.git_settings import safe_environ, safe_words
 from portico.porter.tree import walk
 from portico.rpc.processes import spawn
 from portico.rpc.programs import CannotRun
@@ -13,8 +14,9 @@ from portico.rpc.streams import READ_SIZE
 
 MAX_FILES = 20_000
 _MAX_BYTES = 16 * 1024 * 1024
+_GIT_SECONDS = 30.0
 _GIT = (
-    *("git", "-c", "core.fsmonitor=false", "ls-files", "-z", "--deduplicate"),
+    *("git", *safe_words(), "ls-files", "-z", "--deduplicate"),
     *("--cached", "--others", "--exclude-standard", "--", "."),
 )
 
@@ -27,14 +29,17 @@ async def files_below(folder: Path, environ: Mapping[str, str]) -> list[Path]:
 
 async def _known_to_git(folder: Path, environ: Mapping[str, str]) -> bytes | None:
     try:
-        group = await spawn(_GIT, cwd=folder, environ=environ, merged=True)
+        group = await spawn(_GIT, cwd=folder, environ=safe_environ(environ), merged=True)
     except CannotRun:
         return None
     output = bytearray()
     try:
-        while len(output) < _MAX_BYTES and (data := await group.stdout.read(READ_SIZE)):
-            output += data
-        await group.wait()
+        async with asyncio.timeout(_GIT_SECONDS):
+            while len(output) < _MAX_BYTES and (data := await group.stdout.read(READ_SIZE)):
+                output += data
+            await group.wait()
+    except TimeoutError:
+        return None  # It may wait for a pipe in the place of a file, which a walk does not open.
     finally:
         await group.stop(0)
     return bytes(output) if group.exit_code == 0 else None

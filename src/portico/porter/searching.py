@@ -13,6 +13,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
+from portico.files.git_settings import safe_environ, safe_words
 from portico.porter.workspace import Workspace
 from portico.rpc.framing import LineSplitter
 from portico.rpc.processes import spawn
@@ -103,8 +104,7 @@ def _commands(query: Query, place: Path) -> Iterator[tuple[str, ...]]:
         *(
             "git",
             "--literal-pathspecs",
-            "-c",
-            "core.fsmonitor=false",
+            *safe_words(),
             "grep",
             "--untracked",
             "--no-recurse-submodules",
@@ -119,7 +119,7 @@ async def _collect(
     command: tuple[str, ...], folder: Path, environ: Mapping[str, str], findings: Findings, limit: int
 ) -> bool:
     """Run one program and take its matches. False when it could not do this search."""
-    group = await spawn(command, cwd=folder, environ=environ, merged=True)
+    group = await spawn(command, cwd=folder, environ=safe_environ(environ), merged=True)
     splitter = LineSplitter(_LONGEST_LINE)
     before = len(findings.matches)
     try:

@@ -20,6 +20,7 @@ from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE
+from portico.sandbox.wrapper import wrapper_of
 
 OUTPUT_LIMIT = 1024 * 1024
 _SHOWN_TAIL = 8 * 1024
@@ -160,7 +161,13 @@ class LocalTerminals:
 
     async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
         try:
-            group = await spawn(command, cwd=cwd, environ=self._environ, merged=True)
+            group = await spawn(
+                command,
+                cwd=cwd,
+                environ=self._environ,
+                merged=True,
+                wrapper=wrapper_of(self._environ),
+            )
         except CannotRun as error:
             raise InvalidInput(
                 f"It cannot be started: {error.reason}.", suggestion=error.suggestion

@@ -39,6 +39,11 @@ class Workspace(msgspec.Struct, frozen=True):
             raise PermissionDenied(f"{self.shown(path)} may hold secrets, so Porter leaves it alone.")
         return real
 
+    def entry(self, path: Path) -> Path:
+        """Where a file, or a link itself, really is: links are followed above it only."""
+        self.inside(path)
+        return self.inside(path.parent) / path.name
+
     def place(self, name: str) -> Path:
         """The real path of a file or folder that must be there. InvalidInput if it is not."""
         real = self.inside(self.locate(name))

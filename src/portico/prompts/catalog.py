@@ -13,22 +13,30 @@ from typing import Literal
 import msgspec
 
 from portico.domain.errors import InvalidInput
+from portico.files import real
+from portico.files.folders import open_folder
+from portico.files.regular import NotRegular, TooLarge
 from portico.prompts.faults import NotAPrompt
 from portico.prompts.prompt import LARGEST, Prompt, read_prompt
 from portico.prompts.template import NAME
 
 WORKSPACE_FOLDER = Path(".portico") / "prompts"
 _SUFFIX = ".md"
+_IMPROPER = "its name may have the letters a to z and A to Z, digits, - and _ only"
 
 Origin = Literal["workspace", "user"]
 
 
 class Place(msgspec.Struct, frozen=True, kw_only=True):
-    """A file or folder among the prompts, before it is read. `fault` is what is wrong with the place itself."""
+    """A file or folder among the prompts, before it is read. `fault` is what is wrong with the place itself.
+
+    `root` is the real folder that its file must be in.
+    """
 
     name: str
     origin: Origin
     path: Path
+    root: Path
     fault: str = ""
 
 
@@ -97,43 +105,42 @@ def _places(origin: Origin, folder: Path, ground: Path) -> Iterator[Place]:
     if not root.is_relative_to(os.path.realpath(ground)):
         yield _folder(origin, folder, folder, "the folder is a link that leads out of the workspace")
         return
-    waiting = [folder]
+    waiting = [Path()]
     while waiting:
         here = waiting.pop()
         try:
-            with os.scandir(here) as found:
-                inside = sorted(found, key=lambda one: one.name)
+            with open_folder(root / here) as opened, opened.scan() as found:
+                inside = sorted(
+                    (one.name, one.is_dir(follow_symlinks=False), one.is_symlink()) for one in found
+                )
         except OSError as error:
-            yield _folder(origin, folder, here, f"the folder cannot be read: {error.strerror}")
+            yield _folder(origin, folder, folder / here, f"the folder cannot be read: {error.strerror}")
             continue
-        for one in inside:
-            path = Path(one.path)
-            if one.name.startswith("."):
+        for name, is_folder, is_link in inside:
+            path = here / name
+            if name.startswith("."):
                 continue
-            if one.is_dir(follow_symlinks=False):
+            if is_folder:
                 waiting.append(path)
-            elif one.is_symlink() and os.path.isdir(path):  # noqa: PTH112 - pathlib's fails where it may not look
-                yield _folder(origin, folder, path, "it is a link to a folder, and those are not followed")
+            elif is_link and os.path.isdir(root / path):  # noqa: PTH112 - pathlib's fails where it may not look
+                fault = "it is a link to a folder, and those are not followed"
+                yield _folder(origin, folder, folder / path, fault)
             elif path.suffix == _SUFFIX:
-                relative = path.relative_to(folder).with_suffix("")
-                name = _proper(relative.as_posix())
-                yield Place(name=name, origin=origin, path=path, fault=_fault(path, relative, root))
+                bare = path.with_suffix("")
+                is_proper = all(NAME.fullmatch(part) for part in bare.parts)
+                yield Place(
+                    name=_proper(bare.as_posix()),
+                    origin=origin,
+                    path=folder / path,
+                    root=root,
+                    fault="" if is_proper else _IMPROPER,
+                )
 
 
 def _folder(origin: Origin, top: Path, path: Path, fault: str) -> Place:
     """A folder that is not looked into. Its name is none that a prompt could have."""
     name = "" if path == top else path.relative_to(top).as_posix()
-    return Place(name=_proper(f"{name}/"), origin=origin, path=path, fault=fault)
-
-
-def _fault(path: Path, relative: Path, root: Path) -> str:
-    """What is wrong with a file before anybody reads it."""
-    if not all(NAME.fullmatch(part) for part in relative.parts):
-        return "its name may have the letters a to z and A to Z, digits, - and _ only"
-    real = Path(os.path.realpath(path))
-    if not real.is_relative_to(root):
-        return "it is a link that leads out of its folder"
-    return "" if os.path.isfile(real) else "it is no file"  # noqa: PTH113 - the same
+    return Place(name=_proper(f"{name}/"), origin=origin, path=path, root=top, fault=fault)
 
 
 def _entry(place: Place, namesakes: list[Place]) -> Entry:
@@ -154,12 +161,22 @@ def _read(place: Place) -> tuple[Prompt | None, str]:
     if place.fault:
         return None, place.fault
     try:
-        with place.path.open("rb") as file:
-            return read_prompt(file.read(LARGEST + 1)), ""
+        return read_prompt(real.settled(lambda: real.read(_resolved(place), limit=LARGEST))), ""
+    except TooLarge:
+        return None, f"the file is larger than {LARGEST // 1024} KB"
+    except (FileNotFoundError, IsADirectoryError, NotRegular):
+        return None, "it is no file"
     except OSError as error:
         return None, f"it cannot be read: {error.strerror}"
     except NotAPrompt as error:
         return None, error.why
+
+
+def _resolved(place: Place) -> str:
+    path = os.path.realpath(place.path)
+    if not Path(path).is_relative_to(place.root):
+        raise NotAPrompt("it is a link that leads out of its folder")
+    return path
 
 
 def _proper(text: str) -> str:

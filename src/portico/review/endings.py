@@ -1,7 +1,7 @@
 """Ends the work of a session on its branch or in its worktree: brought home, kept beside, or put away."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -13,6 +13,7 @@ from portico.review.branches.branches import PREFIX, Ended, Ending
 from portico.review.branches.finishing import Finishing
 from portico.review.git.repositories import need_repository
 from portico.review.proposals.proposals import Proposals
+from portico.review.proposals.protection import Protection
 from portico.review.proposals.selecting import FileChoice
 from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts
@@ -34,13 +35,20 @@ class Endings:
     """For all sessions. `scratch` is in the state folder."""
 
     def __init__(
-        self, scratch: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals, writing: Writing
+        self,
+        scratch: Path,
+        environ: Mapping[str, str],
+        parts: Parts,
+        proposals: Proposals,
+        writing: Writing,
+        protect: Callable[[Path], Protection],
     ) -> None:
         self._scratch = scratch
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
         self._writing = writing
+        self._protect = protect
 
     async def finish_branch(
         self, arrangement: Arrangement, ending: Ending, message: str | None
@@ -51,9 +59,12 @@ class Endings:
                 suggestion="Send it a prompt first, or delete the session.",
             )
         workspace = Path(arrangement.workspace)
-        ended = await self._parts.branches.finish(workspace, arrangement.slug, ending, message)
+        protection = await asyncio.to_thread(self._protect, workspace)
+        ended = await self._parts.branches.finish(
+            workspace, arrangement.slug, ending, message, run_filters=protection.run_filters
+        )
         self._parts.arrangements.keep(msgspec.structs.replace(arrangement, slug=None))
-        return FinishOutcome(ended=ended)
+        return FinishOutcome(ended=ended, payloads=ended.notices)
 
     async def finish_worktree(
         self, arrangement: Arrangement, ending: Ending, message: str | None
@@ -78,7 +89,8 @@ class Endings:
         changes = ChangeSet()
         if proposal is not None and (chosen := _allowed(proposal)):
             changes = await asyncio.to_thread(self._proposals.chosen, proposal.id, proposal.revision, chosen)
-        prepared = await finishing.prepare(changes, ending, said)
+        protection = await asyncio.to_thread(self._protect, workplace.workspace)
+        prepared = await finishing.prepare(changes, ending, said, run_filters=protection.run_filters)
         if ending in _HOME:
             if proposal is not None and changes.changes:
                 await finishing.hold(workplace.session, prepared)
@@ -97,7 +109,7 @@ class Endings:
                 await asyncio.to_thread(self._proposals.discard, proposal.id, proposal.revision)
                 payloads.append(await asyncio.to_thread(self._proposals.payload, proposal.id))
         await self._parts.workplaces.close(workplace)
-        return FinishOutcome(ended=ended, payloads=tuple(payloads))
+        return FinishOutcome(ended=ended, payloads=(*payloads, *ended.notices))
 
     async def _cut_short(self, arrangement: Arrangement) -> Homecoming | None:
         """An earlier end that got as far as the person's files, if they have not taken it back since."""

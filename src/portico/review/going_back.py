@@ -8,7 +8,8 @@ import msgspec
 from portico.domain.events import AnyPayload, CheckpointRestored, ProposalUpdated
 from portico.domain.reviews import ProposedFile
 from portico.review.arrangements import Arrangement, Arrangements, Restoring
-from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Restored
+from portico.review.checkpoints.checkpoint import Checkpoint, Restored
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.restoring import changes_put_aside, changes_since
 from portico.review.gathering import Gathering
 from portico.review.proposals.describing import LISTED_FILES, described_all

@@ -12,18 +12,22 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, PorticoError
+from portico.domain.errors import InvalidInput, PorticoError, SessionBusy, StoreFailed
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches, Ending
-from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints
+from portico.review.checkpoints.checkpoint import Checkpoint
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import Bounds
 from portico.review.disk.applying import Applier, Writer
+from portico.review.disk.leftovers import APPLIES, CHECKPOINTS
+from portico.review.disk.rollbacks import Rollbacks
 from portico.review.endings import Endings, FinishOutcome
 from portico.review.gathering import Gathering
 from portico.review.git.repositories import find_repository, need_repository
 from portico.review.going_back import Compared, GoingBack, RestoreOutcome
+from portico.review.outside_changes import OutsideChanges
 from portico.review.proposals.deciding import Decided
 from portico.review.proposals.proposals import Proposals
 from portico.review.proposals.protection import Protection
@@ -32,6 +36,7 @@ from portico.review.proposals.revising import revision_prompt
 from portico.review.proposals.selecting import Selection
 from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts, SessionReview
+from portico.review.settlement import Settlement
 from portico.review.standing import ReviewStatus, at_stake, look_at
 from portico.review.text.changes import ChangeSet, paths_of
 from portico.review.workplaces.workplaces import Workplaces
@@ -59,14 +64,22 @@ class Reviews:
     """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], parts: Parts, proposals: Proposals, writing: Writing
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        parts: Parts,
+        proposals: Proposals,
+        writing: Writing,
+        protect: Protect,
+        outside: OutsideChanges,
     ) -> None:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
         self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
         self._writing = writing
-        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing)
+        self._outside = outside
+        self._endings = Endings(folder / "finishing", environ, parts, proposals, writing, protect)
         self._untold: dict[str, list[AnyPayload]] = {}
 
     @classmethod
@@ -86,9 +99,14 @@ class Reviews:
 
         Files reach the person through the `windows` that are attached to their workspace, where they can.
         """
+        # What is kept there is opened by its real path.
+        folder = Path(os.path.realpath(folder))
         ours, windows = ours or folder, windows or NoWindows()
-        checkpoints = Checkpoints(folder / "checkpoints", environ, clock, ours=ours, bounds=bounds)
-        applier = Applier(folder / "applies")
+        rollbacks = Rollbacks(folder / "rollbacks")
+        checkpoints = Checkpoints(
+            folder / CHECKPOINTS, environ, clock, ours=ours, bounds=bounds, rollbacks=rollbacks
+        )
+        applier = Applier(folder / APPLIES, rollbacks=rollbacks)
         proposals = Proposals(folder / "proposals", applier, clock, protect)
         workplaces = Workplaces(folder / "workplaces", environ, ours=ours, linked=linked)
         parts = Parts(
@@ -97,10 +115,26 @@ class Reviews:
             gathering=Gathering(workplaces, proposals, windows),
             checkpoints=checkpoints,
             branches=Branches(folder / "branches", environ, checkpoints),
+            settlement=Settlement(folder, applier, checkpoints, rollbacks),
         )
-        return cls(folder, environ, parts, proposals, Writing(checkpoints, applier, windows))
+        writing = Writing(checkpoints, applier, windows)
+        outside = OutsideChanges(folder / "outside", environ, checkpoints, ours)
+        return cls(folder, environ, parts, proposals, writing, protect, outside)
 
     # For the host of a session.
+
+    async def settle_all(self) -> tuple[Notice, ...]:
+        """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
+        try:
+            rollbacks, _ = await self._parts.settlement.settle_all()
+        except (SessionBusy, StoreFailed):
+            return ()
+        return tuple(one.notice for one in rollbacks)
+
+    async def settle(self, workspace: Path) -> tuple[AnyPayload, ...]:
+        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        await self._parts.settlement.settle(workspace)
+        return tuple(await asyncio.to_thread(self._parts.settlement.notices, workspace))
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
         """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
@@ -116,6 +150,7 @@ class Reviews:
         self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
     ) -> SessionReview:
         """A session's review, the one it has had before included. `branch` is for a person who names it."""
+        await self._parts.settlement.settle(workspace)
         async with self._parts.arrangements.held(session):
             known = await self._settled(session)
             workplace = None
@@ -133,13 +168,30 @@ class Reviews:
                 self._parts.arrangements.keep(arrangement)
             return SessionReview(arrangement, self._parts, workplace, self._told(session))
 
+    async def note_files(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
+        """Note how the person's files are before a turn that must not touch them."""
+        async with self._parts.arrangements.held(session):
+            return await self._outside.note(session, workspace, label)
+
+    async def changed_outside(
+        self, session: str, workspace: Path, *, beside: bool = False
+    ) -> list[AnyPayload]:
+        """What changed in the person's files since they were noted; nothing if they were not."""
+        async with self._parts.arrangements.held(session):
+            found = await self._outside.find(session, workspace, beside=beside)
+            if found and self._parts.arrangements.find(session) is None:
+                self._parts.arrangements.keep(_plain(session, workspace))
+            return found
+
     async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
-        """Propose what a turn that died had changed in the session's own tree."""
+        """What a turn that died had changed: in the person's files, and in the session's own tree, to be proposed."""
+        await self._parts.settlement.settle(workspace)
+        outside = await self.changed_outside(session, workspace)
         async with self._parts.arrangements.held(session):
             workplace = await self._parts.workplaces.find(workspace, session)
             if workplace is None or not await asyncio.to_thread(workplace.top.is_dir):
-                return ()
-            return tuple(await self._parts.gathering.gather(workplace))
+                return tuple(outside)
+            return (*outside, *await self._parts.gathering.gather(workplace))
 
     async def check_forget(self, session: str) -> None:
         """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
@@ -155,6 +207,7 @@ class Reviews:
             if workplace is not None:
                 await self._parts.workplaces.close(workplace)
             await asyncio.to_thread(self._proposals.forget, session)
+            await asyncio.to_thread(self._outside.forget, session)
             self._parts.arrangements.forget(session)
         self._untold.pop(session, None)
 
@@ -174,6 +227,7 @@ class Reviews:
     async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, Sides]:
         """One file of a proposal in full, with its three sides."""
         proposal = await self._owned(session, proposal_id)
+        await self._parts.settlement.settle(Path(proposal.workspace))
         sight = await self._parts.gathering.see(session, Path(proposal.workspace), (path,))
         return await asyncio.to_thread(self._proposals.file, proposal_id, path, sight.disk)
 
@@ -312,6 +366,7 @@ class Reviews:
         session, workspace = arrangement.session, Path(arrangement.workspace)
         told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
         proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
+        told += await asyncio.to_thread(self._parts.settlement.notices, workspace)
         payloads = self._told(session, *told, proposal)
         return Outcome(decided=written.decided, proposal=proposal, payloads=payloads)
 
@@ -353,8 +408,10 @@ class Reviews:
             yield arrangement
 
     async def _settled(self, session: str) -> Arrangement | None:
-        """What a session has arranged, with a restore that was cut short told of."""
+        """What a session has arranged, with its folder settled and a restore that was cut short told of."""
         arrangement = self._parts.arrangements.find(session)
+        if arrangement is not None:
+            await self._parts.settlement.settle(Path(arrangement.workspace))
         if arrangement is None or arrangement.restoring is None:
             return arrangement
         late = await self._going_back.finish(arrangement)

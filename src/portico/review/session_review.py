@@ -11,9 +11,11 @@ import msgspec
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice
 from portico.review.arrangements import Arrangement, Arrangements
 from portico.review.branches.branches import Branches
-from portico.review.checkpoints.checkpoints import Checkpoint, Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import NotWhole
 from portico.review.gathering import Gathering
+from portico.review.settlement import Settlement
 from portico.review.windows.seeing import Sight
 from portico.review.workplaces.workplaces import Workplace, Workplaces
 from portico.sessions.deadlines import put_down
@@ -32,6 +34,7 @@ class Parts(msgspec.Struct, frozen=True, kw_only=True):
     gathering: Gathering
     checkpoints: Checkpoints
     branches: Branches
+    settlement: Settlement
 
 
 class SessionReview:
@@ -62,6 +65,7 @@ class SessionReview:
     async def begin_turn(self, label: str) -> list[AnyPayload]:
         self._label = label or "a turn"
         await self._stop_going_on()
+        await self._parts.settlement.settle(self._workspace)
         async with self._parts.arrangements.held(self._session):
             if self._workplace is not None:
                 told = await self._begin_apart(self._workplace)
@@ -71,10 +75,12 @@ class SessionReview:
                 told.append(await self._keep())
                 self._kept = True
         late, self._untold = self._untold, []
+        late += await asyncio.to_thread(self._parts.settlement.notices, self._workspace)
         return [*late, *told]
 
     async def end_turn(self) -> list[AnyPayload]:
         await self._stop_going_on()
+        await self._parts.settlement.settle(self._workspace)
         async with self._parts.arrangements.held(self._session):
             if self._workplace is not None:
                 return await self._parts.gathering.gather(self._workplace)

@@ -11,7 +11,8 @@ import msgspec
 
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.applying import Applier, Writer
 from portico.review.proposals.deciding import Decided
 from portico.review.session_review import checkpoint_payload

@@ -3,16 +3,20 @@
 A program is started through `/bin/sh`, which first leaves a watcher in the group and then becomes the
 program. The watcher waits at a pipe, the lifeline, whose other end only this process holds: however
 this process ends, the kernel closes it, and the watcher kills the group. The program never runs
-without its watcher. Knows bytes and processes, and no protocol.
+without its watcher. Where the kernel has parent-death signals, the program itself dies with this process
+even if the watcher is killed too. Knows bytes and processes, and no protocol.
 """
 
 import asyncio
 import os
 import re
+import secrets
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -24,39 +28,51 @@ PIPE_LIMIT = 256 * 1024
 _GONE_SECONDS = 5.0
 _LAST_BYTES_SECONDS = 0.25
 
+# A parent that died before the shell could be told to die with it is no longer the parent.
 # The watcher ignores what the group may be sent, from before the program starts. Its parent ends at
 # once, so the program has no child that it does not know. `/dev/fd` is there because dash redirects
 # single digits only. Where the kernel lists children, those that left the group are killed as well,
-# while the program stands still and cannot start others.
+# while the program stands still and cannot start others. A dead parent has taken the program with it,
+# whose children then are known by a mark in their environment only.
 _GUARDED = r"""
+[ "$PPID" = "$2" ] || exit 125
 (
   trap '' HUP INT QUIT ALRM TERM USR1 USR2 TSTP TTIN TTOU
   {
-    read -r _ </dev/fd/"$1" || {
-      strays=
-      collect() {
-        for file in /proc/"$1"/task/*/children; do
-          children=
-          read -r children <"$file"
-          for child in $children; do
-            facts=
-            read -r facts </proc/"$child"/stat
-            set -- ${facts##*) }
-            [ "${3:-$$}" = $$ ] || strays="$strays $child"
-            collect "$child"
-          done
+    died=
+    read -r _ </dev/fd/"$1" || died=yes
+    strays=
+    collect() {
+      for file in /proc/"$1"/task/*/children; do
+        children=
+        read -r children <"$file"
+        for child in $children; do
+          facts=
+          read -r facts </proc/"$child"/stat
+          set -- ${facts##*) }
+          [ "${3:-$$}" = $$ ] || strays="$strays $child"
+          collect "$child"
         done
-      }
-      kill -STOP $$
-      collect $$
-      kill -KILL $strays
-      kill -KILL 0
+      done
     }
+    kill -STOP $$
+    collect $$
+    if [ "$died" ]; then
+      read -r self _ </proc/self/stat
+      for file in $(grep -la "$3" /proc/[0-9]*/environ); do
+        child=${file#/proc/}
+        [ "${child%/*}" = "$self" ] || strays="$strays ${child%/*}"
+      done
+    fi
+    kill -KILL $strays
+    kill -KILL 0
   } </dev/null >/dev/null 2>&1 &
 ) || exit 125
-shift
+shift 3
 exec "$@"
 """
+_MARK = "PORTICO_PROCESS_GROUP"
+"""The variable that a program and all that it started have in common."""
 _SHELL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -85,7 +101,7 @@ class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
 
 
 class _Lifeline:
-    """A pipe that is never written to. Cutting it, or the death of this process, is what counts."""
+    """A pipe that ends without a word when this process dies, and with one when it is cut."""
 
     def __init__(self) -> None:
         self.read_end, self._write_end = os.pipe()
@@ -96,6 +112,10 @@ class _Lifeline:
 
     def cut(self) -> None:
         if self._write_end >= 0:
+            try:
+                os.write(self._write_end, b"\n")
+            except BrokenPipeError:
+                pass  # The watcher is gone.
             os.close(self._write_end)
             self._write_end = -1
 
@@ -103,10 +123,18 @@ class _Lifeline:
 class ProcessGroup:
     """A running program with all that it started. Made by `spawn`; whoever has it must stop it."""
 
-    def __init__(self, transport: asyncio.SubprocessTransport, pipes: _Pipes, lifeline: _Lifeline) -> None:
+    def __init__(
+        self,
+        transport: asyncio.SubprocessTransport,
+        pipes: _Pipes,
+        lifeline: _Lifeline,
+        *,
+        wrapped: bool = False,
+    ) -> None:
         self._transport = transport
         self._pipes = pipes
         self._lifeline = lifeline
+        self._wrapped = wrapped
         self.pid = transport.get_pid()
 
     @property
@@ -196,10 +224,15 @@ class ProcessGroup:
     def _ask_to_end(self, strays: set[Descendant]) -> None:
         if sys.platform == "win32":
             self._transport.send_signal(signal.CTRL_BREAK_EVENT)
-        else:
+            return
+        asked = strays
+        if self._wrapped:
+            # A wrapper that ended would take the program with it, before that could end politely.
+            asked = set(descendants(self.pid))
+        if not asked or not self._wrapped:
             self._signal_group(signal.SIGTERM)
-            for stray in strays:
-                stray.send(signal.SIGTERM)
+        for process in asked:
+            process.send(signal.SIGTERM)
 
     async def _kill(self, strays: set[Descendant]) -> None:
         if sys.platform == "win32":
@@ -236,15 +269,22 @@ class ProcessGroup:
 
 
 async def spawn(
-    command: Sequence[str], *, cwd: Path, environ: Mapping[str, str], merged: bool = False
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    environ: Mapping[str, str],
+    merged: bool = False,
+    wrapper: Sequence[str] = (),
 ) -> ProcessGroup:
     """Start a program in a session and group of its own. CannotRun when that is not possible.
 
-    It gets three pipes; when `merged`, no input, and both outputs as one.
+    It gets three pipes; when `merged`, no input, and both outputs as one. A `wrapper` is a command that runs the
+    program as its child, such as a sandbox.
     """
-    words = _resolve(tuple(command), cwd, environ)
+    words = (*wrapper, *_resolve(tuple(command), cwd, environ))
     lifeline = _Lifeline()
-    options: dict[str, Any] = {"cwd": cwd, "env": dict(environ), "stdout": subprocess.PIPE}
+    mark = secrets.token_hex(8)
+    options: dict[str, Any] = {"cwd": cwd, "env": {**environ, _MARK: mark}, "stdout": subprocess.PIPE}
     if merged:
         options |= {"stdin": subprocess.DEVNULL, "stderr": subprocess.STDOUT}
     else:
@@ -253,9 +293,13 @@ async def spawn(
         options["creationflags"] = subprocess.CREATE_NEW_PROCESS_GROUP
     else:
         options |= {"start_new_session": True, "pass_fds": (lifeline.read_end,)}
-        words = ("/bin/sh", "-c", _GUARDED, "sh", str(lifeline.read_end), *_beyond_shell(environ), *words)
+        known = (str(lifeline.read_end), str(os.getpid()), f"{_MARK}={mark}")
+        guard = (*_dying_with_parent(), "/bin/sh", "-c", _GUARDED, "sh", *known)
+        words = (*guard, *_beyond_shell(environ), *words)
     # A start that is cancelled halfway may never return, so it runs on and is ended as soon as it can be.
-    starting = asyncio.create_task(_start(words, options, lifeline), name=f"start of {command[0]}")
+    starting = asyncio.create_task(
+        _start(words, options, lifeline, wrapped=bool(wrapper)), name=f"start of {command[0]}"
+    )
     try:
         return await asyncio.shield(starting)
     except (OSError, ValueError) as error:
@@ -268,7 +312,9 @@ async def spawn(
         raise
 
 
-async def _start(words: Sequence[str], options: dict[str, Any], lifeline: _Lifeline) -> ProcessGroup:
+async def _start(
+    words: Sequence[str], options: dict[str, Any], lifeline: _Lifeline, *, wrapped: bool
+) -> ProcessGroup:
     loop = asyncio.get_running_loop()
     try:
         transport, pipes = await loop.subprocess_exec(lambda: _Pipes(loop), *words, **options)
@@ -277,7 +323,21 @@ async def _start(words: Sequence[str], options: dict[str, Any], lifeline: _Lifel
         raise
     finally:
         lifeline.hand_over()
-    return ProcessGroup(transport, pipes, lifeline)
+    return ProcessGroup(transport, pipes, lifeline, wrapped=wrapped)
+
+
+@cache
+def _dying_with_parent() -> tuple[str, ...]:
+    """Words that have a program killed when the thread that starts it ends, which is the event loop's.
+
+    That is util-linux's `setpriv`; busybox has one that cannot do this, and other systems have none.
+    """
+    setpriv = shutil.which("setpriv", path="/usr/bin:/bin") if sys.platform == "linux" else None
+    if setpriv is None:
+        return ()
+    words = (setpriv, "--pdeathsig", "KILL")
+    tried = subprocess.run([*words, "/bin/true"], stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    return words if tried.returncode == 0 else ()
 
 
 def _resolve(command: tuple[str, ...], cwd: Path, environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ an agent takes is known only once it runs, so `fit` makes the best of it then.
 import asyncio
 import base64
 import mimetypes
-import stat
+import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -20,6 +20,8 @@ from portico.domain import codecs
 from portico.domain.blocks import name_in, readable_size, source_of
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.domain.events import Notice
+from portico.files import real
+from portico.files.regular import NotRegular, TooLarge
 
 MAX_BYTES = 10 * 1024 * 1024
 MAX_TOGETHER = 28 * 1024 * 1024
@@ -36,9 +38,13 @@ _FOLDER = "inode/directory"
 
 
 class AttachedFile(msgspec.Struct, frozen=True):
-    """A file that the person named, wherever it is: it is theirs to show, secrets included."""
+    """A file that the person named, wherever it is: it is theirs to show, secrets included.
+
+    One that must be in a `folder` is refused if a link leads out of it.
+    """
 
     path: Path
+    folder: Path | None = None
 
 
 class AttachedBytes(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,9 +135,9 @@ def _make_do(
 
 def _block(thing: Attached) -> acp.ContentBlock:
     match thing:
-        case AttachedFile(path=path):
+        case AttachedFile(path=path, folder=folder):
             place = path.expanduser().absolute()
-            return _content(place.name, place.as_uri(), _read(place), "") or acp.ResourceLink(
+            return _content(place.name, place.as_uri(), _read(place, folder), "") or acp.ResourceLink(
                 name=place.name, uri=place.as_uri(), mime_type=mimetypes.guess_type(place.name)[0]
             )
         case AttachedBytes(name=name, data=data, mime_type=kind):
@@ -169,24 +175,30 @@ def _signed(data: bytes) -> str | None:
     return next((kind for signature, kind in _SIGNATURES if data.startswith(signature)), None)
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, folder: Path | None) -> bytes:
     try:
-        facts = path.stat()
-        if stat.S_ISDIR(facts.st_mode):
-            raise InvalidInput(f"{path} is a folder.", suggestion="Attach the files in it that matter.")
-        if not stat.S_ISREG(facts.st_mode):
-            raise InvalidInput(f"{path} is a device, pipe or socket, not a regular file.")
-        if facts.st_size > MAX_BYTES:
-            raise _too_large(str(path), facts.st_size)
-        with path.open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+        return real.settled(lambda: real.read(_place(path, folder), limit=MAX_BYTES))
     except FileNotFoundError as error:
         raise FileMissing(f"{path} does not exist, so it cannot be attached.") from error
+    except IsADirectoryError as error:
+        raise InvalidInput(
+            f"{path} is a folder.", suggestion="Attach the files in it that matter."
+        ) from error
+    except NotRegular as error:
+        raise InvalidInput(f"{path} is a device, pipe or socket, not a regular file.") from error
+    except TooLarge as error:
+        raise _too_large(str(path), path.stat().st_size) from error
     except OSError as error:
         raise InvalidInput(f"{path} cannot be attached: {error.strerror}.") from error
-    if len(data) > MAX_BYTES:
-        raise _too_large(str(path), len(data))
-    return data
+
+
+def _place(path: Path, folder: Path | None) -> str:
+    place = os.path.realpath(path)
+    if folder is not None and not Path(place).is_relative_to(os.path.realpath(folder)):
+        raise InvalidInput(
+            f"{path} is not in the folder of the session.", suggestion="Send its bytes instead."
+        )
+    return place
 
 
 def _too_large(name: str, size: int) -> InvalidInput:

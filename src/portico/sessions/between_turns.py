@@ -11,7 +11,7 @@ from portico.domain.errors import SessionBusy
 from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
-from portico.sessions.ports import Lease, Ports
+from portico.sessions.ports import Lease, Ports, tree_name
 from portico.sessions.recovery import append, session_lease
 from portico.sessions.service import SessionService
 
@@ -73,7 +73,7 @@ def _session(ports: Ports, session_id: SessionId) -> Lease:
 
 def tree_lease(ports: Ports, summary: SessionSummary) -> Lease:
     """The right to write the tree of a session. SessionBusy while another session works there."""
-    name = f"tree {summary.workspace}"
+    name = tree_name(summary.workspace)
     lease = ports.store.lease(name, summary.session_id)
     if lease is None:
         holder = ports.store.lease_holder(name) or "another session"

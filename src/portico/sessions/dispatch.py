@@ -9,7 +9,7 @@ nobody else sends it meanwhile. What a crash leaves in both is sorted out by `ho
 import asyncio
 import logging
 import secrets
-from collections.abc import AsyncGenerator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
@@ -30,7 +30,7 @@ from portico.sessions.turn import Prompt
 
 log = logging.getLogger(__name__)
 
-AgentOf = Callable[[SessionSummary], AgentSpec]
+AgentOf = Callable[[SessionSummary], Awaitable[AgentSpec]]
 """How to start the agent of a session that is in the log."""
 _Result = TypeVar("_Result")
 
@@ -73,11 +73,11 @@ class Dispatcher:
             self._refuse_what_ends(session_id)
             if not self._service.is_open(session_id):
                 summary = await self._service.show(session_id)
-                await self._service.reopen(session_id, self._agent_of(summary))
+                await self._service.reopen(session_id, await self._agent_of(summary))
                 self._outdated.discard(session_id)
             elif session_id in self._outdated and session_id not in self._turns:
                 summary = await self._service.show(session_id)
-                if await self._service.renew(session_id, self._agent_of(summary)):
+                if await self._service.renew(session_id, await self._agent_of(summary)):
                     self._outdated.discard(session_id)
 
     def renew_agents(self) -> None:

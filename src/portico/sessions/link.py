@@ -39,10 +39,14 @@ LAST_WORDS_SECONDS = 2.0
 
 
 class Place(msgspec.Struct, frozen=True):
-    """Where an agent works: in the person's workspace, or in a `folder` that stands for it."""
+    """Where an agent works: in the person's workspace, or in a `folder` that stands for it.
+
+    One that serves a session that `reads_only` is no other's: it may be confined further.
+    """
 
     workspace: Path
     folder: Path | None = None
+    reads_only: bool = False
 
 
 class Tenant(Protocol):
@@ -70,6 +74,7 @@ class AgentLink:
     def __init__(self, ports: Ports, spec: AgentSpec, process: AgentProcess, methods: Iterable[str]) -> None:
         self.spec = spec
         self.info = acp.InitializeResponse(protocol_version=PROTOCOL_VERSION)
+        self.sandbox = process.sandbox
         self._process = process
         self._clock = ports.clock
         self._tenants: dict[str, Tenant] = {}
@@ -90,7 +95,9 @@ class AgentLink:
         capabilities: acp.ClientCapabilities,
     ) -> "AgentLink":
         """Start the agent and shake hands. A failure says why, with the agent's last words."""
-        process = await ports.agents.launch(spec, place.workspace, folder=place.folder)
+        process = await ports.agents.launch(
+            spec, place.workspace, folder=place.folder, reads_only=place.reads_only
+        )
         link = cls(ports, spec, process, methods)
         link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
         hello = acp.InitializeRequest(

@@ -9,6 +9,7 @@ from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
 from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
+from portico.domain.values import SandboxInForce
 from portico.sessions.ports import Clock, Store
 from portico.sessions.service import SessionService
 
@@ -21,12 +22,16 @@ MOST_WATCHED = 200
 
 
 class Listed(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of the list: the summary, whether words were typed, how many prompts are in line and answers needed."""
+    """A line of the list: the summary, whether words were typed, how many prompts are in line and answers needed.
+
+    `sandbox` is that of the agent, while one runs in this process.
+    """
 
     summary: SessionSummary
     drafted: bool
     queued: int
     waiting: int
+    sandbox: SandboxInForce | None = None
 
     def looks_like(self, other: "Listed") -> bool:
         """Whether a reader of the list would see the same, but for the time of the last change."""
@@ -76,6 +81,7 @@ class SessionList:
             drafted=desk.drafted,
             queued=len(desk.queue),
             waiting=self._service.waiting(session_id),
+            sandbox=self._service.sandbox(session_id),
         )
 
     async def _desk(self, session_id: SessionId) -> Desk:

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
@@ -19,23 +20,26 @@ from portico.domain.ids import TurnId, make_turn_id, turn_ordinal
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.files.deadline import within_deadline
 from portico.rpc.messages import Fault, RpcError
 from portico.sessions import translate
 from portico.sessions.asking import Asking
 from portico.sessions.attaching import Attached, Retelling, attach_anew, attach_session, is_unknown_session
+from portico.sessions.client_calls import ClientCalls
 from portico.sessions.forking import pending_fork
 from portico.sessions.gathering import Gathering
 from portico.sessions.journal import Journal
 from portico.sessions.link import AgentLink, Place
 from portico.sessions.links import AgentLinks
 from portico.sessions.options import SessionOptions
-from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.ports import AgentSpec, Lease, Ports, tree_name
 from portico.sessions.replay import EVENTS_LOOKED_AT, LAST_EVENTS, summarize, summary_is_owed
 from portico.sessions.reviewing import Reviewing
 from portico.sessions.services import serve_editor
 from portico.sessions.tools import ToolLedger
 
 MAX_FAULT_NOTICES = 20
+_UNCONFINED = "It can write and read your files without asking. See what is missing with: portico doctor"
 _PAGE_DONE = "elicitation/complete"
 
 
@@ -49,7 +53,12 @@ class LiveSession:
         self.reads_only = summary.reads_only
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, links.backlog, last_seq=summary.last_seq)
-        self.reviewing = Reviewing(summary, ports.reviews, self.journal)
+        self.reviewing = Reviewing(
+            summary,
+            ports.reviews,
+            self.journal,
+            beside=lambda: ports.store.lease_holder(tree_name(self.workspace)) is not None,
+        )
         self.status = TurnStatus(summary.state)
         self.asking = Asking(self)
         self.options = SessionOptions(spec.name, self.journal)
@@ -74,10 +83,23 @@ class LiveSession:
         self._faults = 0
         self._unreported_faults: tuple[Fault, int] | None = None
         self._recalled = summary.last_seq == 1
+        self._told_unconfined = False
 
     @property
     def agent_alive(self) -> bool:
         return self.link is not None and self.link.alive and self._attached
+
+    async def is_to_be_confined(self) -> bool:
+        """Whether the kernel will keep the agent away from files that its mode promises to leave alone."""
+        if self.reviewing.writes_workspace:
+            return False
+        return await asyncio.to_thread(self.ports.confined, self.spec, self.reviewing.placed)
+
+    @property
+    def is_confined(self) -> bool:
+        """Whether a sandbox is in force for the agent that runs now."""
+        sandbox = None if self.link is None else self.link.sandbox
+        return sandbox is not None and sandbox.level != "none"
 
     def begin_turn(self) -> TurnId:
         self._turns += 1
@@ -108,7 +130,7 @@ class LiveSession:
             await self.disconnect()
             await self.reviewing.open()
             folder = self.reviewing.folder
-            place = Place(self.workspace, None if folder == self.workspace else folder)
+            place = Place(self.workspace, None if folder == self.workspace else folder, self.reads_only)
             self._open_editor(place.folder)
             self.link = await self._links.take(self.spec, place, self.editor, self)
         return self.link
@@ -160,7 +182,7 @@ class LiveSession:
 
     async def given_servers(self, link: AgentLink) -> Sequence[acp.McpServer]:
         """The MCP servers of the settings; what the agent cannot be given is noted."""
-        given = await asyncio.to_thread(self.ports.mcp_servers, self.workspace)
+        given = await within_deadline(lambda: self.ports.mcp_servers(self.workspace))
         by_http = link.info.agent_capabilities.mcp_capabilities.http
         unreachable = (
             f"The MCP server {server.name} is left out: {self.spec.name} uses none over HTTP."
@@ -318,7 +340,7 @@ class LiveSession:
     def _open_editor(self, folder: Path | None) -> None:
         self.editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
         self.serve: Mapping[str, Serve] = serve_editor(
-            self.editor, self.asking.serve, self._heard_terminal, reads_only=self.reads_only
+            self.editor, self.asking.serve, ClientCalls(self, folder), reads_only=self.reads_only
         )
 
     def _record(self, payload: events.AnyPayload) -> None:
@@ -326,13 +348,9 @@ class LiveSession:
             self.journal.record(self.move(TurnEvent.FIRST_OUTPUT))
         self.journal.record(payload)
 
-    def _heard_terminal(self, output: values.TerminalOutput) -> None:
-        self.hear()
-        for payload in self.tools.hear(output):
-            self.journal.record(payload)
-
     def note_attached(self, attached: Attached) -> None:
-        session = attached.session
+        sandbox = None if self.link is None else self.link.sandbox
+        session = msgspec.structs.replace(attached.session, sandbox=sandbox)
         self.agent_session_id = session.agent_session_id
         self._attached = True
         if self.status.state in (TurnState.STARTING, TurnState.RESUMING):
@@ -342,3 +360,6 @@ class LiveSession:
             self.journal.record(events.StateChanged(state=now, previous=now, agent_session=session))
         for notice in attached.notices():
             self.journal.record(notice)
+        if sandbox is not None and sandbox.level == "none" and not self._told_unconfined:
+            self._told_unconfined = True
+            self.journal.record(events.Notice(level="warning", text=sandbox.note, details=_UNCONFINED))

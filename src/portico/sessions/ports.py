@@ -10,12 +10,13 @@ from typing import Protocol
 import msgspec
 
 from portico.acp import _schema as acp
+from portico.acp.extensions import Placed
 from portico.domain.desks import Desk
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
-from portico.domain.values import TerminalOutput
+from portico.domain.values import SandboxInForce, TerminalOutput
 from portico.rpc.streams import ByteStream
 
 
@@ -35,6 +36,11 @@ class Lease(Protocol):
     """A right that one holder has at a time, and that a dead process cannot keep."""
 
     def release(self) -> None: ...
+
+
+def tree_name(workspace: Path | str) -> str:
+    """The name of the right to write in a working tree."""
+    return f"tree {workspace}"
 
 
 class Store(Protocol):
@@ -143,6 +149,11 @@ class AgentProcess(Protocol):
     @property
     def stream(self) -> ByteStream: ...
 
+    @property
+    def sandbox(self) -> SandboxInForce | None:
+        """How far it is confined, if a sandbox was wanted."""
+        ...
+
     def stderr_tail(self) -> str:
         """The last words it said on its error output."""
         ...
@@ -157,10 +168,13 @@ class AgentProcess(Protocol):
 
 
 class Agents(Protocol):
-    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> AgentProcess:
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> AgentProcess:
         """Start the program. AgentNotFound when it is missing or cannot be run.
 
-        With a `folder` that stands for the workspace, the program stands in there.
+        With a `folder` that stands for the workspace, the program stands in there. PermissionDenied when it may
+        not start without a sandbox that cannot be had.
         """
         ...
 
@@ -248,14 +262,28 @@ class Review(Protocol):
 
 
 class Reviews(Protocol):
+    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        ...
+
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
         """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
         ...
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
 
+    async def note_files(self, session_id: SessionId, workspace: Path, label: str) -> Sequence[AnyPayload]:
+        """Note how the person's files are before a turn that must not touch them; what the log should say of it."""
+        ...
+
+    async def changed_outside(
+        self, session_id: SessionId, workspace: Path, *, beside: bool = False
+    ) -> Sequence[AnyPayload]:
+        """What changed in those files since. `beside` another session that writes them, it may be the other's."""
+        ...
+
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
-        """What a turn that died had changed in a tree of its own, and the person has to look at."""
+        """What a turn that died had changed, and the person has to look at."""
         ...
 
     async def check_forget(self, session_id: SessionId) -> None:
@@ -282,6 +310,14 @@ def _no_servers(_workspace: Path) -> GivenServers:
     return GivenServers()
 
 
+Confined = Callable[[AgentSpec, Placed], bool]
+"""Whether the kernel keeps the agent of a session away from the person's files, as far as its mode promises that."""
+
+
+def _not_confined(_spec: AgentSpec, _placed: Placed) -> bool:
+    return False
+
+
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """How long things may take, in seconds."""
 
@@ -299,5 +335,6 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     reviews: Reviews
     clock: Clock
     mcp_servers: ServersOf = _no_servers
+    confined: Confined = _not_confined
     limits: Limits = Limits()
     version: str = ""

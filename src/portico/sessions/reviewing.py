@@ -1,6 +1,6 @@
 """How one session's changes reach the files: the review it works under, and what the log gets to know of it."""
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from msgspec import UNSET
@@ -15,13 +15,24 @@ from portico.sessions.journal import Journal
 from portico.sessions.ports import Review, Reviews
 from portico.sessions.unforeseen import unforeseen
 
+_NOT_COMPARED = "Whether this turn changed files outside the review is not known."
 _NOT_GATHERED = "What this turn changed could not be gathered."
 
 
 class Reviewing:
-    """A session that only reads changes nothing, and has no review."""
+    """A session that only reads changes nothing, and has no review.
 
-    def __init__(self, summary: SessionSummary, reviews: Reviews, journal: Journal) -> None:
+    The person's files are compared around each turn that must not touch them, unless the kernel sees to that.
+    """
+
+    def __init__(
+        self,
+        summary: SessionSummary,
+        reviews: Reviews,
+        journal: Journal,
+        *,
+        beside: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.mode: ReviewMode = summary.mode
         self._session_id = SessionId(summary.session_id)
         self._workspace = Path(summary.workspace)
@@ -29,6 +40,8 @@ class Reviewing:
         self._reviews = reviews
         self._journal = journal
         self._review: Review | None = None
+        self._noted = False
+        self._beside = beside
 
     @property
     def folder(self) -> Path:
@@ -51,16 +64,29 @@ class Reviewing:
         )
 
     async def open(self) -> None:
-        """Find where the agent works, or make that place."""
-        if self._review is None and not self._reads_only:
+        """Find where the agent works, or make that place. An agent that only reads finds no half changed folder either."""
+        if self._reads_only:
+            self._record(await self._reviews.settle(self._workspace))
+        elif self._review is None:
             self._review = await self._reviews.open(self._session_id, self._workspace, self.mode)
 
     def change(self, mode: ReviewMode) -> None:
         """From the next opening on, changes reach the files in another way."""
         self.mode, self._review = mode, None
 
+    async def note_files(self, label: str, *, confined: bool) -> None:
+        """Once in a turn, note how the files are that it must not touch; a `confined` agent cannot."""
+        if self._noted or confined or self.writes_workspace:
+            return
+        self._noted = True
+        try:
+            self._record(await self._reviews.note_files(self._session_id, self._workspace, label))
+        except PorticoError as error:
+            self._record([_warning(_NOT_COMPARED, error)])
+
     async def begin_turn(self, label: str) -> None:
         """Make the way back sure. What cannot be kept in direct mode is said, and work goes on."""
+        self._record(await self._reviews.settle(self._workspace))
         if self._review is None:
             return
         try:
@@ -72,14 +98,21 @@ class Reviewing:
 
     async def end_turn(self) -> None:
         """Write down what the person has to look at."""
-        if self._review is None:
-            return
+        if self._noted:
+            self._noted = False
+            outside = self._reviews.changed_outside(self._session_id, self._workspace, beside=self._beside())
+            await self._tell(outside, _NOT_COMPARED)
+        if self._review is not None:
+            await self._tell(self._review.end_turn(), _NOT_GATHERED)
+
+    async def _tell(self, found: Awaitable[Sequence[AnyPayload]], otherwise: str) -> None:
+        """Record what was found. Whatever that stumbles over, the turn ends."""
         try:
-            self._record(await self._review.end_turn())
+            self._record(await found)
         except PorticoError as error:
-            self._record([_warning(_NOT_GATHERED, error)])
-        except Exception as error:  # noqa: BLE001 - whatever a review stumbles over, the turn ends
-            self._record([_warning(_NOT_GATHERED, unforeseen(error, f"the review of {self._session_id}"))])
+            self._record([_warning(otherwise, error)])
+        except Exception as error:  # noqa: BLE001 - the turn ends
+            self._record([_warning(otherwise, unforeseen(error, f"the review of {self._session_id}"))])
 
     def _record(self, payloads: Sequence[AnyPayload]) -> None:
         for payload in payloads:

@@ -16,7 +16,8 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState
-from portico.domain.values import Todo
+from portico.domain.values import SandboxInForce, Todo
+from portico.files.deadline import within_deadline
 from portico.sessions.adopting import adopt
 from portico.sessions.finding import folder_of, show
 from portico.sessions.forking import fork
@@ -56,7 +57,7 @@ class SessionService:
         adopts: str | None = None,
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
-        folder = folder_of(workspace)
+        folder = await within_deadline(lambda: folder_of(workspace))
         await self._ports.reviews.check(Path(folder), mode)
         started = self._open.started(folder, spec, mode, reads_only=reads_only, continued=False)
         return await self._open.begin(msgspec.structs.replace(started, adopts=adopts), spec)
@@ -251,6 +252,11 @@ class SessionService:
             return 0
         asking = opened.session.asking
         return len(asking.permissions.open) + len(asking.questions.open)
+
+    def sandbox(self, session_id: SessionId) -> SandboxInForce | None:
+        """How far the agent of a session is confined, while it runs in this process."""
+        opened = self._open.find(session_id)
+        return None if opened is None or opened.session.link is None else opened.session.link.sandbox
 
     async def set_mode(self, session_id: SessionId, mode: ReviewMode) -> None:
         """Let the changes of an open session reach the files another way from now on. Not in a turn."""

@@ -3,8 +3,8 @@
 Only what the session's editor has is served, and announced as a capability.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 from portico.acp import _schema as acp
 from portico.acp import extensions
@@ -43,15 +43,29 @@ def capabilities_to_ask() -> acp.ClientCapabilities:
     return acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True), elicitation=ASKS_FORMS_AND_PAGES)
 
 
+class Record(Protocol):
+    """Writes down what the host does for an agent."""
+
+    def heard(self, output: TerminalOutput) -> None: ...
+
+    def ran(self, terminal_id: str, request: TerminalRequest) -> None: ...
+
+    def settled(self, terminal_id: str) -> None: ...
+
+    def is_told(self, path: str) -> bool: ...
+
+    def wrote(self, path: str, old: str | None, new: str) -> None: ...
+
+
 def serve_editor(
-    editor: Editor, asking: Mapping[str, Serve], heard: Callable[[TerminalOutput], None], *, reads_only: bool
+    editor: Editor, asking: Mapping[str, Serve], record: Record, *, reads_only: bool
 ) -> dict[str, Serve]:
     """The methods that an agent may call on this host; `asking` are those that ask the person."""
     served = dict(asking)
     if editor.files is not None:
-        served |= _serve_files(editor.files)
+        served |= _serve_files(editor.files, record)
     if editor.terminals is not None:
-        served |= _serve_terminals(editor.terminals, heard)
+        served |= _serve_terminals(editor.terminals, record)
     if reads_only:
         served |= {method: _refuse for method in _WRITING if method in served}
     return {method: _answering(serve) for method, serve in served.items()}
@@ -64,20 +78,32 @@ async def _refuse(_: Any) -> None:
     raise PermissionDenied("This session only reads; nothing is written and nothing is run in it.")
 
 
-def _serve_files(files: Files) -> dict[str, Serve]:
+def _serve_files(files: Files, record: Record) -> dict[str, Serve]:
     async def read(request: acp.ReadTextFileRequest) -> acp.ReadTextFileResponse:
         return acp.ReadTextFileResponse(
             content=await files.read_text(request.path, line=request.line, limit=request.limit)
         )
 
     async def write(request: acp.WriteTextFileRequest) -> acp.WriteTextFileResponse:
-        await files.write_text(request.path, request.content)
+        if record.is_told(request.path):
+            await files.write_text(request.path, request.content)
+        else:
+            old = await _text_before(files, request.path)
+            await files.write_text(request.path, request.content)
+            record.wrote(request.path, old, request.content)
         return acp.WriteTextFileResponse()
 
     return {"fs/read_text_file": read, "fs/write_text_file": write}
 
 
-def _serve_terminals(terminals: Terminals, heard: Callable[[TerminalOutput], None]) -> dict[str, Serve]:
+async def _text_before(files: Files, path: str) -> str | None:
+    try:
+        return await files.read_text(path, line=None, limit=None)
+    except PorticoError:
+        return None
+
+
+def _serve_terminals(terminals: Terminals, record: Record) -> dict[str, Serve]:
     async def create(request: acp.CreateTerminalRequest) -> acp.CreateTerminalResponse:
         wanted = TerminalRequest(
             command=request.command,
@@ -86,7 +112,9 @@ def _serve_terminals(terminals: Terminals, heard: Callable[[TerminalOutput], Non
             cwd=request.cwd,
             output_byte_limit=request.output_byte_limit,
         )
-        return acp.CreateTerminalResponse(terminal_id=await terminals.create(wanted, heard))
+        terminal_id = await terminals.create(wanted, record.heard)
+        record.ran(terminal_id, wanted)
+        return acp.CreateTerminalResponse(terminal_id=terminal_id)
 
     async def output(request: acp.TerminalOutputRequest) -> acp.TerminalOutputResponse:
         now = terminals.snapshot(request.terminal_id)
@@ -96,6 +124,7 @@ def _serve_terminals(terminals: Terminals, heard: Callable[[TerminalOutput], Non
 
     async def wait(request: acp.WaitForTerminalExitRequest) -> acp.WaitForTerminalExitResponse:
         ended = await terminals.wait(request.terminal_id)
+        record.settled(request.terminal_id)
         return acp.WaitForTerminalExitResponse(exit_code=ended.exit_code, signal=ended.signal)
 
     async def kill(request: acp.KillTerminalRequest) -> acp.KillTerminalResponse:
@@ -104,6 +133,7 @@ def _serve_terminals(terminals: Terminals, heard: Callable[[TerminalOutput], Non
 
     async def release(request: acp.ReleaseTerminalRequest) -> acp.ReleaseTerminalResponse:
         await terminals.release(request.terminal_id)
+        record.settled(request.terminal_id)
         return acp.ReleaseTerminalResponse()
 
     return {

@@ -4,7 +4,7 @@ from portico.domain.errors import SessionBusy
 from portico.domain.events import Notice
 from portico.domain.ids import SessionId
 from portico.sessions.live import LiveSession
-from portico.sessions.ports import Lease, Store
+from portico.sessions.ports import Lease, Store, tree_name
 from portico.sessions.turn import Turn
 
 POLL_SECONDS = 0.25
@@ -13,7 +13,7 @@ POLL_SECONDS = 0.25
 async def take_tree(session: LiveSession, turn: Turn, *, wait: bool) -> Lease:
     """The right to write in the session's folder. SessionBusy with three ways on, if nobody is to wait for it."""
     store, clock = session.ports.store, session.ports.clock
-    name = f"tree {session.workspace}"
+    name = tree_name(session.workspace)
     told = False
     while (lease := store.lease(name, session.id)) is None:
         holder = store.lease_holder(name)

@@ -147,11 +147,16 @@ class Turn:
 
     async def _work(self) -> Ending:
         session = self._session
+        label = "" if self._prompt is None else self._prompt.text
         try:
+            # Before the agent is started, which may write at once; and after, if no sandbox came of it.
+            confined = await session.is_to_be_confined()
+            await session.reviewing.note_files(label, confined=confined)
             async with session.reaching:
                 await session.connect()
+                await session.reviewing.note_files(label, confined=confined and session.is_confined)
                 await within(session.ports.clock, session.ports.limits.start, session.attach())
-            await session.reviewing.begin_turn("" if self._prompt is None else self._prompt.text)
+            await session.reviewing.begin_turn(label)
             if self._prompt is None:
                 return Ending(TurnEvent.TURN_ENDED, "resumed")
             try:

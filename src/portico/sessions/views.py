@@ -4,6 +4,7 @@ import msgspec
 
 from portico.domain.events import AnyPayload, PermissionRequested, QuestionAsked
 from portico.domain.summaries import SessionSummary
+from portico.domain.values import SandboxInForce
 from portico.sessions.live import LiveSession
 
 
@@ -28,6 +29,7 @@ class SessionView(msgspec.Struct, frozen=True, kw_only=True):
     takes: Takes = Takes()
     can_fork: bool = False
     open_elsewhere: bool = False
+    sandbox: SandboxInForce | None = None
 
 
 def with_agent_side(view: SessionView, session: LiveSession) -> SessionView:
@@ -43,4 +45,5 @@ def with_agent_side(view: SessionView, session: LiveSession) -> SessionView:
         known,
         takes=Takes(image=prompts.image, audio=prompts.audio, embedded_context=prompts.embedded_context),
         can_fork=offered.session_capabilities.fork is not None,
+        sandbox=session.link.sandbox,
     )

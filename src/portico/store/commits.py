@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 
+from portico.domain.errors import StoreFailed
 from portico.domain.events import Event
 from portico.store import log
 from portico.store.connection import ConnectionThread, finished
 from portico.store.failures import FOREIGN, is_locked, store_failure
+from portico.store.progress import Extent, Progress
 
 
 class _Waiting:
@@ -25,9 +27,10 @@ class _Waiting:
 
 
 class SharedCommits:
-    def __init__(self, thread: ConnectionThread, path: Path) -> None:
+    def __init__(self, thread: ConnectionThread, path: Path, progress: Progress) -> None:
         self._thread = thread
         self._path = path
+        self._progress = progress
         self._waiting: deque[_Waiting] = deque()
         self._asked = False
 
@@ -58,11 +61,12 @@ class SharedCommits:
     def _commit(self, connection: sqlite3.Connection, group: Sequence[_Waiting]) -> None:
         try:
             self._thread.require_in_place()
-            refusals = log.append(
+            outcomes = log.append(
                 connection,
                 [waiting.events for waiting in group],
                 durable=any(waiting.durable for waiting in group),
             )
+            self._progress.add(one for one in outcomes if isinstance(one, Extent))
         except FOREIGN as error:
             # One batch may be too much for the disk and the rest not; a lock stops them all.
             if len(group) > 1 and not is_locked(error):
@@ -76,8 +80,8 @@ class SharedCommits:
                 waiting.outcome.set_exception(error)
             raise
         else:
-            for waiting, refusal in zip(group, refusals, strict=True):
-                if refusal is None:
-                    waiting.outcome.set_result(None)
+            for waiting, outcome in zip(group, outcomes, strict=True):
+                if isinstance(outcome, StoreFailed):
+                    waiting.outcome.set_exception(outcome)
                 else:
-                    waiting.outcome.set_exception(refusal)
+                    waiting.outcome.set_result(None)

@@ -12,6 +12,7 @@ from portico.domain.errors import StoreFailed
 
 Foreign = sqlite3.Error | OSError | UnicodeEncodeError
 FOREIGN = (sqlite3.Error, OSError, UnicodeEncodeError)
+DAMAGE_CODES = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 
 _LIBRARY_CODE = 0xFF
 """SQLite's extended result codes keep the plain one in their lowest byte."""

@@ -4,6 +4,7 @@ import logging
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
+from typing import NamedTuple
 
 from portico.domain.desks import Desk
 from portico.domain.errors import StoreFailed
@@ -12,8 +13,10 @@ from portico.domain.ids import SessionId
 from portico.domain.summaries import SessionSummary
 from portico.domain.turns import TurnState
 from portico.store.batches import advance, advance_copy
+from portico.store.checksums import FIRST, chained
 from portico.store.connection import rows_in_any_state, transaction
 from portico.store.migrations import require_known_schema
+from portico.store.progress import Extent, Progress
 from portico.store.records import (
     EventRow,
     SummaryRow,
@@ -34,15 +37,20 @@ _AFTER_EVERY_PREFIX = "\U0010ffff"
 _MOST_WORDS = 100
 """Of a search. SQLite takes no condition of a thousand parts, and a text may be pasted where a word belongs."""
 
-_HELD_SESSION = f"SELECT number, {_COLUMNS} FROM sessions WHERE session_id = ?"
-_INSERT_SESSION = f"INSERT INTO sessions ({_COLUMNS}) VALUES ({', '.join('?' * len(SummaryRow._fields))})"
-_UPDATE_SESSION = (
-    f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)} WHERE number = ?"
+_HELD_SESSION = f"SELECT number, checksum, {_COLUMNS} FROM sessions WHERE session_id = ?"
+_INSERT_SESSION = (
+    f"INSERT INTO sessions ({_COLUMNS}, checksum) VALUES ({', '.join('?' * len(SummaryRow._fields))}, ?)"
 )
-_INSERT_EVENT = "INSERT INTO events (session, seq, turn_id, at, kind, payload) VALUES (?, ?, ?, ?, ?, ?)"
+_UPDATE_SESSION = (
+    f"UPDATE sessions SET {', '.join(f'{column} = ?' for column in SummaryRow._fields)}, checksum = ? "
+    "WHERE number = ?"
+)
+_INSERT_EVENT = (
+    "INSERT INTO events (session, seq, turn_id, at, kind, payload, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)"
+)
 _COPY_EVENTS = """
-    INSERT INTO events (session, seq, turn_id, at, kind, payload)
-    SELECT ?, seq, turn_id, at, kind, payload FROM events WHERE session = ? ORDER BY seq
+    INSERT INTO events (session, seq, turn_id, at, kind, payload, checksum)
+    SELECT ?, seq, turn_id, at, kind, payload, checksum FROM events WHERE session = ? ORDER BY seq
 """
 _EVENTS = """
     SELECT seq, turn_id, at, kind, payload FROM events
@@ -56,10 +64,18 @@ _STANDING = """
 """
 
 
+class _Held(NamedTuple):
+    """What the file has of a session: the number that its events bear, its last checksum, and its summary."""
+
+    number: int | None
+    checksum: bytes
+    summary: SessionSummary | None
+
+
 def append(
     connection: sqlite3.Connection, batches: Sequence[Sequence[Event]], *, durable: bool
-) -> list[StoreFailed | None]:
-    """Write batches, each of one session, in one transaction. For each, why it was refused, if it was."""
+) -> list[StoreFailed | Extent]:
+    """Write batches, each of one session, in one transaction. For each, how far its session is, or why it was refused."""
     # FULL waits for the disk at this commit. NORMAL leaves that to the system, which outlives
     # any process; the write-ahead log stays whole either way.
     connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -68,38 +84,51 @@ def append(
         return [_append_batch(connection, events) for events in batches]
 
 
-def _append_batch(connection: sqlite3.Connection, events: Sequence[Event]) -> StoreFailed | None:
+def _append_batch(connection: sqlite3.Connection, events: Sequence[Event]) -> StoreFailed | Extent:
     try:
         rows = [event_row(event) for event in events]
-        number, held = _held(connection, events[0].session_id)
-        summary = summary_row(advance(held, events))
+        held = _held(connection, events[0].session_id)
+        summary = advance(held.summary, events)
     except StoreFailed as refusal:
         return refusal
-    if number is not None:
-        connection.execute(_UPDATE_SESSION, (*summary, number))
-    else:
-        number = connection.execute(_INSERT_SESSION, summary).lastrowid
-    connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
-    return None
+    return _write(connection, held, summary, rows)
 
 
-def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Event]) -> None:
+def copy(connection: sqlite3.Connection, source: SessionId, events: Sequence[Event]) -> Extent:
     connection.execute("PRAGMA synchronous = FULL")
     with transaction(connection):
         require_known_schema(connection)
         rows = [event_row(event) for event in events]
-        source_number, held = _held(connection, source)
-        summary = advance_copy(source, held, events)
-        number = connection.execute(_INSERT_SESSION, summary_row(summary)).lastrowid
-        connection.execute(_COPY_EVENTS, (number, source_number))
-        connection.executemany(_INSERT_EVENT, [(number, *row) for row in rows])
+        held = _held(connection, source)
+        summary = advance_copy(source, held.summary, events)
+        cursor = connection.execute(_INSERT_SESSION, (*summary_row(summary), held.checksum))
+        connection.execute(_COPY_EVENTS, (cursor.lastrowid, held.number))
+        return _write(connection, held._replace(number=cursor.lastrowid), summary, rows)
 
 
-def _held(connection: sqlite3.Connection, session_id: SessionId) -> tuple[int | None, SessionSummary | None]:
-    """What the file has of a session: the number that its events bear, and its summary."""
-    for number, *columns in rows_in_any_state(connection, _HELD_SESSION, (session_id,)):
-        return number, summary_of(SummaryRow(*columns))
-    return None, None
+def _write(
+    connection: sqlite3.Connection, held: _Held, summary: SessionSummary, rows: Sequence[EventRow]
+) -> Extent:
+    """Add events to those that a session has, each with its checksum."""
+    number, checksum = held.number, held.checksum
+    checksums = []
+    for row in rows:
+        checksum = chained(checksum, row)
+        checksums.append(checksum)
+    if number is not None:
+        connection.execute(_UPDATE_SESSION, (*summary_row(summary), checksum, number))
+    else:
+        number = connection.execute(_INSERT_SESSION, (*summary_row(summary), checksum)).lastrowid
+    connection.executemany(
+        _INSERT_EVENT, [(number, *row, own) for row, own in zip(rows, checksums, strict=True)]
+    )
+    return Extent(summary.session_id, summary.last_seq, summary.updated_at, checksum.hex())
+
+
+def _held(connection: sqlite3.Connection, session_id: SessionId) -> _Held:
+    for number, checksum, *columns in rows_in_any_state(connection, _HELD_SESSION, (session_id,)):
+        return _Held(number, checksum or FIRST, summary_of(SummaryRow(*columns)))
+    return _Held(None, FIRST, None)
 
 
 def read(
@@ -170,7 +199,7 @@ def drafted(connection: sqlite3.Connection) -> frozenset[SessionId]:
 
 
 def summary(connection: sqlite3.Connection, session_id: SessionId) -> SessionSummary | None:
-    return _held(connection, session_id)[1]
+    return _held(connection, session_id).summary
 
 
 def summaries(
@@ -225,7 +254,7 @@ def active_sessions(connection: sqlite3.Connection) -> list[SessionId]:
     return [SessionId(session_id) for (session_id,) in rows]
 
 
-def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
+def delete(connection: sqlite3.Connection, session_id: SessionId, progress: Progress) -> bool:
     with transaction(connection):
         require_known_schema(connection)
         connection.execute(
@@ -234,6 +263,7 @@ def delete(connection: sqlite3.Connection, session_id: SessionId) -> bool:
         )
         connection.execute("DELETE FROM desks WHERE session_id = ?", (session_id,))
         deleted = connection.execute("DELETE FROM sessions WHERE session_id = ?", (session_id,)).rowcount > 0
+        progress.forget(session_id)
     # Until the write-ahead log is emptied, both it and the file still have what was deleted.
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return deleted

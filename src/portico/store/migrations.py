@@ -7,6 +7,7 @@ SQL that SQLite 3.24 knows, and nothing from the rest of Portico, which goes on 
 
 import sqlite3
 from collections.abc import Callable
+from hashlib import blake2b
 
 from portico.store.connection import transaction
 from portico.store.failures import newer_schema
@@ -77,10 +78,33 @@ def _review_modes(connection: sqlite3.Connection) -> None:
     connection.execute("ALTER TABLE sessions ADD COLUMN mode TEXT NOT NULL DEFAULT 'direct'")
 
 
+def _checksums(connection: sqlite3.Connection) -> None:
+    """A payload that was changed, or a row that was swapped for another, must not pass for what was written.
+
+    Events from before get no checksum each, which would write the whole file anew: that of their session's last event
+    is taken over all of them.
+    """
+    connection.execute("ALTER TABLE events ADD COLUMN checksum BLOB")
+    connection.execute("ALTER TABLE sessions ADD COLUMN checksum BLOB")
+    text_factory, connection.text_factory = connection.text_factory, bytes
+    try:
+        for (number,) in connection.execute("SELECT number FROM sessions").fetchall():
+            checksum = b""
+            for seq, turn_id, at, kind, payload in connection.execute(
+                "SELECT seq, turn_id, at, kind, payload FROM events WHERE session = ? ORDER BY seq", (number,)
+            ):
+                named = b"%b%d\0%b\0%d\0%b\0" % (checksum, seq, turn_id or b"", at, kind)
+                checksum = blake2b(named + payload, digest_size=16).digest()
+            connection.execute("UPDATE sessions SET checksum = ? WHERE number = ?", (checksum, number))
+    finally:
+        connection.text_factory = text_factory
+
+
 MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _events_and_sessions,
     _desks_and_standing_events,
     _review_modes,
+    _checksums,
 )
 
 

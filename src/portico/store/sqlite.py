@@ -17,8 +17,10 @@ from portico.files.private import make_private_folder
 from portico.store import log
 from portico.store.commits import SharedCommits
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
+from portico.store.failures import DAMAGE_CODES, is_locked, library_code
 from portico.store.leases import FileLease, FileLeases
 from portico.store.migrations import migrate
+from portico.store.progress import Progress
 from portico.store.verification import find_problems
 
 _BUSY_SECONDS = 5.0
@@ -33,8 +35,11 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._leases = FileLeases(folder / "leases")
         self._writer = ConnectionThread(self._path, self._prepare)
-        self._commits = SharedCommits(self._writer, self._path)
+        self._progress = Progress(folder / "progress.ndjson")
+        self._commits = SharedCommits(self._writer, self._path, self._progress)
         self._reader = ConnectionThread(self._path, self._connect_reader)
+        self.lost: Sequence[str] = ()
+        """What was found to be missing from the log when it was opened, in words."""
 
     async def open(self) -> None:
         """Create or bring up to date what is there. StoreFailed when it cannot be used."""
@@ -59,7 +64,8 @@ class SqliteStore:
             await self._commits.append(events, durable=durable)
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
-        await self._writer.write(partial(log.copy, source=source, events=events))
+        extent = await self._writer.write(partial(log.copy, source=source, events=events))
+        await self._writer.run(lambda _: self._progress.add([extent]))
 
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
@@ -115,14 +121,14 @@ class SqliteStore:
         return await self._reader.run(log.active_sessions)
 
     async def delete(self, session_id: SessionId) -> bool:
-        return await self._writer.write(partial(log.delete, session_id=session_id))
+        return await self._writer.write(partial(log.delete, session_id=session_id, progress=self._progress))
 
     async def verify(self) -> list[str]:
         """As the port says, and whether the file itself is whole. Others may go on writing meanwhile."""
         thread = ConnectionThread(self._path, self._connect_reader)
         await thread.open()
         try:
-            pages = await thread.run(find_problems)
+            pages = await thread.run(partial(find_problems, progress=self._progress))
             problems: list[str] = []
             while (page := await thread.run(lambda _: next(pages, None))) is not None:
                 problems += page
@@ -141,10 +147,24 @@ class SqliteStore:
         connection = connect_writer(self._path, self._busy_seconds)
         try:
             migrate(connection)
+            self.lost = self._reconciled(connection)
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _reconciled(self, connection: sqlite3.Connection) -> Sequence[str]:
+        """What is missing by the record of how far the log was. Whatever else is wrong is left to `verify`."""
+        try:
+            return [str(loss) for loss in self._progress.reconcile(connection)]
+        except OSError as error:
+            return [f"the record of how far it was cannot be used: {error}"]
+        except sqlite3.DatabaseError as error:
+            if library_code(error) in DAMAGE_CODES:
+                return [f"the file is damaged: {error}"]
+            if is_locked(error):
+                return []  # Whoever opens the log next has another look.
+            raise
 
     def _connect_reader(self) -> sqlite3.Connection:
         return connect_reader(self._path, self._busy_seconds)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from portico.domain.ids import SessionId
+from portico.domain.values import SandboxInForce
 from portico.rpc.streams import ByteStream, MemoryStream, memory_pair
 from portico.sessions.ports import AgentSpec
 
@@ -17,6 +18,7 @@ class MemoryAgent:
     def __init__(self, stream: MemoryStream, far: MemoryStream, behaviour: Behaviour) -> None:
         self.stream = stream
         self.stderr = ""
+        self.sandbox: SandboxInForce | None = None
         self.stopped_with_grace: float | None = None
         self._far = far
         self._task = asyncio.create_task(self._run(behaviour), name="memory agent")
@@ -41,15 +43,19 @@ class MemoryAgent:
 
 
 class MemoryAgents:
-    """Launches a behaviour for each agent; remembers every one it launched."""
+    """Launches a behaviour for each agent, as if in this `sandbox`; remembers every one it launched."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
         self.launched: list[MemoryAgent] = []
+        self.sandbox: SandboxInForce | None = None
 
-    async def launch(self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None) -> MemoryAgent:
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> MemoryAgent:
         near, far = memory_pair()
         agent = MemoryAgent(near, far, self.behaviour)
+        agent.sandbox = self.sandbox
         self.launched.append(agent)
         return agent
 

@@ -35,6 +35,7 @@ class OpenReview:
 class OpenReviews:
     """`folders` says where agents work in a mode, if not in the workspace.
 
+    `outside` is what changed in the person's files during a turn in which they were `noted`.
     `at_stake` refuses to let a session be deleted, and `refusal` that it works in another mode.
     """
 
@@ -42,8 +43,14 @@ class OpenReviews:
         self.folders: dict[ReviewMode, Path] = {}
         self.opened: dict[SessionId, OpenReview] = {}
         self.forgotten: list[SessionId] = []
+        self.noted: list[SessionId] = []
+        self.outside: Sequence[AnyPayload] = ()
         self.at_stake: PorticoError | None = None
         self.refusal: PorticoError | None = None
+
+    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+        """No folder here is ever left half changed."""
+        return ()
 
     async def check(self, workspace: Path, mode: ReviewMode, session_id: SessionId | None = None) -> None:
         """Every folder can be worked in, in every way, but for what a test refuses."""
@@ -52,6 +59,15 @@ class OpenReviews:
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
         return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
+
+    async def note_files(self, session_id: SessionId, workspace: Path, label: str) -> Sequence[AnyPayload]:
+        self.noted.append(session_id)
+        return ()
+
+    async def changed_outside(
+        self, session_id: SessionId, workspace: Path, *, beside: bool = False
+    ) -> Sequence[AnyPayload]:
+        return self.outside if session_id in self.noted else ()
 
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
         return ()

@@ -19,7 +19,6 @@ from portico.doors.connect.events import one_of
 from portico.doors.connect.generated.portico.v1 import agent_pb as pb
 from portico.doors.connect.generated.portico.v1 import events_pb
 from portico.doors.connect.service import Service
-from portico.doors.connect.surroundings import ServerInfo
 from portico.doors.connect.values import MAX_PAGE, attached, page_size, reply, todos
 from portico.sessions.attachments import AttachedBytes, AttachedFile
 from portico.sessions.ports import AgentSpec
@@ -33,25 +32,15 @@ class Here:
     """The surroundings that sessions need, and no more."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
+        self.workspace = folder
 
-    def info(self) -> ServerInfo:
-        return ServerInfo(
-            version="1",
-            page_build="",
-            started_at=0,
-            workspace=str(self._folder),
-            default_agent="fake",
-            home="",
-        )
-
-    def agent(self, name: str, workspace: Path) -> AgentSpec:
+    async def agent(self, name: str, workspace: Path) -> AgentSpec:
         return SPEC
 
-    def agent_of(self, summary: SessionSummary) -> AgentSpec:
+    async def agent_of(self, summary: SessionSummary) -> AgentSpec:
         return SPEC
 
-    def mode(self, workspace: Path) -> ReviewMode:
+    async def mode(self, workspace: Path) -> ReviewMode:
         return "direct"
 
 
@@ -220,7 +209,7 @@ def test_an_attachment_by_path_is_of_the_session_s_folder(tmp_path: Path) -> Non
         with pytest.raises(InvalidInput, match="not in the folder"):
             attached(pb.Attachment(source=one_of("path", path)), folder)
     assert attached(pb.Attachment(source=one_of("path", "a/b.txt")), folder) == AttachedFile(
-        folder / "a" / "b.txt"
+        folder / "a" / "b.txt", folder
     )
     with pytest.raises(InvalidInput, match="neither"):
         attached(pb.Attachment(name="x"), folder)

@@ -6,6 +6,7 @@ import {
   TurnState,
   type Event,
   type ProposalUpdated,
+  type StateChanged,
   type UsageUpdated,
 } from "../generated/portico/v1/events_pb";
 
@@ -21,7 +22,7 @@ export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
   const { payload } = event;
   switch (payload.case) {
     case "stateChanged":
-      return summarized(detail, { state: payload.value.state });
+      return summarized(detail, stateOf(payload.value));
     case "titleUpdated":
       return summarized(detail, { title: payload.value.title });
     case "promptSubmitted":
@@ -73,6 +74,11 @@ export function afterEvent(detail: SessionDetail, event: Event): SessionDetail {
     case undefined:
       return detail;
   }
+}
+
+/** A state that comes with an agent's session says how far that agent is confined. */
+function stateOf({ state, agentSession }: StateChanged): Partial<Summary> {
+  return agentSession === undefined ? { state } : { state, sandbox: agentSession.sandbox };
 }
 
 type Summary = NonNullable<SessionDetail["summary"]>;

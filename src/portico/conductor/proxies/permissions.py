@@ -1,18 +1,17 @@
 """The permission broker: decides what was decided beforehand, asks about the rest, remembers scopes.
 
-The order is: denials, what a person approved for the session or for good, allowances, the agent's
-bypass, the review that changes in a tree of the session's own are yet to meet, a person. It fails closed. Whatever
-goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
+The order is: denials, read-only sessions, what a person approved for the session or for good, allowances, the
+agent's bypass, the review that changes in a tree of the session's own are yet to meet, a person. What a denial may
+be meant for goes to a person straight away. It fails closed: whatever goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
 an error where it offers none.
 """
 
 import asyncio
 import logging
 from contextlib import suppress
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Raw
 
 from portico.acp import _schema as acp
 from portico.acp.extensions import (
@@ -20,20 +19,21 @@ from portico.acp.extensions import (
     FAULT,
     LEFT,
     PROPOSED,
-    Decided,
     Left,
     Scope,
-    Source,
     fault_notification,
 )
 from portico.acp.lenient import decode
 from portico.conductor.approvals import Approvals
 from portico.conductor.choices import Choices
+from portico.conductor.decisions import Decision, Decisions
 from portico.conductor.deeds import Deed, deed_of
-from portico.conductor.errands import ERRANDS, errand_of
+from portico.conductor.errands import ACTING, ERRANDS, READING, errand_of
+from portico.conductor.grants import Grants
 from portico.conductor.message import Message, request
 from portico.conductor.policy import Policy, Rule
 from portico.conductor.proxies import permission_wire as wire
+from portico.conductor.proxies.permission_question import Question, decided, errand_question, question_of
 from portico.conductor.remembering import Remembered, wanted_rule
 from portico.conductor.session_proxy import Folders, SessionProxy
 from portico.conductor.suggesting import suggested_rule
@@ -56,32 +56,12 @@ log = logging.getLogger(__name__)
 _ASK = "session/request_permission"
 _STOP = "session/cancel"
 _OURS = frozenset({DECIDED, FAULT, PROPOSED})
-_CHANGES = frozenset({"edit", "delete", "move"})
-
-
-class _Decision(msgspec.Struct, frozen=True):
-    outcome: Literal["allowed", "denied"]
-    option_id: str | None
-    source: Source
-    rule: str | None = None
-
-
-class _Question(msgspec.Struct, frozen=True, eq=False):
-    """A request of the agent. `root` is the session that the client opened; a child of it may be asking."""
-
-    message: Message
-    session_id: str
-    root: str
-    call_id: str
-    choices: Choices
-    deed: Deed
-    suggestion: Rule | None
 
 
 class PermissionBroker(SessionProxy):
     name = "permissions"
     client_methods = SessionProxy.client_methods | {"initialize", _STOP, LEFT}
-    agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS
+    agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTING
 
     def __init__(
         self, *, agent: str, policy: Policy, approvals: Approvals, approved_as: str | None = None
@@ -89,13 +69,14 @@ class PermissionBroker(SessionProxy):
         super().__init__()
         self._agent = agent
         self._approved_as = approved_as or agent
-        self._policy = policy
         if policy.deny:
-            self.agent_methods = PermissionBroker.agent_methods | ERRANDS
+            self.agent_methods = PermissionBroker.agent_methods | READING
         self._remembered = Remembered(approvals)
+        self._decisions = Decisions(policy, self._remembered)
+        self._grants = Grants()
         self._told = ToldCalls()
         self._client_knows_portico = False
-        self._asked: dict[RequestId, _Question] = {}
+        self._asked: dict[RequestId, Question] = {}
         self._withdrawn: set[RequestId] = set()
 
     def from_client(self, message: Message) -> None:
@@ -119,7 +100,7 @@ class PermissionBroker(SessionProxy):
         elif message.method in _OURS:
             self._pass_over(message)
         elif message.method in ERRANDS:
-            self._pass_on(message)
+            self._run_errand(message)
         elif message.is_request:
             self._take(message)
 
@@ -129,6 +110,7 @@ class PermissionBroker(SessionProxy):
                 self._deny(self._asked.pop(shown_id))
                 self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
         self._remembered.forget(session_id)
+        self._grants.forget(session_id)
         self._told.forget(session_id)
 
     def _leave(self, message: Message) -> None:
@@ -147,7 +129,7 @@ class PermissionBroker(SessionProxy):
                 if question.root == session_id:
                     del self._asked[shown_id]
                     outcome = acp.CancelledPermissionOutcome()
-                    self.answer_agent(question.message, acp.RequestPermissionResponse(outcome=outcome))
+                    self._answer(question, acp.RequestPermissionResponse(outcome=outcome))
 
     def _pass_over(self, message: Message) -> None:
         """An agent speaks in Portico's own name: a decision that nobody made must not look like one."""
@@ -157,34 +139,50 @@ class PermissionBroker(SessionProxy):
         if self._client_knows_portico:
             self.tell_client(FAULT, fault_notification(fault_of("bad_params", detail, bytes(message.params))))
 
-    def _pass_on(self, message: Message) -> None:
-        """Let the client do what nothing denies. The agent may have asked for leave or not: a denial holds anyway."""
+    def _run_errand(self, message: Message) -> None:
+        """Let the client do what nothing denies; a person is asked first about what is protected or in doubt."""
         errand = errand_of(message, self.place.next_id())
-        root = None if errand is None else self._told.root_of(errand.session_id)
-        if errand is None or root not in self.folders:
-            self.place.send_left(message)
-            return
-        denial = self._policy.denying(self._deed(errand.call, self.folders[root]))
-        if denial is None:
-            self.place.send_left(message)
-            return
-        if self._client_knows_portico:
-            told = Decided(
-                session_id=errand.session_id,
-                tool_call=Raw(msgspec.json.encode(errand.call)),
-                options=Raw(b"[]"),
-                outcome="denied",
-                option_id=None,
-                rule=denial.text,
-                source="deny_rule",
+        root = None if errand is None else self._session_of(errand.session_id)
+        if errand is None and message.method in ACTING and self.folders:
+            self.refuse_agent(
+                message, RpcError(INVALID_PARAMS, f"{message.method}: the parameters do not fit")
             )
-            self.tell_client(DECIDED, told)
-        self.refuse_agent(message, RpcError(INVALID_PARAMS, f"denied by the rule {denial.text}"))
+            return
+        if errand is None or root is None:
+            self.place.send_left(message)
+            return
+        reads_only = self.folders[root].reads_only
+        deed = self._deed(errand.call, self.folders[root])
+        denial = self._decisions.denial(deed, reads_only=reads_only)
+        if denial is None and (
+            message.method in READING
+            or not self._decisions.is_for_person(deed)
+            or self._grants.use(root, deed)
+            or self._decisions.allowance(root, deed, reads_only=reads_only) is not None
+        ):
+            self.place.send_left(message)
+            return
+        question = errand_question(message, errand.call, deed, root, self._suggestion(deed))
+        if denial is None:
+            self._show(question)
+        else:
+            self._carry_out(question, denial)
+
+    def _session_of(self, session_id: str) -> str | None:
+        """The open session that an errand belongs to; for one of a session that is not open, the strictest."""
+        root = self._told.root_of(session_id)
+        if root in self.folders:
+            return root
+        return min(self.folders, key=lambda one: not self.folders[one].reads_only, default=None)
 
     def _deed(self, call: acp.ToolCallUpdate, folders: Folders) -> Deed:
         folder = None if folders.stands_for is None else folders.cwd
         deed = deed_of(call, agent=self._agent, workspace=folders.workspace, folder=folder)
         return msgspec.structs.replace(deed, approved_as=self._approved_as)
+
+    def _suggestion(self, deed: Deed) -> Rule | None:
+        """The rule to offer; none where no rule would help, because a denial is in doubt."""
+        return None if self._decisions.is_in_doubt(deed) else suggested_rule(deed)
 
     def _take(self, message: Message) -> None:
         try:
@@ -192,37 +190,34 @@ class PermissionBroker(SessionProxy):
         except msgspec.DecodeError as error:
             self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{_ASK}: {error}"))
             return
-        root, choices = self._told.root_of(asked.session_id), Choices(asked.options)
+        root = self._told.root_of(asked.session_id)
         if root not in self.folders:
             log.warning("%s asked for a permission in a session that is not open", self._agent)
-            self._reject(message, choices)
+            self._reject(message, Choices(asked.options))
             return
         call = self._told.complete(asked.session_id, asked.tool_call)
         deed = self._deed(call, self.folders[root])
-        suggestion = None if choices.allow_once is None else suggested_rule(deed)
-        question = _Question(message, asked.session_id, root, call.tool_call_id, choices, deed, suggestion)
+        once = Choices(asked.options).allow_once
+        suggestion = None if once is None else self._suggestion(deed)
+        question = question_of(message, asked, deed, root, suggestion)
         decision = self._decide(question)
-        if decision is None and choices.allow_once is not None and _is_reviewed(deed):
-            self._select(message, choices.allow_once)
+        if decision is None and once is not None and _is_reviewed(deed):
+            self._select(message, once)
         elif decision is None:
             self._show(question)
         else:
             self._carry_out(question, decision)
 
-    def _decide(self, question: _Question) -> _Decision | None:
+    def _decide(self, question: Question) -> Decision | None:
         """What was decided beforehand; None leaves it to a person."""
-        deed, once = question.deed, question.choices.allow_once
-        if (denial := self._policy.denying(deed)) is not None:
-            return _Decision("denied", question.choices.reject, "deny_rule", denial.text)
-        if once is None or self._is_one_of_several(question):
+        deed, reads_only = question.deed, self.folders[question.root].reads_only
+        if (denial := self._decisions.denial(deed, reads_only=reads_only)) is not None:
+            return denial
+        if question.choices.allow_once is None or self._is_one_of_several(question):
             return None
-        if (approved := self._remembered.covering(question.root, deed)) is not None:
-            return _Decision("allowed", once, "approval", approved)
-        if (allowance := self._policy.allowing(deed)) is not None:
-            return _Decision("allowed", once, "allow_rule", allowance.text)
-        return _Decision("allowed", once, "bypass") if self._policy.bypass else None
+        return self._decisions.allowance(question.root, deed, reads_only=reads_only)
 
-    def _is_one_of_several(self, question: _Question) -> bool:
+    def _is_one_of_several(self, question: Question) -> bool:
         """Whether a client that hears of decisions is being asked about the same tool call already.
 
         It knows what was decided by the tool call, and would take this for the answer to the other question.
@@ -232,35 +227,24 @@ class PermissionBroker(SessionProxy):
             for other in self._asked.values()
         )
 
-    def _carry_out(self, question: _Question, decision: _Decision) -> None:
+    def _carry_out(self, question: Question, decision: Decision) -> None:
         """Tell the client what was decided without it, then the agent."""
         if self._is_one_of_several(question):
-            detail = f"denied by the rule {decision.rule}, while another question about its tool call is open"
+            detail = f"{_why(decision)}, while another question about its tool call is open"
             fault = fault_of("bad_params", detail, bytes(question.message.params))
             self.tell_client(FAULT, fault_notification(fault))
         elif self._client_knows_portico:
-            self._tell_decided(question, decision)
-        if decision.outcome == "allowed" and decision.option_id is not None:
-            self._select(question.message, decision.option_id)
+            self.tell_client(DECIDED, decided(question, decision))
+        if decision.outcome == "allowed" and question.choices.allow_once is not None:
+            self._allow(question, question.choices.allow_once)
+        elif question.is_errand:
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, _why(decision)))
         else:
             self._deny(question)
 
-    def _tell_decided(self, question: _Question, decision: _Decision) -> None:
-        parts = codecs.decode_json(question.message.params, wire.QuestionParts)
-        told = Decided(
-            session_id=question.session_id,
-            tool_call=parts.tool_call,
-            options=parts.options,
-            outcome=decision.outcome,
-            option_id=decision.option_id,
-            rule=decision.rule,
-            source=decision.source,
-        )
-        self.tell_client(DECIDED, told)
-
-    def _show(self, question: _Question) -> None:
+    def _show(self, question: Question) -> None:
         """Show the question under an id of our own, so that no second answer to it means anything."""
-        shown_id, params = self.place.next_id(), question.message.params
+        shown_id, params = self.place.next_id(), question.params
         if self._client_knows_portico:
             params = wire.with_scopes(params, question.suggestion)
         elif question.suggestion is not None and self._shows_our_options(question):
@@ -279,21 +263,23 @@ class PermissionBroker(SessionProxy):
             if isinstance(read.outcome, acp.SelectedPermissionOutcome):
                 self._take_choice(question, read.outcome.option_id, read)
             else:
-                self.answer_agent(question.message, read.for_agent)
+                self._answer(question, read.for_agent)
         elif withdrawn and isinstance(answer.error, ErrorObject) and answer.error.code == REQUEST_CANCELLED:
             self.refuse_agent(question.message, RpcError(REQUEST_CANCELLED, "the request was cancelled"))
         else:
             self._deny(question)
 
-    def _take_choice(self, question: _Question, chosen: str, read: wire.Answer) -> None:
+    def _take_choice(self, question: Question, chosen: str, read: wire.Answer) -> None:
         scope: Scope = "once"
         ours, once = wire.OUR_OPTIONS.get(chosen), question.choices.allow_once
         if (meaning := question.choices.meaning(chosen)) is not None:
-            self.answer_agent(question.message, read.for_agent)
+            if meaning == "allow":
+                self._grant(question)
+            self._answer(question, read.for_agent, allows=meaning == "allow")
             if meaning == "allow" and self._client_knows_portico:
                 scope = read.scope
         elif ours is not None and once is not None and self._shows_our_options(question):
-            self._select(question.message, once)
+            self._allow(question, once)
             scope = ours
         else:
             self._deny(question)
@@ -302,12 +288,12 @@ class PermissionBroker(SessionProxy):
             if rule is not None:
                 self._remember(question, rule, scope)
 
-    def _shows_our_options(self, question: _Question) -> bool:
+    def _shows_our_options(self, question: Question) -> bool:
         """Not where the client has a better way, nor where another broker nearer to the agent shows its own."""
         taken = any(option in question.choices for option in wire.OUR_OPTIONS)
         return not self._client_knows_portico and question.suggestion is not None and not taken
 
-    def _remember(self, question: _Question, rule: Rule, scope: Literal["session", "always"]) -> None:
+    def _remember(self, question: Question, rule: Rule, scope: Literal["session", "always"]) -> None:
         """Keep a rule. Other questions of the session that it answers are taken back from the client."""
         kept = self._remembered.remember(question.root, question.deed, rule, scope)
         if kept is None:
@@ -316,9 +302,11 @@ class PermissionBroker(SessionProxy):
             once = other.choices.allow_once
             if other.root != question.root or self._is_one_of_several(other):
                 continue
+            if self._decisions.is_in_doubt(other.deed):
+                continue
             if once is not None and kept.covers(other.deed):
                 del self._asked[shown_id]
-                self._carry_out(other, _Decision("allowed", once, "approval", kept.unscoped))
+                self._carry_out(other, Decision("allowed", "approval", kept.unscoped))
                 if not self._client_knows_portico:
                     self.tell_client(CANCEL_REQUEST, wire.Cancel(shown_id))
 
@@ -332,8 +320,30 @@ class PermissionBroker(SessionProxy):
                 return
         self.place.send_left(message)
 
-    def _deny(self, question: _Question) -> None:
-        self._reject(question.message, question.choices)
+    def _allow(self, question: Question, option_id: str) -> None:
+        self._grant(question)
+        outcome = acp.SelectedPermissionOutcome(option_id=option_id)
+        self._answer(question, acp.RequestPermissionResponse(outcome=outcome), allows=True)
+
+    def _grant(self, question: Question) -> None:
+        """Remember that it was allowed, if the agent will have the client do it and that would be asked about."""
+        if not question.is_errand and self._decisions.is_for_person(question.deed):
+            self._grants.add(question.root, question.deed)
+
+    def _answer(self, question: Question, answer: Any, *, allows: bool = False) -> None:
+        """Answer the agent. An errand that is allowed goes on to the client, who answers it."""
+        if not question.is_errand:
+            self.answer_agent(question.message, answer)
+        elif allows:
+            self.place.send_left(question.message)
+        else:
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, "the person did not allow it"))
+
+    def _deny(self, question: Question) -> None:
+        if question.is_errand:
+            self._answer(question, None)
+        else:
+            self._reject(question.message, question.choices)
 
     def _reject(self, message: Message, choices: Choices) -> None:
         if choices.reject is not None:
@@ -360,4 +370,10 @@ def _is_reviewed(deed: Deed) -> bool:
 
     It leaves no trace as a permission: the trace is the proposal.
     """
-    return deed.in_own_folder and deed.kind in _CHANGES
+    return deed.in_own_folder and deed.changes_files
+
+
+def _why(decision: Decision) -> str:
+    if decision.source == "read_only":
+        return "This session only reads; nothing is written and nothing is run in it."
+    return f"denied by the rule {decision.rule}"

@@ -253,8 +253,15 @@ def _state_changed(payload: events.StateChanged) -> pb.StateChanged:
             agent_session_id=session.agent_session_id,
             attached_by=session.attached_by,
             replayed_updates=session.replayed_updates,
+            sandbox=to_sandbox(session.sandbox),
         ),
     )
+
+
+def to_sandbox(sandbox: values.SandboxInForce | None) -> pb.SandboxInForce | None:
+    if sandbox is None:
+        return None
+    return pb.SandboxInForce(level=sandbox.level, backend=sandbox.backend, note=sandbox.note)
 
 
 def _permission_resolved(payload: events.PermissionResolved) -> pb.PermissionResolved:
@@ -286,6 +293,9 @@ def _notice(payload: events.Notice) -> pb.Notice:
         count=payload.count,
         raw_json=raw_json(payload.raw),
         details=payload.details or "",
+        code=payload.code or "",
+        paths=list(payload.paths),
+        checkpoint_id=payload.checkpoint_id,
     )
 
 

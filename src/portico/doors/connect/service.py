@@ -20,6 +20,7 @@ from portico.doors.connect.session_calls import Context
 from portico.doors.connect.streams import merged
 from portico.doors.connect.surroundings import PromptBlank, SettingView
 from portico.doors.connect.values import page_size, session_id
+from portico.files.deadline import within_deadline
 from portico.sessions.finding import is_folder
 
 FOUND_FILES = 50
@@ -33,7 +34,7 @@ class Service(ReviewCalls):
     async def get_server_info(
         self, request: pb.GetServerInfoRequest, _: Context, /
     ) -> pb.GetServerInfoResponse:
-        info = self._surroundings.info()
+        info = await self._surroundings.info()
         return pb.GetServerInfoResponse(
             version=info.version,
             page_build=info.page_build,
@@ -53,14 +54,14 @@ class Service(ReviewCalls):
                     install_hint=one.install_hint,
                     is_default=one.is_default,
                 )
-                for one in self._surroundings.agents(self._folder(request.workspace))
+                for one in await self._surroundings.agents(await self._folder(request.workspace))
             ]
         )
 
     async def list_scenarios(
         self, request: pb.ListScenariosRequest, _: Context, /
     ) -> pb.ListScenariosResponse:
-        found = await self._surroundings.scenarios(self._folder(request.workspace))
+        found = await self._surroundings.scenarios(await self._folder(request.workspace))
         return pb.ListScenariosResponse(
             scenarios=[
                 pb.Scenario(
@@ -74,7 +75,7 @@ class Service(ReviewCalls):
     async def list_providers(
         self, request: pb.ListProvidersRequest, _: Context, /
     ) -> pb.ListProvidersResponse:
-        found = await self._surroundings.providers(self._folder(request.workspace))
+        found = await self._surroundings.providers(await self._folder(request.workspace))
         return pb.ListProvidersResponse(
             providers=[
                 pb.Provider(
@@ -103,14 +104,14 @@ class Service(ReviewCalls):
                     tools=one.tools,
                     images=one.images,
                 )
-                for one in await self._surroundings.models(self._folder(request.workspace))
+                for one in await self._surroundings.models(await self._folder(request.workspace))
             ]
         )
 
     async def complete_model(
         self, request: pb.CompleteModelRequest, _: Context, /
     ) -> AsyncIterator[pb.CompleteModelResponse]:
-        answer = self._surroundings.complete(self._folder(request.workspace), request)
+        answer = self._surroundings.complete(await self._folder(request.workspace), request)
         async with aclosing(merged(answer, closing=self._closing)) as stream:
             async for update in stream:
                 if update is not None:
@@ -157,22 +158,24 @@ class Service(ReviewCalls):
                     origin=pb.PromptOrigin[one.origin.upper()],
                     problem=one.problem,
                 )
-                for one in await self._surroundings.prompts(self._folder(request.workspace))
+                for one in await self._surroundings.prompts(await self._folder(request.workspace))
             ]
         )
 
     async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
-        pieces = await self._surroundings.prompt(self._folder(request.workspace), request.name)
+        pieces = await self._surroundings.prompt(await self._folder(request.workspace), request.name)
         return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
 
     async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
-        settings = self._surroundings.settings(self._folder(request.workspace))
-        return pb.GetSettingsResponse(settings=[_setting(one) for one in settings])
+        found = await self._surroundings.settings(await self._folder(request.workspace))
+        return pb.GetSettingsResponse(
+            settings=[_setting(one) for one in found.settings], problems=list(found.problems)
+        )
 
     async def set_settings(self, request: pb.SetSettingsRequest, _: Context, /) -> pb.SetSettingsResponse:
-        self._surroundings.change_settings([(one.name, one.value_json) for one in request.settings])
-        settings = self._surroundings.settings(self._folder(""))
-        return pb.SetSettingsResponse(settings=[_setting(one) for one in settings])
+        await self._surroundings.change_settings([(one.name, one.value_json) for one in request.settings])
+        found = await self._surroundings.settings(await self._folder(""))
+        return pb.SetSettingsResponse(settings=[_setting(one) for one in found.settings])
 
     async def list_approvals(
         self, request: pb.ListApprovalsRequest, _: Context, /
@@ -196,10 +199,10 @@ class Service(ReviewCalls):
         self._surroundings.revoke_approval(request.approval_id)
         return pb.RevokeApprovalResponse()
 
-    def _folder(self, workspace: str) -> Path:
+    async def _folder(self, workspace: str) -> Path:
         """One that is gone has nothing in it; InvalidInput for what cannot be a folder."""
-        folder = Path(workspace or self._surroundings.info().workspace)
-        is_folder(folder)
+        folder = Path(workspace) if workspace else self._surroundings.workspace
+        await within_deadline(lambda: is_folder(folder))
         return folder
 
 

@@ -32,6 +32,7 @@ from portico.doors.connect.values import (
     todos,
 )
 from portico.doors.reviews import ReviewDesk
+from portico.files.deadline import within_deadline
 from portico.sessions.attachments import attach
 from portico.sessions.desks import Desks
 from portico.sessions.dispatch import Dispatcher
@@ -74,10 +75,10 @@ class SessionCalls(AgentService):
         self._editors = EditorDoor(windows, closing)
 
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
-        workspace = Path(request.workspace or self._surroundings.info().workspace)
-        folder_of(workspace)  # before its settings are looked for
-        spec = self._surroundings.agent(request.agent, workspace)
-        mode = review_mode(request.mode) or self._surroundings.mode(workspace)
+        workspace = Path(request.workspace) if request.workspace else self._surroundings.workspace
+        await within_deadline(lambda: folder_of(workspace))  # before its settings are looked for
+        spec = await self._surroundings.agent(request.agent, workspace)
+        mode = review_mode(request.mode) or await self._surroundings.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
         self.dispatcher.warm(started)
         return pb.StartSessionResponse(session=await self._detail(started))

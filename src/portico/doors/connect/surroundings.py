@@ -106,6 +106,13 @@ class SettingView(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
 
+class SettingList(msgspec.Struct, frozen=True, kw_only=True):
+    """What holds in a folder. `problems` are sentences about what is broken in its own settings."""
+
+    settings: tuple[SettingView, ...]
+    problems: tuple[str, ...] = ()
+
+
 class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
     approval_id: str
     agent: str
@@ -115,17 +122,22 @@ class ApprovalView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Surroundings(Protocol):
-    def info(self) -> ServerInfo: ...
+    @property
+    def workspace(self) -> Path:
+        """The folder of the server."""
+        ...
 
-    def agent(self, name: str, workspace: Path) -> AgentSpec:
+    async def info(self) -> ServerInfo: ...
+
+    async def agent(self, name: str, workspace: Path) -> AgentSpec:
         """The named agent, or the default for an empty name. AgentNotFound when nobody has the name."""
         ...
 
-    def agent_of(self, summary: SessionSummary) -> AgentSpec:
+    async def agent_of(self, summary: SessionSummary) -> AgentSpec:
         """The agent that a session from the log goes on with."""
         ...
 
-    def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
+    async def agents(self, workspace: Path) -> Sequence[AgentInfo]: ...
 
     async def scenarios(self, workspace: Path) -> ScenarioList: ...
 
@@ -143,7 +155,7 @@ class Surroundings(Protocol):
         """The answer of a bare model, within the budgets. Closing it ends the request."""
         ...
 
-    def mode(self, workspace: Path) -> ReviewMode:
+    async def mode(self, workspace: Path) -> ReviewMode:
         """How the changes of a new session reach the files, unless the caller says."""
         ...
 
@@ -159,9 +171,9 @@ class Surroundings(Protocol):
         """One of them in pieces, its defaults in their places. InvalidInput if it cannot be used."""
         ...
 
-    def settings(self, workspace: Path) -> Sequence[SettingView]: ...
+    async def settings(self, workspace: Path) -> SettingList: ...
 
-    def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
+    async def change_settings(self, changes: Sequence[tuple[str, str]]) -> None:
         """Set the user's own settings by name and JSON; an empty value takes it away. InvalidInput if wrong."""
         ...
 

@@ -16,6 +16,7 @@ from portico.doors.connect.events import (
     to_permission,
     to_plan,
     to_question,
+    to_sandbox,
     to_state,
     to_time,
     to_todos,
@@ -63,12 +64,19 @@ def to_summary(listed: Listed) -> pb.SessionSummary:
         queued=listed.queued,
         is_new=summary.last_turn is None,
         waiting=listed.waiting,
+        sandbox=to_sandbox(listed.sandbox),
     )
 
 
 def to_detail(view: SessionView, desk: Desk) -> pb.SessionDetail:
     waiting = len(view.permissions) + len(view.questions)
-    listed = Listed(summary=view.summary, drafted=desk.drafted, queued=len(desk.queue), waiting=waiting)
+    listed = Listed(
+        summary=view.summary,
+        drafted=desk.drafted,
+        queued=len(desk.queue),
+        waiting=waiting,
+        sandbox=view.sandbox,
+    )
     detail = pb.SessionDetail(
         summary=to_summary(listed),
         permissions=[to_permission(one) for one in view.permissions],
@@ -139,7 +147,7 @@ def attached(attachment: pb.Attachment, workspace: Path) -> Attached:
             raise InvalidInput(
                 f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
             )
-        return AttachedFile(path)
+        return AttachedFile(path, workspace)
     return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
 
 

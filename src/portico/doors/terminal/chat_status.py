@@ -13,7 +13,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
-from portico.domain.values import Command
+from portico.domain.values import AgentSession, Command, SandboxInForce
 from portico.doors.terminal import phrasing
 
 
@@ -27,6 +27,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
     state: TurnState = TurnState.IDLE
     usage: UsageUpdated | None = None
     commands: tuple[Command, ...] = ()
+    sandbox: SandboxInForce | None = None
     proposed: dict[str, int] = msgspec.field(default_factory=dict)
     """How many files each open proposal has."""
 
@@ -37,8 +38,10 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
                 return msgspec.structs.replace(
                     self, agent=agent, workspace=workspace, session_id=event.session_id
                 )
-            case StateChanged(state=state):
+            case StateChanged(state=state, agent_session=None):
                 return msgspec.structs.replace(self, state=state)
+            case StateChanged(state=state, agent_session=AgentSession(sandbox=sandbox)):
+                return msgspec.structs.replace(self, state=state, sandbox=sandbox)
             case UsageUpdated() as usage:
                 return msgspec.structs.replace(self, usage=usage)
             case CommandsUpdated(commands=commands):
@@ -57,6 +60,7 @@ class ChatStatus(msgspec.Struct, frozen=True, kw_only=True):
         files = sum(self.proposed.values())
         facts = [
             phrasing.title_text(self.agent),
+            phrasing.sandbox_text(self.sandbox),
             f"{phrasing.counted(files, 'file')} proposed, see /proposal" if files else "",
             phrasing.short_path(self.workspace, home=self.home),
             state,

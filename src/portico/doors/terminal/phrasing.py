@@ -20,7 +20,7 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.turns import TurnState
-from portico.domain.values import RETOLD, PermissionOption, PlanEntry
+from portico.domain.values import RETOLD, PermissionOption, PlanEntry, SandboxInForce
 from portico.doors.terminal.sanitize import clean, clean_line
 
 _MINUTE = 60
@@ -74,6 +74,13 @@ def money(cost: float, currency: str | None) -> str:
     amount = f"{cost:.2f}" if cost >= 0.1 or cost == 0 else f"{cost:.4f}".rstrip("0")
     code = clean_line(currency or "USD")
     return f"${amount}" if code == "USD" else f"{amount} {code}"
+
+
+def sandbox_text(sandbox: SandboxInForce | None) -> str:
+    """How far an agent is confined, in two words; nothing if no sandbox was wanted."""
+    if sandbox is None:
+        return ""
+    return "not sandboxed" if sandbox.level == "none" else f"sandbox: {sandbox.level}"
 
 
 def usage_facts(usage: UsageUpdated | None) -> list[str]:

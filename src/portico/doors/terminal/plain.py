@@ -100,7 +100,7 @@ class PlainRenderer:
             case UsageUpdated() as usage:
                 self._usage = usage
             case Notice() as notice:
-                self._notice(notice)
+                self._notice(notice, event.session_id)
             case ErrorReported() as error:
                 self._failure(error)
             case TurnEnded() as ended:
@@ -264,10 +264,12 @@ class PlainRenderer:
         for what, command in ways:
             self._note(f"  {what}: {command}")
 
-    def _notice(self, notice: Notice) -> None:
+    def _notice(self, notice: Notice, session_id: str) -> None:
         self._note(f"{notice.level}: {phrasing.notice_text(notice)}")
         for line in phrasing.notice_details(notice):
             self._note(f"  {line}")
+        for what, command in review_words.put_back_ways(notice, session_id):
+            self._note(f"  {what}: {command}")
 
     def _failure(self, error: ErrorReported) -> None:
         self._note(f"error: {clean_line(error.message)} [{error.code}]")

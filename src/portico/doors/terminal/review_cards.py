@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
+from portico.domain.events import CheckpointCreated, CheckpointRestored, Notice, ProposalUpdated
 from portico.domain.reviews import FileOperation, ProposedFile
 from portico.domain.values import ToolKind
 from portico.doors.terminal import review_words
@@ -37,6 +37,12 @@ def restored(payload: CheckpointRestored, session_id: str, signs: Signs) -> Rend
     words = Text(review_words.restored_words(payload))
     ways = _ways(review_words.restored_ways(payload, session_id))
     return Prefixed(Group(words, *ways), f"{signs.done} ", GOOD)
+
+
+def put_back(payload: Notice, session_id: str) -> Iterator[RenderableType]:
+    """The commands that show and put back what a notice is about."""
+    for way in _ways(review_words.put_back_ways(payload, session_id)):
+        yield Prefixed(way, "  ")
 
 
 def left_out(payload: CheckpointCreated, signs: Signs) -> RenderableType | None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
+from portico.domain.events import CheckpointCreated, CheckpointRestored, Notice, ProposalUpdated
 from portico.domain.reviews import FileOperation, ProposedFile
 from portico.doors.terminal.phrasing import counted
 from portico.doors.terminal.sanitize import clean_line
@@ -95,6 +95,17 @@ def restored_ways(restored: CheckpointRestored, session_id: str) -> list[tuple[s
         which = f"{session_id} --proposal {clean_line(restored.proposal_id)}"
         ways.insert(0, ("your own changes since", f"portico review show {which} --diff"))
     return ways
+
+
+def put_back_ways(notice: Notice, session_id: str) -> list[tuple[str, str]]:
+    """How to put back what a notice is about, if it can be."""
+    if notice.checkpoint_id is None:
+        return []
+    checkpoint = clean_line(notice.checkpoint_id)
+    return [
+        ("look", f"portico checkpoints diff {checkpoint} --session {session_id}"),
+        ("put back", f"portico checkpoints restore {checkpoint} --session {session_id}"),
+    ]
 
 
 def left_out_words(checkpoint: CheckpointCreated) -> str | None:

@@ -124,7 +124,7 @@ class Transcript:
             case SessionStarted() | PromptSubmitted() | StateChanged() | TurnEnded() as turn:
                 yield from self._turn(turn, event.at)
             case Notice() | ErrorReported() as trouble:
-                yield from self._trouble(trouble)
+                yield from self._trouble(trouble, event.session_id)
             case ProposalUpdated() | CheckpointCreated() | CheckpointRestored() as review:
                 yield from self._review(review, event.session_id)
             case CommandsUpdated() | ConfigUpdated() | TitleUpdated() | EditorRequested() | EditorReplied():
@@ -256,11 +256,12 @@ class Transcript:
                 yield from self.settle(at)
                 yield Finished("footer", (cards.footer(payload, self._usage, self._signs),))
 
-    def _trouble(self, payload: Notice | ErrorReported) -> Iterator[Finished]:
+    def _trouble(self, payload: Notice | ErrorReported, session_id: str) -> Iterator[Finished]:
         yield from self._close_answer()
         match payload:
             case Notice():
-                yield Finished("note", (cards.notice(payload, self._signs),))
+                ways = review_cards.put_back(payload, session_id)
+                yield Finished("note", (cards.notice(payload, self._signs), *ways))
             case ErrorReported():
                 yield from self._close_tools()
                 yield Finished("card", (cards.error(payload, self._signs),))

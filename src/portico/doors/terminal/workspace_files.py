@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from portico.doors.fuzzy import best_matches, with_folders
+from portico.files.git_settings import safe_environ, safe_words
 
 _MOST_FILES = 20_000
 _REMEMBERED_SECONDS = 15.0
@@ -46,15 +47,14 @@ def list_files(folder: Path) -> list[str]:
 def _git_files(folder: Path) -> list[str]:
     command = [
         "git",
-        "-c",
-        "core.fsmonitor=false",
+        *safe_words(),
         "ls-files",
         "-z",
         "-co",
         "--exclude-standard",
         "--deduplicate",
     ]
-    environ = {**os.environ, "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C"}
+    environ = safe_environ(os.environ)
     try:
         done = subprocess.run(
             command, cwd=folder, env=environ, stdin=subprocess.DEVNULL, capture_output=True,

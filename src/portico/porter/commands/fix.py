@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
+from portico.files.regular import read_regular
 from portico.porter.commands.command import Command
 from portico.porter.listing import files_below
 from portico.porter.markdown import code, count
@@ -67,8 +68,8 @@ def _hashes(files: Sequence[Path]) -> dict[Path, bytes]:
     hashes: dict[Path, bytes] = {}
     for path in files:
         try:
-            if path.stat().st_size <= _LARGEST:
-                hashes[path] = hashlib.blake2b(path.read_bytes(), digest_size=16).digest()
+            data = read_regular(path, limit=_LARGEST)
+            hashes[path] = hashlib.blake2b(data, digest_size=16).digest()
         except OSError:
             continue
     return hashes

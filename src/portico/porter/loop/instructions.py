@@ -5,6 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from portico.domain.errors import PermissionDenied
+from portico.files.regular import read_beginning
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.workspace import Workspace
 
@@ -61,13 +62,10 @@ def _from_files(workspace: Workspace) -> list[str]:
 
 def _text(workspace: Workspace, path: Path) -> str:
     try:
-        real = workspace.inside(path)
-        if not real.is_file():
-            return ""
-        with real.open(encoding="utf-8", errors="replace") as file:
-            text = file.read(_LONGEST + 1)
+        data = read_beginning(workspace.inside(path), limit=4 * (_LONGEST + 1))
     except (OSError, PermissionDenied):
         return ""
+    text = data.decode("utf-8", errors="replace").replace("\r\n", "\n")
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}\n[The rest is left out: the file is longer than {_LONGEST} characters.]"
     return text.strip()

@@ -16,6 +16,7 @@ from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.processes import ProcessGroup, spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import PipeStream
+from portico.sandbox.wrapper import wrapper_of
 
 log = logging.getLogger(__name__)
 
@@ -130,7 +131,7 @@ async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, 
     command = (server.command or "", *(server.args or ()))
     added = {variable.name: variable.value for variable in server.env or ()}
     try:
-        group = await spawn(command, cwd=cwd, environ={**environ, **added})
+        group = await spawn(command, cwd=cwd, environ={**environ, **added}, wrapper=wrapper_of(environ))
     except CannotRun as error:
         raise ServerFailed(f"The MCP server {server.name} cannot be started: {error.reason}.") from error
     return Pipes(server.name, group, asked)

@@ -12,6 +12,7 @@ import msgspec
 from portico.domain.errors import InvalidInput, ModelTimedOut
 from portico.porter.models.clients import is_loopback
 from portico.porter.models.keys import need_key
+from portico.porter.models.packages import imports
 from portico.porter.models.providers import BUILT_IN, OFFLINE, Provider
 
 _LISTED_AS = {"bedrock": "aws", "openai-chat": "openai"}
@@ -51,13 +52,8 @@ async def models_of(provider: Provider, environ: Mapping[str, str]) -> list[Cata
 
 def published(provider: Provider) -> list[CatalogModel]:
     """Those of a company, without asking it. InvalidInput when the list is not installed."""
-    try:
+    with imports("The list of models", "models"):
         from genai_prices.data_snapshot import get_snapshot
-    except ImportError as error:
-        raise InvalidInput(
-            "The list of models is not installed.",
-            suggestion="Install it with: pip install 'portico[models]'",
-        ) from error
     wanted = _LISTED_AS.get(provider.kind, provider.kind)
     found = []
     for listed in get_snapshot().providers:

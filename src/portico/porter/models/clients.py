@@ -6,12 +6,14 @@ of one company and send it to the address of another.
 
 import ipaddress
 from collections.abc import Callable, Mapping
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
 
 from portico.domain.errors import InvalidInput
+from portico.porter.models.packages import imports
 from portico.porter.models.providers import Provider
 
 if TYPE_CHECKING:
@@ -46,15 +48,16 @@ class Client(NamedTuple):
 
 
 def build(place: Place) -> Client:
-    """InvalidInput when the provider's package is not installed, or it cannot make sense of the model's name."""
-    name = place.provider.name
-    try:
-        return _build(place)
-    except ImportError as error:
-        raise InvalidInput(
-            f"Models of {name} need the package {place.provider.package}, which is not installed.",
-            suggestion=f"Install it with: pip install 'portico[{place.provider.extra}]'",
-        ) from error
+    """Make the client of a model. It imports for a second or more, so call it in a thread.
+
+    Raises InvalidInput when a package is missing or broken, or the provider rejects the name of the model.
+    """
+    with imports(f"The provider {place.provider.name}", place.provider.extra):
+        client = _build(place)
+        # Imported here, and not by the first request in the event loop.
+        import_module("portico.porter.models.streaming")
+        import_module("portico.porter.models.failures")
+        return client
 
 
 def _build(place: Place) -> Client:

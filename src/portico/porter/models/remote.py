@@ -3,11 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AsyncExitStack, aclosing
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from portico.config.model_settings import ModelSetting
-from portico.porter.models.clients import Client, Place, build
+from portico.porter.models.clients import Place, build
 from portico.porter.models.port import ModelEvent, ModelFacts, ModelRequest, Retrying, TextChunk
 from portico.porter.models.retrying import RetryPolicy
 
@@ -59,7 +58,7 @@ class RemoteModel:
             number += 1
             place = await self._locate()
             model = await self._model(place)
-            # Only now, and quick: `_build` has imported what takes a second.
+            # Only now, and quick: `build` has imported what takes a second.
             from portico.porter.models.failures import explain
             from portico.porter.models.streaming import attempt
 
@@ -86,17 +85,9 @@ class RemoteModel:
         """The client for this place."""
         if self._built is None or self._built[0] != place:
             await self.close()
-            client = await asyncio.to_thread(_build, place)
+            client = await asyncio.to_thread(build, place)
             if client.connections is not None:
                 self._open.push_async_callback(client.connections.aclose)
             await self._open.enter_async_context(client.model)
             self._built = (place, client.model)
         return self._built[1]
-
-
-def _build(place: Place) -> Client:
-    """In a thread, since pydantic-ai and the provider's package take a while to import."""
-    client = build(place)
-    import_module("portico.porter.models.streaming")
-    import_module("portico.porter.models.failures")
-    return client

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from portico.files.regular import read_beginning
 from portico.rpc.programs import CannotRun, find_program
 
 _LARGEST = 1024 * 1024
@@ -59,8 +60,7 @@ class Project:
 
     def text(self, name: str) -> str:
         try:
-            with (self.root / name).open("rb") as file:
-                return file.read(_LARGEST).decode(errors="replace")
+            return read_beginning(self.root / name, limit=_LARGEST).decode(errors="replace")
         except OSError:
             return ""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain import codecs
+from portico.files.regular import read_beginning
 from portico.porter.scenarios.documents import LARGEST, NotReadable, read_document
 from portico.porter.scenarios.documents import Path as Way
 from portico.porter.scenarios.scenario import Problem, Scenario, Scenarios
@@ -73,8 +74,7 @@ def _files(folder: Path | None) -> Iterator[Path]:
 
 def _read(path: Path) -> Scenario | Problem:
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST + 1)
+        data = read_beginning(path, limit=LARGEST + 1)
     except OSError as error:
         return Problem(path=str(path), line=1, why=f"It cannot be read: {error.strerror}.")
     return parse_scenario(data, str(path))

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import msgspec
 
+from portico.domain.errors import PermissionDenied
+from portico.files import real
 from portico.porter.markdown import language_of
 from portico.porter.searching import Findings, Match
 from portico.porter.symbols import patterns, python
@@ -28,7 +30,7 @@ def survey(symbol: Symbol, found: Findings, workspace: Workspace) -> Survey:
     definitions: list[Definition] = []
     occurrences: list[Match] = []
     for path, matches in found.by_file().items():
-        source = _read(path)
+        source = _read(path, workspace)
         texts = {match.line: match.text for match in matches}
         examined = None
         if path.suffix in python.SUFFIXES:
@@ -64,8 +66,8 @@ def _sorted_out(occurrences: Iterable[Match], languages: set[str]) -> tuple[list
     return uses, mentions
 
 
-def _read(path: Path) -> bytes:
+def _read(path: Path, workspace: Workspace) -> bytes:
     try:
-        return path.read_bytes() if path.stat().st_size <= _LARGEST else b""
-    except OSError:
+        return real.read(workspace.inside(path), limit=_LARGEST)
+    except (OSError, PermissionDenied):
         return b""

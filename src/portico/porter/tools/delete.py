@@ -1,12 +1,14 @@
 """delete: removes a file, or a folder that is empty."""
 
 import asyncio
+import stat
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
 from portico.acp import _schema as schema
+from portico.files import real
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
 from portico.porter.tools.changing import Change, permit, require_writing
@@ -26,6 +28,7 @@ async def run(bench: Bench, wanted: Delete) -> str:
         raise ToolFailure("The workspace itself cannot be deleted.")
     if not await asyncio.to_thread(lambda: path.exists() or path.is_symlink()):
         raise ToolFailure(f"There is no {shown}.{await near_names(bench, path)}")
+    place = bench.workspace.entry(path)
     work = Work(
         title=f"Delete {shown}",
         kind="delete",
@@ -41,16 +44,16 @@ async def run(bench: Bench, wanted: Delete) -> str:
     )
     async with bench.turn.tool(work) as call:
         await permit(bench, call, change)
-        await asyncio.to_thread(_remove, path, shown)
+        await asyncio.to_thread(_remove, place, shown)
     return f"Deleted {shown}."
 
 
 def _remove(path: Path, shown: str) -> None:
     try:
-        if path.is_dir() and not path.is_symlink():
-            path.rmdir()
+        if stat.S_ISDIR(real.lstat(path).st_mode):
+            real.rmdir(path)
         else:
-            path.unlink()
+            real.unlink(path)
     except OSError as error:
         raise ToolFailure(f"{shown} was not deleted: {error.strerror}. Folders have to be empty.") from error
 

@@ -1,12 +1,14 @@
 """list: what is in a folder."""
 
 import asyncio
+import os
 from pathlib import Path
 from typing import Annotated
 
 from msgspec import Meta
 
 from portico.domain.privacy import is_private
+from portico.files.folders import open_folder
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
 from portico.porter.tools.nearby import near_names
@@ -32,24 +34,27 @@ async def run(bench: Bench, wanted: List) -> str:
 
 def _listing(folder: Path, shown: str) -> str:
     try:
-        found = sorted(folder.iterdir(), key=lambda one: (not one.is_dir(), one.name))
+        with open_folder(folder) as opened, opened.scan() as entries:
+            found = sorted(map(_entry, entries))
     except OSError as error:
         raise ToolFailure(f"{shown} cannot be listed: {error.strerror}.") from error
-    lines = [_line(one) for one in found[:_MOST] if not is_private(one.parts)]
+    lines = [line for _, name, line in found[:_MOST] if not is_private((*folder.parts, name))]
     if len(found) > _MOST:
         lines.append(f"[{len(found) - _MOST} more: use glob with a narrower pattern.]")
     return "\n".join(lines) or f"{shown} is empty."
 
 
-def _line(path: Path) -> str:
-    if path.is_symlink():
-        return f"{path.name} (link)"
-    if path.is_dir():
-        return f"{path.name}/"
+def _entry(entry: "os.DirEntry[str]") -> tuple[bool, str, str]:
+    """Whether it is no folder, its name, and what is told of it."""
+    name = entry.name
+    if entry.is_symlink():
+        return True, name, f"{name} (link)"
+    if entry.is_dir(follow_symlinks=False):
+        return False, name, f"{name}/"
     try:
-        return f"{path.name} ({path.stat().st_size} bytes)"
+        return True, name, f"{name} ({entry.stat(follow_symlinks=False).st_size} bytes)"
     except OSError:
-        return path.name
+        return True, name, name
 
 
 TOOL = Tool(

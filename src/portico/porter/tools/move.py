@@ -7,6 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.acp import _schema as schema
+from portico.files import real
+from portico.files.folders import make_folders
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
 from portico.porter.tools.changing import Change, permit, require_writing
@@ -23,6 +25,7 @@ async def run(bench: Bench, wanted: Move) -> str:
     source, target = bench.place(wanted.source), bench.place(wanted.target)
     for path in (source, target):
         require_writing(bench, path)
+    places = bench.workspace.entry(source), bench.workspace.entry(target)
     before, after = bench.workspace.shown(source), bench.workspace.shown(target)
     if source in bench.workspace.roots or target.is_relative_to(source):
         raise ToolFailure(f"{before} cannot be moved to {after}.")
@@ -43,16 +46,16 @@ async def run(bench: Bench, wanted: Move) -> str:
     )
     async with bench.turn.tool(work) as call:
         await permit(bench, call, change)
-        await asyncio.to_thread(_move, source, target, after)
+        await asyncio.to_thread(_move, *places, after)
     return f"Moved {before} to {after}."
 
 
 def _move(source: Path, target: Path, shown: str) -> None:
     try:
-        if target.exists() or target.is_symlink():
+        if real.exists(target):
             raise ToolFailure(f"There is something at {shown} already: nothing was moved.")
-        target.parent.mkdir(parents=True, exist_ok=True)
-        source.rename(target)
+        make_folders(target.parent).close()
+        real.rename(source, target)
     except OSError as error:
         raise ToolFailure(f"It was not moved: {error.strerror}.") from error
 

@@ -14,6 +14,7 @@ from msgspec import Meta
 
 from portico.acp import _schema as schema
 from portico.domain.errors import PorticoError
+from portico.files import real
 from portico.porter.toolcalls import Work
 from portico.porter.tools.bench import Bench
 from portico.porter.tools.changing import needs_no_answer, refuse_protected
@@ -94,7 +95,7 @@ async def _check(bench: Bench, change: ProposedFile) -> _Checked:
 
 async def _put(bench: Bench, change: _Checked) -> None:
     if change.after is None:
-        await asyncio.to_thread(change.path.unlink)
+        await asyncio.to_thread(real.unlink, bench.workspace.entry(change.path))
     else:
         await bench.turn.files.write(change.path, change.after)
 

@@ -7,6 +7,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.acp import _schema as schema
+from portico.files import real
+from portico.files.regular import TooLarge
 from portico.porter.files import NoSuchFile
 from portico.porter.models.port import Image, Text
 from portico.porter.toolcalls import Work
@@ -68,12 +70,11 @@ def _numbered(text: str, wanted: Read, shown: str) -> str:
 
 def _image(path: Path) -> Outcome:
     try:
-        with path.open("rb") as file:
-            data = file.read(_LARGEST_IMAGE + 1)
+        data = real.read(path, limit=_LARGEST_IMAGE)
+    except TooLarge as error:
+        raise ToolFailure("The image is larger than 4 MB, too large to look at.") from error
     except OSError as error:
         raise ToolFailure(f"The image cannot be read: {error.strerror}.") from error
-    if len(data) > _LARGEST_IMAGE:
-        raise ToolFailure("The image is larger than 4 MB, too large to look at.")
     return Outcome((Text(f"The image {path.name}:"), Image(data, _IMAGES[path.suffix.lower()])))
 
 

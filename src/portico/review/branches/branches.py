@@ -18,8 +18,11 @@ import msgspec
 
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.events import Notice
+from portico.review.branches.filtered_files import FilteredFiles, Sides, Start
 from portico.review.branches.submodules import Standing, Submodules
-from portico.review.checkpoints.checkpoints import Checkpoints, Moment
+from portico.review.checkpoints.checkpoint import Moment
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.git.keeping import (
     check_index_free,
     commit,
@@ -28,6 +31,7 @@ from portico.review.git.keeping import (
     merge_trees,
     stage_tree,
     tree_of,
+    uncommitted,
 )
 from portico.review.git.repositories import Repository, need_repository, submodule_of
 from portico.review.git.tree_changes import tree_changes
@@ -58,14 +62,20 @@ class BranchSession(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: str
     intended: tuple[bytes, ...] = ()
     submodules: tuple[Standing, ...] = ()
+    filtered: tuple[bytes, ...] = ()
+
+    @property
+    def start(self) -> Start:
+        return Start(self.files, frozenset(map(os.fsdecode, self.filtered)), self.checkpoint)
 
 
 class Ended(msgspec.Struct, frozen=True):
-    """What an end led to: the commit that holds the session's work, and the ref by which it is found."""
+    """What an end led to: the commit that holds the session's work, the ref by which it is found, what to tell."""
 
     ending: Ending
     commit: str
     reference: str
+    notices: tuple[Notice, ...] = ()
 
 
 class Branches:
@@ -101,6 +111,7 @@ class Branches:
             staged=work.staged,
             checkpoint=checkpoint.id,
             intended=work.intended,
+            filtered=tuple(map(os.fsencode, work.filtered)),
             submodules=await self._submodules(slug).keep(repository),
         )
         await self._record(repository, session)
@@ -122,8 +133,19 @@ class Branches:
             return True
         return await repository.branch_commit(PREFIX + slug) is not None
 
-    async def finish(self, workspace: Path, slug: str, ending: Ending, message: str | None = None) -> Ended:
-        """End a session. Whatever the ending, the person's own uncommitted work is uncommitted again."""
+    async def finish(
+        self,
+        workspace: Path,
+        slug: str,
+        ending: Ending,
+        message: str | None = None,
+        *,
+        run_filters: bool = False,
+    ) -> Ended:
+        """End a session. Whatever the ending, the person's own uncommitted work is uncommitted again.
+
+        Filters of the repository run only on files that the session changed, and only with `run_filters`.
+        """
         repository = await need_repository(workspace, self._environ)
         session = await self._find(repository, slug)
         if session is None:
@@ -136,31 +158,37 @@ class Branches:
             )
         check_index_free(repository)
         said = message or f"{slug}\n\nBy a session of Portico.\n"
+        work = await keep_work(repository, self._folder)
+        files = FilteredFiles(repository, self._checkpoints, self._folder)
+        if ending is Ending.DISCARD:
+            sides = await files.as_they_are(session.start, work)
+        else:
+            must = ending is Ending.KEEP
+            sides = await files.committed(session.start, work, run_filters=run_filters, must=must)
         finishing = self._put_aside if ending in (Ending.KEEP, Ending.DISCARD) else self._bring_home
-        ended = await finishing(repository, session, ending, said)
+        ended = await finishing(repository, session, sides, ending, said)
         await self._checkpoints.release(repository.root, session.checkpoint)
         await repository.git.run("update-ref", "-d", _start(slug))
         await repository.git.run("update-ref", "-d", _finishing(slug))
         self._index(repository, slug).unlink(missing_ok=True)
         await self._submodules(slug).forget(repository, session.submodules)
-        return ended
+        return msgspec.structs.replace(ended, notices=sides.notices)
 
     async def _put_aside(
-        self, repository: Repository, session: BranchSession, ending: Ending, message: str
+        self, repository: Repository, session: BranchSession, sides: Sides, ending: Ending, message: str
     ) -> Ended:
         submodules = self._submodules(session.slug)
         await submodules.check(repository, session.submodules)
         if ending is Ending.KEEP:
             await self._check_submodules(repository, session)
         tip = await repository.branch_commit(session.branch) or session.home_commit
-        work = await keep_work(repository, self._folder)
-        if not await self._is_back(repository, session, work.files):
-            started = tip == session.home_commit and session.files != await tree_of(repository, tip)
+        if not await self._is_back(repository, session, sides):
+            started = tip == session.home_commit and sides.before != await tree_of(repository, tip)
             if started:
                 tip = await commit(
-                    repository, session.files, [tip], "Uncommitted work when the session began\n"
+                    repository, sides.before, [tip], "Uncommitted work when the session began\n"
                 )
-            tip = await commit(repository, work.files, [tip], message)
+            tip = await commit(repository, sides.after, [tip], message)
         if ending is Ending.KEEP:
             reference = f"refs/heads/{session.branch}"
         else:
@@ -180,11 +208,11 @@ class Branches:
             await repository.git.run("update-ref", "-d", f"refs/heads/{session.branch}")
         return Ended(ending, tip, reference)
 
-    async def _is_back(self, repository: Repository, session: BranchSession, files: str) -> bool:
+    async def _is_back(self, repository: Repository, session: BranchSession, sides: Sides) -> bool:
         """Whether the files are those of the start; after an end that was cut short, submodules may be elsewhere."""
-        if files == session.files or await repository.commit_of(_finishing(session.slug)) is None:
-            return files == session.files
-        return not await tree_changes(repository.git, session.files, files)
+        if sides.after == sides.before or await repository.commit_of(_finishing(session.slug)) is None:
+            return sides.after == sides.before
+        return not await tree_changes(repository.git, sides.before, sides.after)
 
     async def _check_submodules(self, repository: Repository, session: BranchSession) -> None:
         """InvalidInput if the session has work in a submodule that is in no commit and about to be put aside."""
@@ -192,9 +220,9 @@ class Branches:
         changed = await self._checkpoints.diff(repository.root, session.checkpoint) if submodules else ()
         paths = {each.path for each in changed}
         for folder in sorted({one for path in paths if (one := submodule_of(path, submodules))}):
-            inner = repository.git.at(repository.root / folder)
-            told = (await inner.run("status", "--porcelain", "--no-renames", "-uall", "-z")).names
-            if any(f"{folder}/{line[3:]}" in paths for line in told):
+            inner = await need_repository(repository.root / folder, self._environ)
+            told = await uncommitted(inner, self._folder)
+            if any(f"{folder}/{path}" in paths for path in told):
                 raise InvalidInput(
                     f"The session has changed files in the submodule {folder}, which {session.branch} cannot hold.",
                     suggestion=f"Commit them there (git -C {folder} commit), or finish with merge or squash, which "
@@ -202,13 +230,12 @@ class Branches:
                 )
 
     async def _bring_home(
-        self, repository: Repository, session: BranchSession, ending: Ending, message: str
+        self, repository: Repository, session: BranchSession, sides: Sides, ending: Ending, message: str
     ) -> Ended:
         home = session.home_commit
         home_tree = await tree_of(repository, home)
-        work = await keep_work(repository, self._folder)
-        merged = await merge_trees(repository, session.files, home_tree, work.files)
-        staged = await merge_trees(repository, home_tree, session.staged, merged)
+        merged = await merge_trees(repository, sides.before, home_tree, sides.after, self._folder)
+        staged = await merge_trees(repository, home_tree, session.staged, merged, self._folder)
         tip = await repository.branch_commit(session.branch) or home
         result = await self._already_home(repository, session, merged)
         if result is None:

@@ -8,13 +8,17 @@ import asyncio
 import os
 import secrets
 import shutil
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.events import Notice
 from portico.review.arrangements import Homecoming, file_name
 from portico.review.branches.branches import Ended, Ending
+from portico.review.branches.filtered_files import cannot_keep, left_out, went_through
+from portico.review.git.filters import clean, filtered_paths, with_entries
 from portico.review.git.keeping import (
     check_index_free,
     commit,
@@ -24,8 +28,9 @@ from portico.review.git.keeping import (
     staged_tree,
     tree_of,
 )
+from portico.review.git.private_folder import private_git
 from portico.review.git.repositories import Head, Repository, submodule_of
-from portico.review.text.changes import LINK_MODE, ChangeSet, FileChange, paths_of
+from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, paths_of
 
 _NO_COMMIT = ""
 
@@ -37,6 +42,7 @@ class Prepared(msgspec.Struct, frozen=True):
     home: str
     tree: str
     commit: str
+    notices: tuple[Notice, ...] = ()
 
 
 class Finishing:
@@ -47,27 +53,48 @@ class Finishing:
         self._prefix = Path(os.path.realpath(folder)).relative_to(os.path.realpath(repository.root))
         self._scratch = scratch
 
-    async def prepare(self, changes: ChangeSet, ending: Ending, message: str) -> Prepared:
+    async def prepare(
+        self, changes: ChangeSet, ending: Ending, message: str, *, run_filters: bool = False
+    ) -> Prepared:
         """Commits of the changes. To bring them home, they are merged with what HEAD has by now.
 
         InvalidInput names files in which that cannot be done, and SessionBusy another git that is in the way.
         """
         head, home = await self._repository.settled_head()
-        if ending is not Ending.DISCARD:
+        filtered: frozenset[str] = frozenset()
+        notices: tuple[Notice, ...] = ()
+        if ending is not Ending.DISCARD:  # What is put aside is kept as it is.
             await self._check_submodules(changes)
+            filtered = await filtered_paths(self._repository, self._named(set(paths_of(changes))))
+        if filtered and run_filters:
+            notices = (went_through(filtered),)
+        elif filtered:
+            if ending is Ending.KEEP:
+                raise cannot_keep(filtered)
+            notices = (left_out(filtered),)
+            changes = self._without(changes, filtered)
         tree = await tree_of(self._repository, home)
-        base = await self._tree(tree, changes, new=False)
-        theirs = await self._tree(tree, changes, new=True)
+        base = await self._tree(tree, changes, filtered, new=False)
+        theirs = await self._tree(tree, changes, filtered, new=True)
         if ending in (Ending.KEEP, Ending.DISCARD):
             started = await self._commit(base, home, tree, "Uncommitted work when the session began\n")
-            return Prepared(head, home, theirs, await self._commit(theirs, started, base, message))
-        merged = await merge_trees(self._repository, base, tree, theirs)
+            made = await self._commit(theirs, started, base, message)
+            return Prepared(head, home, theirs, made, notices)
+        merged = await self._merged(base, tree, theirs)
         await self._staged(home, merged)  # What would fail after the files are written fails before.
         check_index_free(self._repository)
         made = await self._commit(merged, home, tree, message)
         if ending is Ending.MERGE and made != home:
             made = await commit(self._repository, merged, [home, made], message)
-        return Prepared(head, home, merged, made)
+        return Prepared(head, home, merged, made, notices)
+
+    def _without(self, changes: ChangeSet, paths: Collection[str]) -> ChangeSet:
+        kept = (
+            one
+            for one in changes.changes
+            if not {*self._named({one.path, one.old_path or one.path})} & set(paths)
+        )
+        return msgspec.structs.replace(changes, changes=tuple(kept))
 
     async def _check_submodules(self, changes: ChangeSet) -> None:
         """InvalidInput if a commit would have files in the place of a submodule."""
@@ -92,7 +119,7 @@ class Finishing:
             name = f"{reference}-{number}"
         git = self._repository.git
         await git.run("update-ref", "-m", f"portico: {ending}", name, prepared.commit, _NO_COMMIT)
-        return Ended(ending, prepared.commit, name)
+        return Ended(ending, prepared.commit, name, prepared.notices)
 
     async def hold(self, session: str, prepared: Prepared) -> None:
         """Let nobody tidy a commit away that the person's branch shall be led to."""
@@ -111,7 +138,7 @@ class Finishing:
             await self.stage(Prepared(head, now, tree, made), ending, since=home)
         elif not await self._repository.leads_to(now, made):
             ours = await tree_of(self._repository, now)
-            merged = await merge_trees(self._repository, await tree_of(self._repository, home), ours, tree)
+            merged = await self._merged(await tree_of(self._repository, home), ours, tree)
             commit_id = await self._commit(merged, now, ours, message)
             await self.stage(Prepared(head, now, merged, commit_id), ending)
 
@@ -135,46 +162,52 @@ class Finishing:
                         suggestion="Finish once more, which commits them.",
                     )
                 lock.put(index)
-        return Ended(ending, prepared.commit, reference)
+        return Ended(ending, prepared.commit, reference, prepared.notices)
 
     async def _staged(self, home: str, merged: str) -> str:
         """What the person has staged, with the session's work beside it."""
         index = await staged_tree(self._repository, self._scratch)
-        return await merge_trees(self._repository, await tree_of(self._repository, home), index, merged)
+        return await self._merged(await tree_of(self._repository, home), index, merged)
 
-    async def _tree(self, tree: str, changes: ChangeSet, *, new: bool) -> str:
-        """A tree that has one side of the changes, as git would have it after an add."""
+    async def _merged(self, base: str, ours: str, theirs: str) -> str:
+        return await merge_trees(self._repository, base, ours, theirs, self._scratch)
+
+    async def _tree(self, tree: str, changes: ChangeSet, filtered: Collection[str], *, new: bool) -> str:
+        """A tree that has one side of the changes, as git would have it after an add. Runs filters of `filtered`."""
+        added = await self._added(tree, changes, new=new)
+        entries: dict[str, str | None] = {}
+        for name, content, mode in self._side(changes.changes, new) if filtered else ():
+            (full,) = self._named({name})
+            if full in filtered and mode != LINK_MODE:
+                blob = await clean(self._repository, full, content.loaded())
+                entries[full] = f"{_git_mode(mode):o} {blob}"
+        return await with_entries(self._repository, added, entries, self._scratch)
+
+    async def _added(self, tree: str, changes: ChangeSet, *, new: bool) -> str:
         folder = self._scratch / f"sides.{secrets.token_hex(4)}"
         index = folder / "index"
         try:
             there, gone = await asyncio.to_thread(self._write, folder / "tree", changes.changes, new)
-            git = self._repository.git.at(folder / "tree").having(
-                "core.safecrlf=false",
-                GIT_DIR=str(self._repository.git_folder),
-                GIT_WORK_TREE=str(folder / "tree"),
-                GIT_INDEX_FILE=str(index),
-            )
-            await git.run("read-tree", tree)
-            # A file may be gone because a link is where its folder was, which git would not look behind.
-            for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
-                given = b"".join(os.fsencode(name) + b"\0" for name in names)
-                await git.run("update-index", "-z", *words, "--stdin", given=given)
-            # A partial clone has not all that HEAD names, and needs it for nothing here.
-            return (await git.run("write-tree", "--missing-ok")).text
+            async with private_git(self._repository, self._scratch) as private:
+                git = private.at(folder / "tree").having(
+                    GIT_WORK_TREE=str(folder / "tree"), GIT_INDEX_FILE=str(index)
+                )
+                await git.run("read-tree", tree)
+                # A file may be gone because a link is where its folder was, which git would not look behind.
+                for words, names in ((("--force-remove",), gone), (("--add", "--replace"), there)):
+                    given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                    await git.run("update-index", "-z", *words, "--stdin", given=given)
+                # A partial clone has not all that HEAD names, and needs it for nothing here.
+                return (await git.run("write-tree", "--missing-ok")).text
         finally:
             await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
 
     def _write(self, folder: Path, changes: tuple[FileChange, ...], new: bool) -> tuple[list[str], list[str]]:
         """Put one side of each file into a folder, and name those that are there, and those that are not."""
-        names: set[str] = set()
+        names = {name for change in changes for name in (change.path, change.old_path or change.path)}
         there: set[str] = set()
         folder.mkdir(parents=True, mode=0o700)
-        for change in changes:
-            names |= {change.path, change.old_path or change.path}
-            content, mode = (change.new, change.new_mode) if new else (change.old, change.old_mode)
-            if content is None:
-                continue
-            name = change.path if new else change.old_path or change.path
+        for name, content, mode in self._side(changes, new):
             there.add(name)
             place = folder / self._prefix / name
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -182,11 +215,22 @@ class Finishing:
                 place.symlink_to(os.fsdecode(content.loaded()))
                 continue
             place.write_bytes(content.loaded())
-            place.chmod(0o755 if mode is not None and mode & 0o100 else 0o644)
+            place.chmod(_git_mode(mode) & 0o777)
         return self._named(there), self._named(names - there)
+
+    def _side(self, changes: tuple[FileChange, ...], new: bool) -> Iterator[tuple[str, Content, int | None]]:
+        """One side of each file that is there on that side."""
+        for change in changes:
+            content, mode = (change.new, change.new_mode) if new else (change.old, change.old_mode)
+            if content is not None:
+                yield change.path if new else change.old_path or change.path, content, mode
 
     def _named(self, paths: set[str]) -> list[str]:
         return sorted((self._prefix / path).as_posix() for path in paths)
+
+
+def _git_mode(mode: int | None) -> int:
+    return 0o100755 if mode is not None and mode & 0o100 else 0o100644
 
 
 def _held(session: str) -> str:

@@ -6,19 +6,22 @@ nothing. One that was deleted by hand is noticed, and can be closed or opened ag
 """
 
 import asyncio
+import filecmp
 import hashlib
 import os
 import re
 import shutil
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.review.checkpoints.blobs import read_blob
-from portico.review.git.keeping import commit, keep_work, stage_tree, unchanged_since
+from portico.review.git.filters import filtered_paths, store_as_is, with_entries
+from portico.review.git.keeping import Work, commit, keep_work, stage_tree, unchanged_since
+from portico.review.git.private_folder import private_git
 from portico.review.git.repositories import Repository, find_repository, need_repository
 from portico.review.git.tree_changes import TreeChange, tree_changes
 
@@ -67,16 +70,20 @@ class Worktrees:
             message = f"The person's work when the session {session} began\n"
             start = await commit(repository, work.files, [home], message)
             await repository.git.run("update-ref", _reference(session, "start"), start)
+            filtered = work.filtered
         else:
-            start = worktree.start
+            start, filtered = worktree.start, ()
         path = self._path(repository, session)
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         branch = _branch(session)
         at = await repository.commit_of(f"{start}^1") or start
         try:
-            await repository.git.run("worktree", "add", "--quiet", "--detach", str(path), start)
-            await self._take_over(repository, path, start)
+            await repository.git.run(
+                "worktree", "add", "--no-checkout", "--quiet", "--detach", str(path), start
+            )
             inner = await need_repository(path, self._environ)
+            await self._check_out(inner, start)
+            await self._take_over(repository, path, start, filtered)
             await inner.git.run("update-ref", f"refs/heads/{branch}", at)
             await inner.git.run("symbolic-ref", "-m", f"portico: {session}", "HEAD", f"refs/heads/{branch}")
             await stage_tree(inner, f"{at}^{{tree}}", self._folder)
@@ -100,9 +107,10 @@ class Worktrees:
             )
         inner = await need_repository(worktree.path, self._environ)
         work = await keep_work(inner, self._folder)
+        files = await self._with_filtered(inner, worktree, work)
         head = await inner.head()
         parents = [head.commit] if head.commit else [worktree.start]
-        end = await commit(inner, work.files, parents, f"The end of the session {worktree.session}\n")
+        end = await commit(inner, files, parents, f"The end of the session {worktree.session}\n")
         await inner.git.run("update-ref", _reference(worktree.session, "end"), end)
         return Changes(worktree.start, end, await tree_changes(inner.git, worktree.start, end))
 
@@ -120,15 +128,34 @@ class Worktrees:
         await repository.git.run("update-ref", "-d", f"refs/heads/{worktree.branch}")
         await repository.git.run("update-ref", "-d", _reference(worktree.session, "start"))
 
-    async def _take_over(self, repository: Repository, path: Path, start: str) -> None:
+    async def _check_out(self, inner: Repository, start: str) -> None:
+        """Write the files of a commit, with line ends and encodings as git has them, and no filter run."""
+        async with private_git(inner, self._folder) as git:
+            checking_out = git.having(GIT_INDEX_FILE=str(inner.git_folder / "index"))
+            await checking_out.run("read-tree", "-m", "-u", start)
+
+    async def _take_over(
+        self, repository: Repository, path: Path, start: str, changed: Sequence[str]
+    ) -> None:
         """Give files the person's own rights, and their bytes where git wrote others: line ends, or a filter's.
 
-        To git both are the same file; where the work is compared and applied they would be two.
+        To git both are the same file; where the work is compared and applied they would be two. `changed` are
+        files with a filter that `start` has otherwise, or not at all.
         """
         listed = (await repository.git.run("ls-tree", "-r", "-z", "--name-only", "--full-tree", start)).names
         other = await asyncio.to_thread(_of_other_size, repository.root, path, listed)
         same = await unchanged_since(repository, start, other, self._folder) if other else []
-        await asyncio.to_thread(_take_over, repository.root, path, listed, same)
+        filtered = await filtered_paths(repository, listed)
+        theirs = {*same, *filtered, *changed}
+        await asyncio.to_thread(_take_over, repository.root, path, [*listed, *changed], theirs)
+
+    async def _with_filtered(self, inner: Repository, worktree: Worktree, work: Work) -> str:
+        """The files with those that have a filter as they are, unless the person's are the same."""
+        own = await asyncio.to_thread(_differing, worktree.repository, worktree.path, work.filtered)
+        entries: dict[str, str | None] = {
+            path: f"{mode} {await store_as_is(inner.git, path)}" for path, mode in own.items()
+        }
+        return await with_entries(inner, work.files, entries, self._folder)
 
     async def _named(self, repository: Repository, workspace: Path, session: str) -> Worktree | None:
         start = await repository.commit_of(_reference(session, "start"))
@@ -168,6 +195,17 @@ class Worktrees:
         )
 
 
+def _differing(root: Path, path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The files of a worktree that are not the person's, each with the mode that git keeps."""
+    found: dict[str, str] = {}
+    for name in names:
+        theirs, ours = _facts(root, name), _facts(path, name)
+        if ours is None or (theirs is not None and filecmp.cmp(root / name, path / name, shallow=False)):
+            continue
+        found[name] = "100755" if ours.st_mode & stat.S_IXUSR else "100644"
+    return found
+
+
 def _of_other_size(root: Path, path: Path, names: Iterable[str]) -> list[str]:
     """The files that both trees have, with more bytes in one. None that is found behind a link."""
     found: list[str] = []
@@ -182,8 +220,12 @@ def _of_other_size(root: Path, path: Path, names: Iterable[str]) -> list[str]:
 
 
 def _take_over(root: Path, path: Path, names: Iterable[str], same: Iterable[str]) -> None:
+    real = root.resolve()
     for name in same:
-        shutil.copyfile(root / name, path / name)
+        if _facts(root, name) is None or (real / name).parent.resolve() != (real / name).parent:
+            continue
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(root / name, path / name, follow_symlinks=False)
     for name in names:
         theirs, ours = _facts(root, name), _facts(path, name)
         if theirs is None or ours is None or (theirs.st_mode ^ ours.st_mode) & 0o777 == 0:

@@ -133,6 +133,10 @@ def kept_words(session: str) -> str:
     return f"Kept for later; nothing was applied. `portico review show {session}` shows it again."
 
 
+def put_back_words(checkpoint: str, session: str) -> str:
+    return f"To put them back: `portico checkpoints restore {checkpoint} --session {session}`."
+
+
 def text(words: str) -> acp.Content:
     return acp.Content(content=acp.TextContent(text=words))
 

@@ -16,7 +16,16 @@ from portico.acp import _schema as acp
 from portico.acp.lenient import decode
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
-from portico.review.chain.cards import APPLY, DISCARD, Card, applied_words, failed_words, kept_words, text
+from portico.review.chain.cards import (
+    APPLY,
+    DISCARD,
+    Card,
+    applied_words,
+    failed_words,
+    kept_words,
+    put_back_words,
+    text,
+)
 from portico.review.chain.editor_files import Buffers
 from portico.review.chain.workplace_proxy import ReviewedSession
 from portico.review.reviews import Reviews
@@ -31,23 +40,31 @@ Ask = Callable[[str, acp.Wire], Awaitable[Raw]]
 class Turns:
     """The turns of one session. `tell` and `ask` speak to the editor in the agent's place."""
 
-    def __init__(self, session: ReviewedSession, reviews: Reviews, tell: Tell, ask: Ask) -> None:
+    def __init__(
+        self, session: ReviewedSession, reviews: Reviews, tell: Tell, ask: Ask, *, confined: bool = False
+    ) -> None:
         self.session = session
         self._reviews = reviews
         self._tell = tell
         self._ask = ask
+        self._confined = confined
         self._shown: set[tuple[str, int]] = set()
         self._running = False
 
     async def begin(self, label: str) -> None:
         """PorticoError if the turn must not begin."""
-        self._show_notices(await self.session.review.begin_turn(label))
+        session = self.session
+        if session.files is not None and not self._confined:
+            self._show_notices(await self._reviews.note_files(session.session_id, session.workspace, label))
+        self._show_notices(await session.review.begin_turn(label))
         self._running = True
 
     async def end(self) -> None:
         """Write down what the agent has changed; nobody is asked."""
         if self._running:
-            self._show_notices(await self.session.review.end_turn())
+            session = self.session
+            self._show_notices(await self._reviews.changed_outside(session.session_id, session.workspace))
+            self._show_notices(await session.review.end_turn())
             self._running = False
 
     async def finish(self, buffers: Buffers, cancelled: asyncio.Event, *, asks: bool) -> None:
@@ -130,7 +147,10 @@ class Turns:
     def _show_notices(self, payloads: Sequence[AnyPayload]) -> None:
         for payload in payloads:
             if isinstance(payload, Notice):
-                self._show(payload.text, payload.details or payload.text, "completed")
+                words = payload.details or payload.text
+                if payload.checkpoint_id is not None:
+                    words += f"\n\n{put_back_words(payload.checkpoint_id, self.session.session_id)}"
+                self._show(payload.text, words, "completed")
 
     def _show(self, title: str, words: str, status: acp.ToolCallStatus) -> None:
         """Say something in Portico's own name, for which ACP has nothing that every editor shows but a tool call."""

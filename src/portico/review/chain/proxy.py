@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import Placed, to_meta
+from portico.acp.extensions import Placed, placed_by, to_meta
 from portico.acp.lenient import decode
 from portico.conductor.mcp.sessions import OPENING
 from portico.conductor.message import Message, outcome, response
@@ -75,6 +75,8 @@ class ReviewNeeds(msgspec.Struct, frozen=True, kw_only=True):
     sessions: EditorSessions
     open_files: Callable[[Path], Files]
     make_id: Callable[[], SessionId]
+    confined: bool = False
+    """Whether the kernel keeps the agent away from the person's files."""
 
 
 class _Turn:
@@ -151,7 +153,12 @@ class ReviewProxy(WorkplaceProxy):
         if review.folder != workspace:
             files = WorkplaceFiles(workspace, review.folder, needs.open_files, review.adopt)
             self.opening.append(files)
-        placed = Placed(session=session_id, workspace=asked.cwd, mode=needs.mode)
+        placed = Placed(
+            session=session_id,
+            workspace=asked.cwd,
+            mode=needs.mode,
+            reads_only=placed_by(asked.meta).reads_only,
+        )
         fields = codecs.decode_json(message.params, dict[str, Raw])
         meta = {**asked.meta, **to_meta(placed)} if isinstance(asked.meta, dict) else to_meta(placed)
         params = {**fields, "cwd": str(review.folder), "_meta": meta}
@@ -183,7 +190,9 @@ class ReviewProxy(WorkplaceProxy):
             )
 
         self.sessions[session.agent_session_id] = session
-        self._talks[session.agent_session_id] = Turns(session, self._needs.reviews, tell, self.ask_client)
+        self._talks[session.agent_session_id] = Turns(
+            session, self._needs.reviews, tell, self.ask_client, confined=self._needs.confined
+        )
         named = EditorSession(
             agent=self._needs.agent,
             agent_session_id=session.agent_session_id,

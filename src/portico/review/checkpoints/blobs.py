@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from portico.domain.errors import StoreFailed
+from portico.files import real
 from portico.review.checkpoints.permissions import Permissions
 from portico.review.checkpoints.shadows import Difference
 from portico.review.disk.swapping import set_mode
@@ -87,7 +88,7 @@ def _part(
                 )
             size = int(header[2])
             if each.new.mode == "120000":
-                place.symlink_to(os.fsdecode(source.read(size)))
+                real.symlink(os.fsdecode(source.read(size)), place)
             else:
                 executable = each.new.mode == "100755"
                 _write(source, size, place, 0o777 if executable else 0o666)
@@ -97,7 +98,7 @@ def _part(
 
 
 def _write(source: BinaryIO, size: int, place: Path, mode: int) -> None:
-    descriptor = os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), mode)
+    descriptor = real.open_file(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
     with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
         while size > 0:
             chunk = source.read(min(size, _CHUNK_BYTES))

@@ -7,12 +7,10 @@ restore first keeps what is there as a checkpoint of its own, so that nothing is
 import asyncio
 import contextlib
 import hashlib
-import itertools
 import os
 import secrets
 from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
-from enum import StrEnum
 from pathlib import Path
 
 import msgspec
@@ -21,6 +19,8 @@ from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, Restored, Retention
+from portico.review.checkpoints.comparison import Comparison, compare, steps
 from portico.review.checkpoints.permissions import Permissions, forget_all_but
 from portico.review.checkpoints.shadows import (
     STAGING_PREFIX,
@@ -32,7 +32,10 @@ from portico.review.checkpoints.shadows import (
     Snapshot,
 )
 from portico.review.disk.alone import alone, not_kept
+from portico.review.disk.leftovers import JOURNAL
+from portico.review.disk.rollbacks import Rollback, Rollbacks
 from portico.review.disk.swapping import ChangedMeanwhile, Step, Swap, Wanted, give_back_rights
+from portico.review.disk.threads import ended
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
@@ -41,53 +44,6 @@ _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
-
-
-class Moment(StrEnum):
-    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
-
-    One from before a branch is kept, however old, until it is released.
-    """
-
-    BEFORE_TURN = "before_turn"
-    AFTER_TURN = "after_turn"
-    BEFORE_APPLY = "before_apply"
-    BEFORE_RESTORE = "before_restore"
-    BEFORE_BRANCH = "before_branch"
-
-
-class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A working tree as it was. `left_out` names the first files that are not held, `left_out_count` all."""
-
-    id: str
-    at_ms: int
-    label: str
-    moment: Moment
-    tree: str
-    permissions: str | None = None
-    left_out: tuple[LeftOut, ...] = ()
-    left_out_count: int = 0
-
-
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
-
-    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
-    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
-    """
-
-    checkpoint: Checkpoint
-    kept: Checkpoint
-    changes: tuple[TreeChange, ...]
-    undone: tuple[TreeChange, ...]
-    own: tuple[tuple[str, str], ...]
-
-
-class Retention(msgspec.Struct, frozen=True):
-    """How many checkpoints of a workspace are kept, and how long."""
-
-    count: int = 200
-    milliseconds: int = 30 * 24 * 3600 * 1000
 
 
 class Checkpoints:
@@ -102,6 +58,7 @@ class Checkpoints:
         ours: Path | None = None,
         bounds: Bounds | None = None,
         retention: Retention | None = None,
+        rollbacks: Rollbacks | None = None,
         step: Step | None = None,
     ) -> None:
         self._folder = folder
@@ -110,6 +67,7 @@ class Checkpoints:
         self._ours = ours or folder
         self._bounds = bounds or Bounds()
         self._retention = retention or Retention()
+        self._rollbacks = rollbacks or Rollbacks(folder.with_name("rollbacks"))
         self._step = step
         self._busy: dict[Path, asyncio.Lock] = {}
 
@@ -128,9 +86,25 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
             listed = await self._list(shadow)
-            if listed and (listed[0].tree, listed[0].permissions) == (snapshot.tree, snapshot.permissions):
+            if any(each.holds(snapshot) for each in [one for one in listed if not one.watch][:1]):
                 return None
             return await self._keep(shadow, snapshot, label, moment, listed)
+
+    async def watch(self, workspace: Path, label: str) -> Checkpoint:
+        """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
+        async with self._opened(workspace) as shadow:
+            snapshot = await shadow.snapshot(self._bounds, hurried=True)
+            listed = await self._list(shadow)
+            if listed and listed[0].holds(snapshot):
+                return listed[0]
+            return await self._keep(shadow, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
+
+    async def compare(self, workspace: Path, checkpoint_id: str, touched: Collection[str]) -> Comparison:
+        """What changed since a checkpoint, other sessions' work left out; and which `touched` files it lacks."""
+        async with self._opened(workspace) as shadow:
+            before = await self._find(shadow, checkpoint_id)
+            now = await shadow.snapshot(self._bounds, hurried=True)
+            return await compare(shadow, before, now, await self._list(shadow), touched)
 
     async def go_on(self, workspace: Path) -> None:
         """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
@@ -207,12 +181,10 @@ class Checkpoints:
     async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> Restored | None:
         """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
         async with self._opened(workspace) as shadow:
+            if not await asyncio.to_thread(self._swap(shadow).has_happened, kept_id):
+                return None
             target, kept = await self._find(shadow, checkpoint_id), await self._find(shadow, kept_id)
-            now = (await shadow.snapshot(self._bounds)).tree
-            moved = {each.path for each in await shadow.differences(kept.tree, target.tree)}
-            differing = {each.path for each in await shadow.differences(target.tree, now)}
-            # Files are put in place all at once. Those that the person has changed since say nothing.
-            return await self._attributed(shadow, target, kept) if moved - differing else None
+            return await self._attributed(shadow, target, kept)
 
     async def release(self, workspace: Path, checkpoint_id: str) -> None:
         """Let a checkpoint grow old like any other."""
@@ -220,11 +192,10 @@ class Checkpoints:
             checkpoint = await self._find(shadow, checkpoint_id)
             await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
-    async def recover(self, workspace: Path) -> bool:
-        """Undo a restore that was killed halfway; every other call does so too. Whether there was one."""
-        before = self._swap(self._shadow(workspace)).unfinished
-        async with self._opened(workspace):
-            return before
+    async def recover(self, workspace: Path) -> Rollback | None:
+        """Undo a restore that was killed halfway; every other call does so too."""
+        async with self._alone(self._shadow(workspace)) as rollback:
+            return rollback
 
     async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
         """Whether the files could be put in place before anybody changed one more."""
@@ -249,22 +220,19 @@ class Checkpoints:
             settled = (await shadow.snapshot(self._bounds)).tree == kept.tree
             if settled:
                 wanted = [_wanted(number, each) for number, each in enumerate(differences)]
-                await asyncio.to_thread(swap.perform, staging, wanted, seen)
+                await ended(lambda _: swap.perform(staging, wanted, seen, kept.id))
             return settled
         except ChangedMeanwhile:
             return False
         finally:
-            staging.remove()
+            await asyncio.to_thread(swap.sweep)
 
     async def _attributed(self, shadow: Shadow, target: Checkpoint, kept: Checkpoint) -> Restored:
         """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
         changes = await tree_changes(shadow.git, target.tree, kept.tree)
-        since = [each for each in reversed(await self._list(shadow)) if target.id <= each.id <= kept.id]
         theirs: set[str] = set()
         own = []
-        for earlier, later in itertools.pairwise(since):
-            begun = earlier.moment in {Moment.BEFORE_TURN, Moment.BEFORE_APPLY}
-            worked = begun and later.moment is Moment.AFTER_TURN
+        for earlier, later, worked in steps(await self._list(shadow), target.id, kept.id):
             if earlier.tree != later.tree and not worked:
                 theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
                 own.append((earlier.id, later.id))
@@ -290,8 +258,11 @@ class Checkpoints:
         label: str,
         moment: Moment,
         listed: tuple[Checkpoint, ...],
+        *,
+        watch: bool = False,
     ) -> Checkpoint:
-        checkpoint = self._made(snapshot, label, moment, listed)
+        made = self._made(snapshot, label, moment, listed)
+        checkpoint = msgspec.structs.replace(made, watch=watch)
         await self._record(shadow, checkpoint)
         await self._prune(shadow, (checkpoint, *listed))
         return checkpoint
@@ -358,29 +329,33 @@ class Checkpoints:
 
     def _swap(self, shadow: Shadow) -> Swap:
         owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]
-        return Swap(shadow.workspace, shadow.folder / "restore", f"{STAGING_PREFIX}{owner}-", self._step)
+        prefix = f"{STAGING_PREFIX}{owner}-"
+        return Swap(shadow.workspace, shadow.folder / JOURNAL, prefix, self._rollbacks, self._step)
 
     @asynccontextmanager
     async def _opened(self, workspace: Path) -> AsyncIterator[Shadow]:
         """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
         shadow = self._shadow(workspace)
+        async with self._alone(shadow):
+            await shadow.prepare()
+            yield shadow
+
+    @asynccontextmanager
+    async def _alone(self, shadow: Shadow) -> AsyncIterator[Rollback | None]:
         async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
             try:
-                await shadow.prepare()
                 swap = self._swap(shadow)
-                if swap.unfinished:
-                    label = "Before undoing a restore that was cut short"
-                    await self._kept(shadow, label, Moment.BEFORE_RESTORE)
-                    await asyncio.to_thread(swap.undo)
+                rollback = await ended(lambda _: swap.undo())
                 await asyncio.to_thread(swap.sweep)
-                yield shadow
+                yield rollback
             except OSError as error:
                 inside = str(error.filename).startswith(f"{shadow.workspace}/")
                 raise not_kept(shadow.workspace if inside else shadow.folder, error) from error
 
 
 def _wanted(number: int, difference: Difference) -> Wanted:
-    return Wanted(difference.path, difference.old.exists, number if difference.new.exists else None)
+    staged = number if difference.new.exists else None
+    return Wanted(difference.path, difference.old.exists, staged, difference.new.blob)
 
 
 def _give_back_rights(shadow: Shadow, kept: Checkpoint, target: Checkpoint, moved: Collection[str]) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from portico.review.checkpoints.checkpoints import Checkpoints, Restored
+from portico.review.checkpoints.checkpoint import Restored
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.permissions import Permissions
 from portico.review.disk.calls import Disk
 from portico.review.git.tree_changes import TreeChange, TreeOperation
@@ -132,9 +133,10 @@ def _plain(*sides: _File) -> bool:
 def _on_disk(workspace: Path, paths: Collection[str]) -> _Files:
     found: _Files = {}
     disk = Disk()
+    root = Path(os.path.realpath(workspace))
     for path in paths:
         try:
-            file = disk.read_entry(workspace / path)
+            file = disk.read_entry(root / path)
         except OSError:
             continue
         mode = _LINK if file.mode == LINK_MODE else "100755" if file.mode & 0o100 else "100644"

@@ -23,6 +23,7 @@ from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.permissions import Permissions
+from portico.review.checkpoints.taken_files import TakenFiles, correct
 from portico.review.disk.threads import ended
 from portico.review.git.listing import inside
 from portico.review.git.program import Git
@@ -253,7 +254,10 @@ class Shadow:
             packed = ("core.bigFileThreshold=1", "core.fsyncMethod=fsync")
             taking = git.having(*packed, **_ROOM) if len(taken) > _MANY_FILES else git
             words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
+            files = await asyncio.to_thread(TakenFiles, self.workspace, taken)
             await taking.run(*words, given=_given(taken))
+            if doubted := await asyncio.to_thread(files.doubted):
+                await correct(git, self.workspace, doubted)
 
     def _save(self, index: Path) -> None:
         beside = index.with_suffix(f"{index.suffix}-saved")
@@ -277,6 +281,10 @@ class Shadow:
             listed = await self._listed(git, self.workspace / path)
             files |= await self._unheld(git, listed, f"{path}/", held)
         return files
+
+    async def names(self, tree: str) -> set[str]:
+        """Every file that a tree holds."""
+        return set((await self.git.run("ls-tree", "-r", "-z", "--name-only", tree)).names)
 
     async def tidy(self) -> None:
         """Give room back, once enough has come together."""

@@ -5,6 +5,7 @@ exchanged by renames. The intent log knows all names beforehand, so that after a
 the folder is brought back to what it was. Writing the intent off as done is the one moment at which it changes.
 """
 
+import errno
 import os
 from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +16,7 @@ import msgspec
 
 from portico.config.locking import locked
 from portico.domain.errors import PorticoError, SessionBusy, StoreFailed
+from portico.files import real
 from portico.review.disk.calls import Disk, stamp_of
 from portico.review.disk.intents import Intents
 from portico.review.disk.planning import Limits, Plan, Planner, Write, unapplied
@@ -26,6 +28,7 @@ from portico.review.disk.recovering import (
     hand_over,
     recover_all,
 )
+from portico.review.disk.rollbacks import Rollback, Rollbacks
 from portico.review.text.changes import ChangeSet, FileChange, MadeFolder, Operation
 
 _TRIES = 3
@@ -73,11 +76,19 @@ class _ChangedMeanwhile(Exception):
 class Applier:
     """Applies change sets, with intents in a state folder that outlives the process. Implements `Writer`."""
 
-    def __init__(self, state: Path, *, disk: Disk | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        state: Path,
+        *,
+        disk: Disk | None = None,
+        limits: Limits | None = None,
+        rollbacks: Rollbacks | None = None,
+    ) -> None:
         self._state = state
         self._disk = disk or Disk()
         self._limits = limits or Limits()
         self._intents = Intents(state, self._disk)
+        self._rollbacks = rollbacks or Rollbacks(state.with_name("rollbacks"), self._disk)
 
     @property
     def disk(self) -> Disk:
@@ -88,17 +99,26 @@ class Applier:
         """Whether an apply was cut short, or is under way in another process."""
         return self._intents.any_left
 
+    @property
+    def lock(self) -> Path:
+        """Held by whoever applies or recovers; the kernel frees it when that process dies."""
+        return self._state / "apply.lock"
+
     def recover(self) -> Recovered:
-        """Bring every folder that an apply was interrupted in back to what it was. Call it at each start."""
+        """Bring every folder that an apply was interrupted in back to what it was."""
         self._state.mkdir(parents=True, exist_ok=True)
-        with locked(self._state / "apply.lock"):
-            return recover_all(self._intents, self._disk)
+        with locked(self.lock):
+            return self.recover_alone()
+
+    def recover_alone(self) -> Recovered:
+        """The same, for a caller that holds the lock."""
+        return recover_all(self._intents, self._disk, self._rollbacks)
 
     def apply(self, root: Path, changes: ChangeSet, receipt: Receipt | None = None) -> Applied | Conflicted:
         """Apply all, or nothing with an error or the conflicts."""
         self._state.mkdir(parents=True, exist_ok=True)
-        with locked(self._state / "apply.lock"):
-            unfinished = recover_all(self._intents, self._disk).unfinished
+        with locked(self.lock):
+            unfinished = self.recover_alone().unfinished
             if os.path.realpath(root) in unfinished:
                 raise StoreFailed(f"An earlier apply to {root} was interrupted and cannot be taken back yet.")
             for _ in range(_TRIES):
@@ -133,9 +153,12 @@ class Applier:
             done = self._intents.finish(begun)
         except BaseException as error:
             # Also when somebody interrupts: what is half done must not wait for the next start.
-            self._take_back(begun, plan, error)
+            taken_back = self._take_back(begun, plan, error)
+            if isinstance(error, OSError) and error.errno == errno.ELOOP:
+                # A folder became a link since the plan was made; the next plan follows or refuses it.
+                raise _ChangedMeanwhile from error
             if isinstance(error, OSError):
-                raise _told(plan, error) from error
+                raise _told(plan, error, taken_back) from error
             raise
         try:
             self._intents.settle()
@@ -147,10 +170,12 @@ class Applier:
             pass
         return applied
 
-    def _take_back(self, begun: Path, plan: Plan, cause: BaseException) -> None:
+    def _take_back(self, begun: Path, plan: Plan, cause: BaseException) -> Rollback:
         try:
-            back_out(plan.intent, self._disk)
+            told = self._rollbacks.begin(begun.stem, Path(plan.intent.root), "apply")
+            back_out(plan.intent, self._disk, told)
             self._intents.forget(begun)
+            return told.rollback
         except OSError as error:
             raise StoreFailed(
                 f"An apply failed ({cause}) and could not be taken back yet ({error}).",
@@ -206,20 +231,17 @@ class _Exchange:
             self._disk.rename(Path(write.step.staged), target)
 
     def _removed(self, folder: Path) -> bool:
-        if any(folder.iterdir()):
+        if real.names(folder):
             return False
         self._disk.remove_folder(folder)
         return True
 
     def _check_unchanged(self, write: Write) -> None:
-        """Nobody wrote the file or led its folder elsewhere since it was planned."""
-        target = Path(write.step.target)
-        try:
-            stamp = stamp_of(target.lstat())
-        except FileNotFoundError:
-            stamp = None
+        """See to it that the file has not been written since it was planned."""
+        facts = real.find(write.step.target)
+        stamp = None if facts is None else stamp_of(facts)
         planned = None if write.found is None else write.found.stamp
-        if stamp != planned or os.path.realpath(target.parent) != str(target.parent):
+        if stamp != planned:
             raise _ChangedMeanwhile
 
 
@@ -250,8 +272,13 @@ def _reversed(change: FileChange) -> FileChange:
     )
 
 
-def _told(plan: Plan, error: OSError) -> PorticoError:
+def _told(plan: Plan, error: OSError, taken_back: Rollback) -> PorticoError:
     """The failure in words of the person's own files, not of the names beside them."""
+    if taken_back.edits:
+        notice = taken_back.notice
+        return StoreFailed(
+            f"The apply failed ({error.strerror or error}). {notice.text}", suggestion=notice.details
+        )
     named = {
         path: step.target for step in plan.intent.steps for path in (step.staged, step.kept, step.target)
     }

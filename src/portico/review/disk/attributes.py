@@ -9,28 +9,38 @@ import os
 import sys
 from pathlib import Path
 
+from portico.files import real
+
 _NOTES = "user."
 _ACCESS = "system.posix_acl_access"
 _IMPOSSIBLE = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA}
 
 if sys.platform == "linux":
 
-    def carry_attributes(source: Path, target: int | Path) -> None:
+    def carry_attributes(source: Path, target: int) -> None:
         """Give a new file what its forerunner has. Where one of both can have none, there is none to give."""
         try:
-            names = os.listxattr(source, follow_symlinks=False)
+            descriptor = real.open_file(source)
         except OSError:
-            return  # It has gone, or the file system knows no such thing.
-        for name in names:
-            if name != _ACCESS and not name.startswith(_NOTES):
-                continue
-            try:
-                os.setxattr(target, name, os.getxattr(source, name, follow_symlinks=False))
-            except OSError as error:
-                if error.errno not in _IMPOSSIBLE:
-                    raise
+            return  # It has gone, is a link, or may not be read.
+        try:
+            for name in _names(descriptor):
+                try:
+                    os.setxattr(target, name, os.getxattr(descriptor, name))
+                except OSError as error:
+                    if error.errno not in _IMPOSSIBLE:
+                        raise
+        finally:
+            os.close(descriptor)
+
+    def _names(descriptor: int) -> list[str]:
+        try:
+            names = os.listxattr(descriptor)
+        except OSError:
+            return []  # The file system knows no such thing.
+        return [name for name in names if name == _ACCESS or name.startswith(_NOTES)]
 
 else:
 
-    def carry_attributes(source: Path, target: int | Path) -> None:
+    def carry_attributes(source: Path, target: int) -> None:
         """Give a new file what its forerunner has. Here Python knows no way to."""

@@ -1,6 +1,10 @@
-"""The few system calls by which a folder is changed, in one place, so that each can be made to fail."""
+"""The few system calls by which a folder is changed, in one place, so that each can be made to fail.
+
+Paths are real ones. A link in a path is an error and is not followed: see `portico.files`.
+"""
 
 import contextlib
+import errno
 import os
 import stat
 import sys
@@ -8,14 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from portico.files import real
 from portico.review.disk.attributes import carry_attributes
 from portico.review.text.changes import LINK_MODE, digest_of
 
-# Absent on Windows, where files of these kinds are absent too.
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 
 class Found(NamedTuple):
@@ -31,7 +32,7 @@ class Disk:
     """The real disk. Every call does one thing, whole or with an OSError."""
 
     def read(self, path: Path) -> Found:
-        descriptor = os.open(path, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY)
+        descriptor = real.open_file(path)
         with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             facts = os.fstat(descriptor)
             data = file.read()
@@ -39,10 +40,10 @@ class Disk:
 
     def read_entry(self, path: Path) -> Found:
         """A file, or a symbolic link itself: its content is where it leads."""
-        facts = path.lstat()
+        facts = real.lstat(path)
         if not stat.S_ISLNK(facts.st_mode):
             return self.read(path)
-        target = os.fsencode(os.readlink(path))  # noqa: PTH115 - as it is written, not as a Path would have it
+        target = os.fsencode(real.readlink(path))
         return Found(target, LINK_MODE, stamp_of(facts), (facts.st_uid, facts.st_gid))
 
     def write_new(
@@ -58,10 +59,10 @@ class Disk:
         What is noted on the file that it is `like` is noted on it too.
         """
         if mode == LINK_MODE:
-            os.symlink(os.fsdecode(data), path)  # noqa: PTH211 - as it is written, not as a Path would have it
+            real.symlink(os.fsdecode(data), path)
             return
         # Nobody else can open it before it has its rights, and wait there for what it will hold.
-        descriptor = os.open(path, _NEW, 0o666 if mode is None else 0o600)
+        descriptor = real.open_file(path, _NEW, 0o666 if mode is None else 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             if sys.platform != "win32":
                 if owner is not None and owner != (os.geteuid(), os.getegid()):
@@ -78,34 +79,33 @@ class Disk:
     def keep(self, path: Path, kept: Path) -> None:
         """Give a file a second name, or a copy where the file system knows no second names."""
         try:
-            os.link(path, kept, follow_symlinks=False)
+            real.link(path, kept)
         except (OSError, NotImplementedError):
-            kept.unlink(missing_ok=True)
+            real.unlink(kept, missing_ok=True)
             found = self.read_entry(path)
             self.write_new(kept, found.data, found.mode, found.owner, path)
 
     def rename(self, source: Path, target: Path) -> None:
-        source.replace(target)
+        real.rename(source, target)
 
     def remove(self, path: Path) -> None:
-        path.unlink(missing_ok=True)
+        real.unlink(path, missing_ok=True)
 
     def make_folder(self, path: Path, mode: int | None) -> None:
-        path.mkdir()
+        real.mkdir(path)
         if mode is not None:
-            path.chmod(mode)
+            real.chmod(path, mode)
 
     def remove_folder(self, path: Path) -> None:
-        path.rmdir()
+        real.rmdir(path)
 
     def sync_folder(self, path: Path) -> None:
         """Let names survive a power cut, where folders can be synced."""
-        with contextlib.suppress(PermissionError, FileNotFoundError, NotADirectoryError):
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        try:
+            real.sync_folder(path)
+        except OSError as error:
+            if error.errno not in real.ABSENT | {errno.EACCES, errno.EPERM}:
+                raise
 
     def folds_names(self, folder: Path) -> bool:
         """Whether names that differ only in case mean one file here."""
@@ -135,12 +135,14 @@ def stamp_of(facts: os.stat_result) -> tuple[int, int, int]:
 def digest_at(path: Path) -> str | None:
     """The digest of a regular file or a link, or None for anything else, nothing included."""
     try:
-        mode = path.lstat().st_mode
+        mode = real.lstat(path).st_mode
         if stat.S_ISLNK(mode):
-            return digest_as(os.fsencode(os.readlink(path)), LINK_MODE)  # noqa: PTH115 - as it is written
-        return digest_of(path.read_bytes()) if stat.S_ISREG(mode) else None
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+            return digest_as(os.fsencode(real.readlink(path)), LINK_MODE)
+        return digest_of(Disk().read(path).data) if stat.S_ISREG(mode) else None
+    except OSError as error:
+        if error.errno in real.ABSENT:
+            return None
+        raise
 
 
 def digest_as(data: bytes, mode: int | None) -> str:

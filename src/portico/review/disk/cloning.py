@@ -5,7 +5,10 @@ import os
 import sys
 from pathlib import Path
 
+from portico.files import real
+
 _CHUNK_BYTES = 1 << 20
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 
 if sys.platform == "linux":
     import fcntl
@@ -15,13 +18,13 @@ if sys.platform == "linux":
 
     def clone(source: Path, target: Path) -> None:
         """Make a new file that shares its bytes, or raise the OSError that says why not."""
-        reading = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        reading = real.open_file(source)
         try:
-            writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            writing = real.open_file(target, _NEW, 0o600)
             try:
                 fcntl.ioctl(writing, _SHARE_ALL, reading)
             except OSError:
-                target.unlink()
+                real.unlink(target)
                 raise
             finally:
                 os.close(writing)
@@ -31,14 +34,18 @@ if sys.platform == "linux":
 elif sys.platform == "darwin":
     import ctypes
 
-    _NO_FOLLOW = 1
-
     def clone(source: Path, target: Path) -> None:
         """Make a new file that shares its bytes, or raise the OSError that says why not."""
         library = ctypes.CDLL(None, use_errno=True)
-        if library.clonefile(os.fsencode(source), os.fsencode(target), _NO_FOLLOW) != 0:
-            number = ctypes.get_errno()
-            raise OSError(number, os.strerror(number), str(target))
+        reading = real.open_file(source)
+        try:
+            folder, name = real.parent(target)
+            with folder:
+                if library.fclonefileat(reading, folder.descriptor, os.fsencode(name), 0) != 0:
+                    number = ctypes.get_errno()
+                    raise OSError(number, os.strerror(number), name)
+        finally:
+            os.close(reading)
 
 else:
 
@@ -64,15 +71,15 @@ def copy_bytes(source: Path, target: Path) -> None:
     try:
         clone(source, target)
     except OSError:
-        target.unlink(missing_ok=True)
+        real.unlink(target, missing_ok=True)
         read_and_write(source, target)
 
 
 def read_and_write(source: Path, target: Path) -> None:
     """Make a new file with the same bytes, one by one."""
-    reading = os.open(source, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0))
+    reading = real.open_file(source)
     try:
-        writing = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+        writing = real.open_file(target, _NEW, 0o600)
         try:
             while chunk := os.read(reading, _CHUNK_BYTES):
                 left = memoryview(chunk)

@@ -12,8 +12,7 @@ import msgspec
 
 from portico.domain import codecs
 from portico.review.disk.calls import Disk
-
-_SUFFIXES = {".draft", ".begun", ".done"}
+from portico.review.disk.leftovers import any_intent
 
 
 class Step(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,7 +83,7 @@ class Intents:
     @property
     def any_left(self) -> bool:
         """Whether somebody is at work here, or left something behind."""
-        return any(one.suffix in _SUFFIXES for one in self._folder.glob("*.*"))
+        return any_intent(self._folder)
 
     def left(self) -> Iterator[tuple[Path, Intent | None]]:
         """What earlier processes left, and None for an intent that cannot be read. Drafts touched nothing."""

@@ -12,6 +12,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
+from portico.files import real
 from portico.review.disk.calls import Disk, Found, digest_as
 from portico.review.disk.intents import Folder, Intent, Step
 from portico.review.disk.places import Places
@@ -187,9 +188,8 @@ class Planner:
 
     def _look(self, path: str, place: Path | None) -> Found | None:
         """The file that is there, unless it is about to make room."""
-        if place is None or self._places.is_behind_going(place) or not os.path.lexists(place):
+        if place is None or self._places.is_behind_going(place) or (facts := real.find(place)) is None:
             return None
-        facts = place.lstat()
         if stat.S_ISDIR(facts.st_mode):
             if place in self._leaving:
                 return None
@@ -291,4 +291,9 @@ def unapplied(path: str, error: OSError) -> PorticoError:
         return StoreFailed(reason, suggestion="Free some space, then apply again.")
     if error.errno in {errno.EACCES, errno.EPERM, errno.EROFS}:
         return NotWritable(reason, suggestion="Make the folder writable, then apply again.")
+    if error.errno == errno.ELOOP:
+        return InvalidInput(
+            f"{path} cannot be written: a folder in its path has become a link; everything is as it was.",
+            suggestion="Stop the program that replaces folders by links, then apply again.",
+        )
     return InvalidInput(reason)

@@ -1,7 +1,7 @@
 """Brings a folder back to what it was after an apply that did not come to its end.
 
-Each step can be told from the names that are there, so that recovery may itself be killed and begun again. What
-a person wrote meanwhile is theirs: it stays, and is named.
+Each step can be told from the names that are there, so that recovery may itself be killed and begun again. A file that
+the person changed meanwhile stays theirs: it is named, and its version from before is kept.
 """
 
 import os
@@ -11,19 +11,18 @@ import msgspec
 
 from portico.review.disk.calls import Disk, digest_at
 from portico.review.disk.intents import Intent, Intents, Step
+from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 
 class Recovered(msgspec.Struct, frozen=True):
-    """Folders brought back, files left as a person has them now, and folders that could not be brought back."""
+    """Applies that were taken back, and folders that could not be brought back yet."""
 
-    taken_back: tuple[str, ...] = ()
-    left_alone: tuple[str, ...] = ()
+    taken_back: tuple[Rollback, ...] = ()
     unfinished: tuple[str, ...] = ()
 
 
-def recover_all(intents: Intents, disk: Disk) -> Recovered:
-    taken_back: list[str] = []
-    left_alone: list[str] = []
+def recover_all(intents: Intents, disk: Disk, rollbacks: Rollbacks) -> Recovered:
+    taken_back: list[Rollback] = []
     unfinished: list[str] = []
     for record, intent in intents.left():
         if intent is None:
@@ -39,30 +38,35 @@ def recover_all(intents: Intents, disk: Disk) -> Recovered:
             if record.suffix == ".done":
                 clear_away(intent, disk)
             else:
-                left_alone += back_out(intent, disk)
-                taken_back.append(intent.root)
+                told = rollbacks.begin(record.stem, Path(intent.root), "apply")
+                back_out(intent, disk, told)
+                taken_back.append(told.finish())
             intents.forget(record)
         except OSError:
             unfinished.append(intent.root)
-    return Recovered(tuple(taken_back), tuple(left_alone), tuple(unfinished))
+    return Recovered(tuple(taken_back), tuple(unfinished))
 
 
-def back_out(intent: Intent, disk: Disk) -> list[str]:
-    """Undo what was begun, the last thing first. The files that somebody else wrote since are named."""
-    left_alone = [step.target for step in intent.steps if not step.deletes and not _restore(step, disk)]
+def back_out(intent: Intent, disk: Disk, told: RollbackRecord) -> None:
+    """Undo what was begun, the last thing first. What the person changed meanwhile is spared."""
+    back = _WayBack(intent, disk, told)
+    for step in intent.steps:
+        if not step.deletes:
+            back.take_back(step)
     for folder in reversed(intent.made):
         place = Path(folder.path)
         if place.is_dir() and not place.is_symlink() and not any(place.iterdir()):
             disk.remove_folder(place)
     for folder in reversed(intent.emptied):
-        if not os.path.lexists(folder.path):
+        if not os.path.lexists(folder.path) and _is_plain(Path(folder.path).parent):
             disk.make_folder(Path(folder.path), folder.mode)
-    left_alone += [step.target for step in intent.steps if step.deletes and not _bring_back(step, disk)]
+    for step in intent.steps:
+        if step.deletes:
+            back.bring_back(step)
     for place in sorted({Path(step.target).parent for step in intent.steps}):
         disk.sync_folder(place)
     if intent.receipt is not None:
         disk.remove(draft_of(intent.receipt))
-    return left_alone
 
 
 def draft_of(receipt: str) -> Path:
@@ -84,38 +88,50 @@ def clear_away(intent: Intent, disk: Disk) -> None:
             disk.remove(Path(step.kept))
 
 
-def _restore(step: Step, disk: Disk) -> bool:
-    """Take a written file back. False if somebody else wrote it since."""
-    target = Path(step.target)
-    staged = None if step.staged is None else Path(step.staged)
-    kept = None if step.kept is None else Path(step.kept)
-    if staged is not None and os.path.lexists(staged):
-        # It was not exchanged. The staged file goes last, for it is what says so.
-        if kept is not None:
-            disk.remove(kept)
-        disk.remove(staged)
-        return True
-    if kept is None:
-        if digest_at(target) == step.new_digest:
-            disk.remove(target)
-            return True
-        return not target.is_file()
-    if not os.path.lexists(kept):
-        return True
-    if digest_at(target) in {step.new_digest, None} and (target.is_symlink() or not target.is_dir()):
-        disk.rename(kept, target)
-        return True
-    disk.remove(kept)
-    return False
+class _WayBack:
+    def __init__(self, intent: Intent, disk: Disk, told: RollbackRecord) -> None:
+        self._root = Path(intent.root)
+        self._disk = disk
+        self._told = told
+
+    def take_back(self, step: Step) -> None:
+        """Give a written file its content from before."""
+        target = Path(step.target)
+        staged = None if step.staged is None else Path(step.staged)
+        kept = None if step.kept is None else Path(step.kept)
+        if staged is not None and os.path.lexists(staged):
+            # It was not exchanged. The staged file goes last, for it is what says so.
+            if kept is not None:
+                self._disk.remove(kept)
+            self._disk.remove(staged)
+        elif kept is None:
+            if not _is_plain(target.parent):
+                return
+            if digest_at(target) == step.new_digest:
+                self._disk.remove(target)
+            elif target.is_symlink() or target.is_file():
+                self._spare(step, None)
+        elif os.path.lexists(kept):
+            if digest_at(target) == step.new_digest and _is_plain(target.parent):
+                self._disk.rename(kept, target)
+            else:
+                self._spare(step, kept)
+
+    def bring_back(self, step: Step) -> None:
+        """Give a removed file its name back."""
+        target = Path(step.target)
+        kept = None if step.kept is None else Path(step.kept)
+        if kept is None or not os.path.lexists(kept):
+            return
+        if os.path.lexists(target) or not _is_plain(target.parent):
+            self._spare(step, kept)
+        else:
+            self._disk.rename(kept, target)
+
+    def _spare(self, step: Step, kept: Path | None) -> None:
+        self._told.spare(Path(step.target).relative_to(self._root).as_posix(), kept)
 
 
-def _bring_back(step: Step, disk: Disk) -> bool:
-    """Give a removed file its name back. False if somebody else took the name."""
-    kept = None if step.kept is None else Path(step.kept)
-    if kept is None or not os.path.lexists(kept):
-        return True
-    if os.path.lexists(step.target):
-        disk.remove(kept)
-        return False
-    disk.rename(kept, Path(step.target))
-    return True
+def _is_plain(folder: Path) -> bool:
+    """Whether a folder is there, and no link leads elsewhere on the way to it."""
+    return folder.is_dir() and os.path.realpath(folder) == str(folder)

@@ -1,11 +1,13 @@
 """Puts many files of a workspace in place at once: all of them, or, whatever happens in between, none.
 
 New files wait in a staging folder at the top of the workspace, where a rename is atomic; what they replace is
-moved beside them. A journal, written before the first move, says how to go back; to take it away is the
-moment at which all is done. Who finds a journal that nobody is at work on undoes what it says.
+moved beside them. A journal, written before the first move, says how to go back; renaming it is the moment at
+which all is done. Whoever finds a journal that no process is at work on undoes what it says, and spares the files
+that the person has changed since.
 """
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -17,7 +19,11 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
+from portico.files import real
+from portico.files.folders import make_folders
 from portico.review.disk.attributes import carry_attributes
+from portico.review.disk.calls import Disk
+from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 Step = Callable[[str], None]
 Seen = Mapping[str, tuple[int, int] | None]
@@ -28,11 +34,15 @@ class ChangedMeanwhile(Exception):
 
 
 class Wanted(msgspec.Struct, frozen=True):
-    """What should be at a path: nothing, or the staged file of this number. `replaces` what is there now."""
+    """What should be at a path: nothing, or the staged file of this number, which is the git blob `blob`.
+
+    `replaces` what is there now.
+    """
 
     path: str
     replaces: bool
     staged: int | None
+    blob: str = ""
 
 
 class Staging:
@@ -45,9 +55,21 @@ class Staging:
 
     def make(self) -> None:
         """For nobody else: files get their rights only after they are written."""
-        self.folder.mkdir(mode=0o700)
-        self.new.mkdir()
-        self.old.mkdir()
+        real.mkdir(self.folder, 0o700)
+        real.mkdir(self.new)
+        real.mkdir(self.old)
+
+    def held(self, number: int | str | None) -> Path:
+        """What the staged file of this number replaces: under a second name, or moved where there are none."""
+        moved = self.old / f"m{number}"
+        return moved if real.exists(moved) else self.old / f"r{number}"
+
+    def hold(self, place: Path, number: int | None) -> None:
+        """Keep what is at a place, which is never empty if the file system knows second names."""
+        try:
+            real.link(place, self.old / f"r{number}")
+        except (OSError, NotImplementedError):
+            real.rename(place, self.old / f"m{number}")
 
     def remove(self) -> None:
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -56,19 +78,33 @@ class Staging:
 class Swap:
     """The swaps of one workspace, whose journal is at `journal`. `step` hears of each move before it is made."""
 
-    def __init__(self, workspace: Path, journal: Path, prefix: str, step: Step | None = None) -> None:
+    def __init__(
+        self, workspace: Path, journal: Path, prefix: str, rollbacks: Rollbacks, step: Step | None = None
+    ) -> None:
         self._workspace = workspace
         self._journal = journal
+        self._mark = journal.with_suffix(".staging")
+        self._done = journal.with_suffix(".done")
         self._prefix = prefix
+        self._rollbacks = rollbacks
         self._step = step or (lambda _: None)
 
     @property
     def unfinished(self) -> bool:
         return self._journal.exists()
 
+    def has_happened(self, name: str) -> bool:
+        """Whether the last swap that came to its end is the one of this name."""
+        try:
+            return f"@{name}".encode() in self._done.read_bytes().split(b"\0")
+        except FileNotFoundError:
+            return False
+
     def stage(self) -> Staging:
         staging = Staging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
+            # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
+            self._mark.write_bytes(os.fsencode(self._workspace))
             staging.make()
         except OSError as error:
             raise _translated(str(self._workspace), error) from error
@@ -78,10 +114,11 @@ class Swap:
         """When each of these files was last written, for `perform`."""
         return {path: _written(self._workspace / path) for path in paths}
 
-    def perform(self, staging: Staging, wanted: Iterable[Wanted], seen: Seen) -> None:
+    def perform(self, staging: Staging, wanted: Iterable[Wanted], seen: Seen, name: str = "") -> None:
         """Make it so, or leave the workspace as it was and say why. The staging folder is used up.
 
-        Nothing goes away that was written after it was `seen`: ChangedMeanwhile then.
+        Nothing goes away that was written after it was `seen`: ChangedMeanwhile then. Once it is done,
+        `has_happened` knows it by its `name`.
         """
         wishes = sorted(wanted, key=lambda each: each.path)
         removals = [each for each in wishes if each.staged is None]
@@ -91,11 +128,11 @@ class Swap:
             for each in wishes:
                 place = each.path
                 self._check(each)
-            self._write_journal(staging, removals, arrivals)
+            self._write_journal(staging, removals, arrivals, name)
             for number, each in enumerate(removals):
                 place = each.path
                 self._step(f"remove {place}")
-                (self._workspace / place).rename(staging.old / f"d{number}")
+                real.rename(self._workspace / place, staging.old / f"d{number}")
             self._remove_empty(removals)
             for each in arrivals:
                 place = each.path
@@ -103,58 +140,66 @@ class Swap:
                 self._put(staging, each)
             self._step("commit")
             held = [(staging.old / f"d{number}", each.path) for number, each in enumerate(removals)]
-            held += [(staging.old / f"r{each.staged}", each.path) for each in arrivals if each.replaces]
+            held += [(staging.held(each.staged), each.path) for each in arrivals if each.replaces]
             if any(_written(old) != seen[path] for old, path in held):
                 raise ChangedMeanwhile
-            self._journal.unlink()
+            self._journal.replace(self._done)
         except BaseException as error:
-            self.undo()
+            self._undo()
             staging.remove()
             if isinstance(error, OSError):
                 raise _translated(place, error) from error
             raise
         staging.remove()
 
-    def undo(self) -> bool:
-        """Go back to before an unfinished swap. False if there was none."""
-        try:
-            records = self._journal.read_bytes().split(b"\0")
-        except FileNotFoundError:
-            return False
-        staging = Staging(self._workspace, os.fsdecode(records[0]))
-        entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
-        removals = [path for kind, path in entries if kind == b"-"]
-        for kind, record in reversed(entries):
-            if kind in b"+~":
-                self._take_back(staging, record, replaced=kind == b"~")
-        for kind, path in reversed(entries):
-            if kind == b"/":
-                with contextlib.suppress(OSError):
-                    (self._workspace / path).rmdir()
-        for number, path in enumerate(removals):
-            old = staging.old / f"d{number}"
-            if _exists(old):
-                (self._workspace / path).parent.mkdir(parents=True, exist_ok=True)
-                old.replace(self._workspace / path)
-        self._journal.unlink()
-        staging.remove()
-        return True
+    def undo(self) -> Rollback | None:
+        """Go back to before an unfinished swap, and write that down for the person. None if there was none."""
+        told = self._undo(finished=True)
+        return None if told is None else told.rollback
 
     def sweep(self) -> None:
-        """Take away staging folders that no journal speaks of."""
+        """Take away what no journal speaks of: staging folders, and the mark that says there is one."""
         if not self.unfinished:
             for folder in self._workspace.glob(f"{self._prefix}*"):
                 shutil.rmtree(folder, ignore_errors=True)
+            self._journal.with_suffix(".tmp").unlink(missing_ok=True)
+            self._mark.unlink(missing_ok=True)
+
+    def _undo(self, *, finished: bool = False) -> RollbackRecord | None:
+        try:
+            records = self._journal.read_bytes().split(b"\0")
+        except FileNotFoundError:
+            return None
+        staging = Staging(self._workspace, os.fsdecode(records[0]))
+        told = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
+        entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
+        removals = [path for kind, path in entries if kind == b"-"]
+        blobs = dict(record.split(":", 1) for kind, record in entries if kind == b"#")
+        for kind, record in reversed(entries):
+            if kind in b"+~":
+                staged, _, path = record.partition(":")
+                old = staging.held(staged) if kind == b"~" else None
+                if not real.exists(staging.new / staged):
+                    self._take_back(path, old, blobs.get(staged), told)
+                elif old is not None and old.name[0] == "m":
+                    self._bring_back(path, old, told)
+        for kind, path in reversed(entries):
+            if kind == b"/":
+                with contextlib.suppress(OSError):
+                    real.rmdir(self._workspace / path)
+        for number, path in enumerate(removals):
+            if real.exists(staging.old / f"d{number}"):
+                self._bring_back(path, staging.old / f"d{number}", told)
+        if finished:
+            told.finish()
+        self._journal.unlink()
+        staging.remove()
+        return told
 
     def _check(self, wish: Wanted) -> None:
-        """Nothing is written through a link, and nothing is overwritten that was not kept before."""
-        folder = self._workspace
-        for part in wish.path.split("/")[:-1]:
-            folder /= part
-            if wish.replaces and folder.is_symlink():
-                raise PermissionDenied(f"{wish.path} leads through the link {folder}; it was left as it was.")
-        place = self._workspace / wish.path
-        if wish.replaces and not (place.is_symlink() or place.is_file()):
+        """See to it that what is replaced is a file or link still, and not behind a link."""
+        facts = real.find(self._workspace / wish.path) if wish.replaces else None
+        if wish.replaces and (facts is None or not _is_entry(facts)):
             raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
 
     def _put(self, staging: Staging, wish: Wanted) -> None:
@@ -162,25 +207,23 @@ class Swap:
         self._make_folders(place.parent)
         new = staging.new / str(wish.staged)
         if wish.replaces:
-            _hold(place, staging.old / f"r{wish.staged}")
-        elif _exists(place):
+            staging.hold(place, wish.staged)
+        elif real.exists(place):
             raise InvalidInput(
                 f"{wish.path} exists, and no checkpoint holds it; nothing was restored.",
                 suggestion="Move it away and restore again.",
             )
-        new.replace(place)
+        real.rename(new, place)
 
     def _make_folders(self, folder: Path) -> None:
-        parts = folder.relative_to(self._workspace).parts
-        place = self._workspace
-        for part in parts:
-            place /= part
-            with contextlib.suppress(FileExistsError):
-                place.mkdir()
-            if place.is_symlink() or not place.is_dir():
-                raise PermissionDenied(
-                    f"{place} is a link or a file where a folder is meant; nothing was restored."
-                )
+        try:
+            make_folders(folder).close()
+        except OSError as error:
+            if error.errno not in real.ABSENT:
+                raise
+            raise PermissionDenied(
+                f"{folder} is a link or a file, or behind one, where a folder is meant; nothing was restored."
+            ) from error
 
     def _remove_empty(self, removals: list[Wanted]) -> None:
         for each in reversed(removals):
@@ -188,13 +231,16 @@ class Swap:
                 if folder == self._workspace:
                     break
                 try:
-                    folder.rmdir()
+                    real.rmdir(folder)
                 except OSError:
                     break
 
-    def _write_journal(self, staging: Staging, removals: list[Wanted], arrivals: list[Wanted]) -> None:
+    def _write_journal(
+        self, staging: Staging, removals: list[Wanted], arrivals: list[Wanted], name: str
+    ) -> None:
         folders: dict[str, None] = {}
-        records = [staging.folder.name, *(f"-{each.path}" for each in removals)]
+        records = [staging.folder.name, f"@{name}", *(f"-{each.path}" for each in removals)]
+        records += [f"#{each.staged}:{each.blob}" for each in arrivals]
         for each in arrivals:
             parts = each.path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
@@ -210,60 +256,82 @@ class Swap:
             os.fsync(file.fileno())
         beside.replace(self._journal)
 
-    def _take_back(self, staging: Staging, record: str, *, replaced: bool) -> None:
-        staged, _, path = record.partition(":")
+    def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
+        """Give a place that got a new file what it had before, unless the person has written there since."""
         place = self._workspace / path
-        if replaced:
-            old = staging.old / f"r{staged}"
-            if _exists(old):
-                old.replace(place)
-        elif not _exists(staging.new / staged):
-            place.unlink(missing_ok=True)
+        if old is None:
+            facts = real.find(place)
+            if _holds(place, blob):
+                real.unlink(place, missing_ok=True)
+            elif facts is not None and _is_entry(facts):
+                told.spare(path)
+        elif real.exists(old):
+            if _holds(place, blob):
+                real.rename(old, place)
+            else:
+                told.spare(path, old)
 
-
-def _hold(place: Path, old: Path) -> None:
-    """Keep what is there under a second name, so that its place is never empty."""
-    try:
-        os.link(place, old, follow_symlinks=False)
-    except (OSError, NotImplementedError):
-        place.rename(old)
+    def _bring_back(self, path: str, old: Path, told: RollbackRecord) -> None:
+        """Give a file that was moved away its name back, unless the person has taken that."""
+        place = self._workspace / path
+        try:
+            make_folders(place.parent).close()
+            taken = real.exists(place)
+        except OSError:
+            taken = True  # A link or a file is where its folder was.
+        if taken:
+            told.spare(path, old)
+        else:
+            real.rename(old, place)
 
 
 def _written(path: Path) -> tuple[int, int] | None:
     try:
-        facts = path.lstat()
+        facts = real.lstat(path)
     except OSError:
         return None
     return facts.st_size, facts.st_mtime_ns
 
 
-def _exists(path: Path) -> bool:
-    return os.path.lexists(path)
+def _holds(place: Path, blob: str | None) -> bool:
+    """Whether a file or link is this git blob still. The journal of an older version names none: then any is."""
+    facts = real.find(place)
+    if facts is None or not _is_entry(facts):
+        return False
+    data = Disk().read_entry(place).data
+    digest = hashlib.sha1 if blob is None or len(blob) == 40 else hashlib.sha256
+    return blob is None or digest(b"blob %d\0" % len(data) + data).hexdigest() == blob
+
+
+def _is_entry(facts: os.stat_result) -> bool:
+    """Whether it is a file or a link."""
+    return stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)
 
 
 def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) -> None:
     """Give a staged file the rights it `had`, and what is noted on the file that it replaces."""
-    try:
-        facts = place.lstat()
-    except OSError:
-        facts = None
+    facts = real.find(place)
     if facts is None or not stat.S_ISREG(facts.st_mode):
         if had is not None:
-            staged.chmod(had)
+            real.chmod(staged, had)
         return
-    carry_attributes(place, staged)
-    staged.chmod(_given_back(facts.st_mode, had, executable=executable))
-    if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
-        with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
-            os.chown(staged, facts.st_uid, facts.st_gid)
+    descriptor = real.open_file(staged)
+    try:
+        carry_attributes(place, descriptor)
+        real.chmod(staged, _given_back(facts.st_mode, had, executable=executable))
+        if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
+            with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
+                os.fchown(descriptor, facts.st_uid, facts.st_gid)
+    finally:
+        os.close(descriptor)
 
 
 def give_back_rights(place: Path, has: int, had: int) -> None:
     """Give a file whose content is as it was the rights it `had`, unless it has others by now than it is known for."""
     with contextlib.suppress(OSError):  # It has just gone, or belongs to somebody else, and so do its rights.
-        mode = place.lstat().st_mode
+        mode = real.lstat(place).st_mode
         if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o777 == has:
-            place.chmod(_given_back(mode, had, executable=bool(had & 0o100)))
+            real.chmod(place, _given_back(mode, had, executable=bool(had & 0o100)))
 
 
 def _given_back(mode: int, had: int | None, *, executable: bool) -> int:

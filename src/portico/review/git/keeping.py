@@ -15,9 +15,13 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.privacy import is_private
+from portico.review.git.filters import filtered_paths
+from portico.review.git.private_folder import private_git
 from portico.review.git.program import Git, translated
 from portico.review.git.repositories import Repository
 
+_NOT_INSIDE = "--ignore-submodules=dirty"
+"""To look for changes inside of submodules, git would run itself there, with their config."""
 _MERGE = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages")
 
 
@@ -25,37 +29,58 @@ class Work(msgspec.Struct, frozen=True):
     """A working tree, as trees of its own repository: with all that is not ignored, and what was staged.
 
     `intended` are the files of which git was told that they will be added, and holds no more than the name.
+    `filtered` are files that seem changed, and whose new form only a program of the repository could tell: the
+    tree has them as they are staged, or not at all if they are new.
     """
 
     files: str
     staged: str
     intended: tuple[bytes, ...] = ()
+    filtered: tuple[str, ...] = ()
 
 
 async def keep_work(repository: Repository, scratch: Path) -> Work:
     """What is there now. Untracked files of secrets are left where they are, and out of this."""
     async with _index_copy(repository, scratch) as (git, _):
-        staged = (await git.run("write-tree")).text
+        staged = (await git.run("write-tree", "--missing-ok")).text
         intended = await _intended(git, staged)
-        await git.run("add", "--update")
+        changed = (await git.run("diff-files", "-z", "--name-status", "--no-renames", _NOT_INSIDE)).names
+        states = dict(zip(changed[1::2], changed[::2], strict=True))
+        gone = {name for name, state in states.items() if state == "D"}
         listed = (await git.run("ls-files", "-z", "--others", "--exclude-standard")).names
         new = [name for name in listed if not name.endswith("/") and not is_private(name.split("/"))]
-        given = b"".join(os.fsencode(name) + b"\0" for name in new)
-        if new:
-            await git.run("update-index", "-z", "--add", "--remove", "--stdin", given=given)
-        return Work((await git.run("write-tree")).text, staged, intended)
+        there = [name for name in (*states, *new) if name not in gone]
+        filtered = await filtered_paths(repository, there)
+        taken = [name for name in there if name not in filtered]
+        for words, names in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), taken)):
+            if names:
+                given = b"".join(os.fsencode(name) + b"\0" for name in names)
+                await git.run("update-index", "-z", *words, "--stdin", given=given)
+        files = (await git.run("write-tree", "--missing-ok")).text
+        return Work(files, staged, intended, tuple(sorted(filtered)))
+
+
+async def uncommitted(repository: Repository, scratch: Path) -> frozenset[str]:
+    """The files that are otherwise than in HEAD's commit, or not in it."""
+    work = await keep_work(repository, scratch)
+    head = (await repository.head()).commit
+    listing = ("ls-tree", "--full-tree") if head is None else ("diff-tree", "--no-renames", head)
+    names = (
+        await repository.git.run(*listing[:2], "-r", "-z", "--name-only", *listing[2:], work.files)
+    ).names
+    return frozenset((*names, *work.filtered))
 
 
 async def staged_tree(repository: Repository, scratch: Path) -> str:
     """What is in the index now."""
     async with _index_copy(repository, scratch) as (git, _):
-        return (await git.run("write-tree")).text
+        return (await git.run("write-tree", "--missing-ok")).text
 
 
 async def unchanged_since(
     repository: Repository, tree: str, paths: Collection[str], scratch: Path
 ) -> list[str]:
-    """Those of these files that are on the disk what a tree has, whatever line ends or filters they pass."""
+    """Those of these files that are on the disk what a tree has, whatever their line ends and encoding."""
     async with _index_copy(repository, scratch) as (git, _):
         await git.run("read-tree", tree)
         given = b"".join(os.fsencode(path) + b"\0" for path in paths)
@@ -82,14 +107,15 @@ async def tree_of(repository: Repository, commit_id: str) -> str:
     return (await repository.git.run("rev-parse", "--verify", f"{commit_id}^{{tree}}")).text
 
 
-async def merge_trees(repository: Repository, base: str, ours: str, theirs: str) -> str:
-    """The tree with both changes. InvalidInput names the files in which they cannot be told apart."""
+async def merge_trees(repository: Repository, base: str, ours: str, theirs: str, scratch: Path) -> str:
+    """The tree with both changes, as git merges text: no merge driver is run. InvalidInput names the files in which they cannot be told apart."""
     if base in (ours, theirs) or ours == theirs:
         return theirs if base == ours else ours
     origin = await commit(repository, base, [], "base")
     left = await commit(repository, ours, [origin], "ours")
     right = await commit(repository, theirs, [origin], "theirs")
-    answer = await repository.git.ask(*_MERGE, left, right)
+    async with private_git(repository, scratch) as git:
+        answer = await git.ask(*_MERGE, left, right)
     match answer.code:
         case 0:
             return answer.names[0]
@@ -105,7 +131,7 @@ async def merge_trees(repository: Repository, base: str, ours: str, theirs: str)
 
 @asynccontextmanager
 async def _index_copy(repository: Repository, scratch: Path) -> AsyncIterator[tuple[Git, Path]]:
-    """Git with a copy of the person's index, and where that is."""
+    """A private git with a copy of the person's index, and where that is."""
     copy = scratch / f"index.{secrets.token_hex(4)}"
     copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     source = repository.git_folder / "index"
@@ -113,7 +139,8 @@ async def _index_copy(repository: Repository, scratch: Path) -> AsyncIterator[tu
         # With its time: git mistrusts its cache for files that are no older than the index.
         shutil.copy2(source, copy)
     try:
-        yield repository.git.having("core.safecrlf=false", GIT_INDEX_FILE=str(copy)), copy
+        async with private_git(repository, scratch) as git:
+            yield git.having(GIT_INDEX_FILE=str(copy)), copy
     finally:
         copy.unlink(missing_ok=True)
 

@@ -1,7 +1,8 @@
-"""Runs the `git` program: nothing it starts by itself, no questions, bounded output, errors that say what to do.
+"""Runs the `git` program: no program that a repository names, no questions, bounded output, errors that say what to do.
 
-A repository may name hooks, monitors, pagers, signers and credential helpers; none of them is run. Filters
-are, since without them the bytes would be wrong. Knows no command of git; the modules beside it do.
+Hooks, monitors, pagers, signers and transports are off. Commands that read or write files of a working tree, or
+merge, run in a `private_folder`, where no filter and no merge driver is known; `filters.clean` alone runs one.
+Knows no command of git; the modules beside it do.
 """
 
 import asyncio
@@ -17,36 +18,13 @@ from typing import Any
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
+from portico.files.git_settings import safe_environ, safe_words
 from portico.rpc.programs import CannotRun, find_program
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 _ERROR_LIMIT_BYTES = 64 * 1024
 _DEADLINE_SECONDS = 300.0
 _CHUNK_BYTES = 256 * 1024
-
-_SETTINGS = (
-    f"core.hooksPath={os.devnull}",
-    "core.fsmonitor=false",
-    "core.pager=cat",
-    "core.askPass=",
-    "credential.helper=",
-    "commit.gpgSign=false",
-    "diff.external=",
-    "submodule.recurse=false",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "advice.detachedHead=false",
-)
-_VARIABLES = {
-    "GIT_TERMINAL_PROMPT": "0",
-    "GIT_OPTIONAL_LOCKS": "0",
-    "GIT_NO_LAZY_FETCH": "1",
-    "GIT_PAGER": "cat",
-    "GIT_EDITOR": ":",
-    "GIT_LITERAL_PATHSPECS": "1",
-    "LC_ALL": "C",
-}
-_ASKING = {"SSH_ASKPASS", "PAGER", "EDITOR", "VISUAL"}
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -71,12 +49,8 @@ class Git:
 
     def __init__(self, folder: Path, environ: Mapping[str, str], settings: Iterable[str] = ()) -> None:
         self.folder = folder
-        self._settings = (*_SETTINGS, *settings)
-        self._environ = {
-            name: value
-            for name, value in environ.items()
-            if not name.upper().startswith("GIT_") and name not in _ASKING
-        } | _VARIABLES
+        self._settings = tuple(settings)
+        self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
     def having(self, *settings: str, **variables: str) -> "Git":
         """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
@@ -97,8 +71,14 @@ class Git:
             raise translated(words[0], answer.complaint)
         return answer
 
-    async def ask(self, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
-        """Run git where a failure is an answer too."""
+    async def ask(
+        self,
+        *words: str,
+        given: bytes = b"",
+        into: Path | None = None,
+        seconds: float = _DEADLINE_SECONDS,
+    ) -> Answer:
+        """Run git where a failure is an answer too. StoreFailed if it does not end within so many seconds."""
         try:
             program = find_program("git", cwd=self.folder, environ=self._environ)
         except CannotRun as error:
@@ -111,7 +91,7 @@ class Git:
         try:
             process = await _started(
                 asyncio.create_subprocess_exec(
-                    *(program, "--no-pager", *settings, *words),
+                    *(program, *safe_words(), *settings, *words),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE if sink is None else sink,
                     stderr=subprocess.PIPE,
@@ -125,9 +105,11 @@ class Git:
         finally:
             if sink is not None:
                 sink.close()
-        return await self._conversed(process, words[0], given)
+        return await self._conversed(process, words[0], given, seconds)
 
-    async def _conversed(self, process: asyncio.subprocess.Process, verb: str, given: bytes) -> Answer:
+    async def _conversed(
+        self, process: asyncio.subprocess.Process, verb: str, given: bytes, seconds: float
+    ) -> Answer:
         named = f"git {verb}"
         tasks = (
             asyncio.create_task(_gather(process.stdout, OUTPUT_LIMIT_BYTES), name=f"output of {named}"),
@@ -137,11 +119,11 @@ class Git:
             asyncio.create_task(_feed(process.stdin, given), name=f"input of {named}"),
         )
         try:
-            async with asyncio.timeout(_DEADLINE_SECONDS):
+            async with asyncio.timeout(seconds):
                 output, errors, _ = await asyncio.gather(*tasks)
                 code = await process.wait()
         except TimeoutError as error:
-            raise StoreFailed(f"{named} did not end within {_DEADLINE_SECONDS:.0f} s.") from error
+            raise StoreFailed(f"{named} did not end within {seconds:.0f} s.") from error
         except _TooMuch as error:
             raise InvalidInput(
                 f"{named} said more than {OUTPUT_LIMIT_BYTES >> 20} MB; this folder is too large for it.",

@@ -1,5 +1,6 @@
 """Facts about a person's repository: where it is, what HEAD names, what is going on in it. Changes nothing."""
 
+import asyncio
 import os
 from collections.abc import Collection, Mapping
 from enum import StrEnum
@@ -8,7 +9,12 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.review.git.git_files import check_git_files, common_folder_of, leads_to, unreadable
 from portico.review.git.program import Git, translated
+
+_FINDING_SECONDS = 20.0
+"""A git file may be a pipe, or on a drive that does not answer; then git waits for ever."""
+_NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare repository")
 
 
 class Operation(StrEnum):
@@ -51,6 +57,14 @@ class Repository:
         self.root = root
         self.git_folder = git_folder
         self.git = git
+
+    @property
+    def common_folder(self) -> Path:
+        """Where objects, branches and config are: elsewhere, if the person works in a worktree themselves."""
+        try:
+            return common_folder_of(self.git_folder)
+        except OSError as error:
+            raise unreadable(error) from error
 
     async def head(self) -> Head:
         named = await self.git.ask("symbolic-ref", "--quiet", "HEAD")
@@ -123,17 +137,21 @@ class Repository:
 async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repository | None:
     """The repository that a folder is in; None where there is none, and in a bare one."""
     git = Git(folder, environ)
-    answer = await git.ask("rev-parse", "--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
+    await asyncio.to_thread(check_git_files, folder)
+    questions = ("--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
+    answer = await git.ask("rev-parse", *questions, seconds=_FINDING_SECONDS)
     lines = os.fsdecode(answer.output).removesuffix("\n").split("\n")
     if answer.code != 0 or lines[0] != "true":
-        unknown = "not a git repository" in answer.complaint or "work tree" in answer.complaint
+        unknown = any(words in answer.complaint for words in _NO_REPOSITORY)
         if unknown or lines[0] == "false":
             return None
         raise translated("rev-parse", answer.complaint)
     if len(lines) != 3:  # A name may hold the very character by which names are parted here.
         lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
-    root = Path(lines[1])
-    return Repository(root, Path(lines[2]), git.at(root))
+    root, git_folder = Path(lines[1]), Path(lines[2])
+    if not await asyncio.to_thread(leads_to, root / ".git", git_folder):
+        return None  # Its config names another folder as the work tree, perhaps the person's home.
+    return Repository(root, git_folder, git.at(root))
 
 
 async def _told(git: Git, question: str) -> str:

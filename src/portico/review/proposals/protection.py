@@ -15,11 +15,13 @@ class Protection(msgspec.Struct, frozen=True):
     """Globs over paths in the workspace. With any in `allow`, only what they match may be changed.
 
     `*` and `?` stay within a name, `**` crosses folders. A glob without a slash is about names at any depth,
-    and one that matches a folder is about everything in it.
+    and one that matches a folder is about everything in it. With `run_filters`, programs of the repository may
+    convert changed files when the person has them committed.
     """
 
     allow: tuple[str, ...] = ()
     deny: tuple[str, ...] = ()
+    run_filters: bool = False
 
     def reason_against(self, path: str) -> str | None:
         """Why a path must not be changed, in a sentence; None if it may."""

@@ -10,6 +10,7 @@ from typing import Literal
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.files import real
 from portico.review.disk.calls import Disk, Found
 from portico.review.disk.places import Places
 from portico.review.text.changes import ChangeSet, Conflict, Content, FileChange, Operation
@@ -122,8 +123,10 @@ class Resolver:
             )
         try:
             return self._disk.read_entry(place)
-        except (FileNotFoundError, NotADirectoryError):
-            return None
+        except OSError as error:
+            if error.errno in real.ABSENT:
+                return None
+            raise
 
 
 def _merged(base: bytes | None, person: bytes | None, agent: bytes | None) -> Merge | None:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from portico.domain.errors import InvalidInput, StoreFailed, WindowLost, WindowRefused
 from portico.domain.ids import SessionId
 from portico.domain.windows import WindowEdit, WindowEdited
+from portico.files import real
 from portico.review.disk.applying import Applied, Applier, Conflicted, Receipt, undo_of
 from portico.review.disk.calls import Disk
 from portico.review.disk.planning import Limits, NotWritable, Plan, Planner
@@ -178,7 +179,7 @@ class WindowApplier:
         Disk().sync_folder(receipt.place.parent)
         for folder in applied.undo.made:
             with contextlib.suppress(OSError):
-                (root / folder.path).rmdir()
+                real.rmdir(Path(os.path.realpath(root), folder.path))
         for one in edits:
             place = os.path.realpath(one.path)
             before = self.sight.buffers.pop(place, None)

@@ -16,11 +16,14 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import SessionBusy
+from portico.files import real
+from portico.files.folders import make_folders, open_folder
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.disk.cloning import can_clone, clone, read_and_write
 from portico.review.git.listing import may_hold_secrets
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.relocating import relocate
+from portico.review.workplaces.scratch_files import dress
 from portico.review.workplaces.trees import moved_link
 
 _CERTIFICATES = "cacert.pem"
@@ -94,8 +97,8 @@ class Carrier:
 
     def _link(self, name: str) -> None:
         place = self._top / name
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.symlink_to(self._root / name)
+        make_folders(place.parent).close()
+        real.symlink(str(self._root / name), place)
 
     def _size(self, name: str) -> tuple[int, int]:
         """How many bytes and files there are, unless they are certainly too many."""
@@ -128,7 +131,7 @@ class Carrier:
         begun = time.monotonic()
         try:
             self._check(0 if cloning else size, 0, cloning=cloning)
-            (self._top / name).parent.mkdir(parents=True, exist_ok=True)
+            make_folders((self._top / name).parent).close()
             for path, facts in self._walk(name):
                 self._check(0, len(taken), cloning=cloning)
                 with contextlib.suppress(FileNotFoundError):  # Gone since it was listed.
@@ -150,27 +153,26 @@ class Carrier:
         """Whether it is a file or link; a folder is made on the way to what is in it."""
         source, place = self._root / path, self._top / path
         if stat.S_ISDIR(facts.st_mode):
-            place.mkdir(exist_ok=True)
+            make_folders(place).close()
         elif stat.S_ISLNK(facts.st_mode):
-            place.symlink_to(moved_link(str(source.readlink()), self._root, self._top))
+            real.symlink(moved_link(real.readlink(source), self._root, self._top), place)
             return True
         elif stat.S_ISREG(facts.st_mode):
             copying(source, place)
-            os.utime(place, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
-            place.chmod(stat.S_IMODE(facts.st_mode) & 0o777)
+            dress(place, facts.st_mode & 0o777, facts.st_mtime_ns)
             return True
         return False
 
     def _walk(self, name: str) -> Iterator[tuple[str, os.stat_result]]:
         """Everything at and below a path, folders before what is in them; none of it holds secrets."""
-        facts = os.lstat(self._root / name)
+        facts = real.lstat(self._root / name)
         yield name, facts
         if not stat.S_ISDIR(facts.st_mode):
             return
         waiting = [name]
         while waiting:
             folder = waiting.pop()
-            with os.scandir(self._root / folder) as entries:
+            with open_folder(self._root / folder) as opened, opened.scan() as entries:
                 for entry in entries:
                     path = f"{folder}/{entry.name}"
                     if _is_cache(path) or (may_hold_secrets(path) and not self._is_published(path)):
@@ -207,7 +209,7 @@ class Carrier:
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place, ignore_errors=True)
         else:
-            place.unlink(missing_ok=True)
+            real.unlink(place, missing_ok=True)
 
 
 def _is_cache(path: str) -> bool:

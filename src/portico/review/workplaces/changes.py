@@ -1,11 +1,13 @@
 """What an agent made of its workplace: the changes that can be proposed, and those that only can be told of."""
 
 import os
+import stat
 from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
+from portico.files import real
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.text.changes import (
     LINK_MODE,
@@ -17,7 +19,7 @@ from portico.review.text.changes import (
 )
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import NOT_HELD, Entry, Record
-from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, led_astray
+from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp
 from portico.review.workplaces.trees import Tree
 
 
@@ -46,24 +48,23 @@ class Surveyor:
 
     def survey(self, listed: Iterable[str], carried: Path) -> Survey:
         """Look at every file that is listed now or was there at the base."""
-        present = frozenset(listed)
-        new = present - self._record.base.keys()
+        new = frozenset(listed) - self._record.base.keys()
         if new and carried.exists():
             new -= frozenset(os.fsdecode(name) for name in carried.read_bytes().split(b"\0"))
         changed: list[_Changed] = []
         for path in sorted((*new, *self._record.base)):
-            one = self._look(path, listed=path in present)
+            one = self._look(path)
             if one is not None:
                 changed.append(one)
         proposable = self._within_bounds(one for one in changed if self._fits(one))
         changes = _with_renames([self._change(one) for one in proposable])
         return Survey(ChangeSet(changes, emptied=self._emptied(changes)), tuple(self._kept_back))
 
-    def _look(self, path: str, *, listed: bool) -> _Changed | None:
+    def _look(self, path: str) -> _Changed | None:
         entry = self._record.base.get(path)
         known = self._record.own.get(path)
         stamp = current_stamp(f"{self._tree.top}/{path}")
-        if entry is not None and stamp is not None and stamp == known and (listed or not self._astray(path)):
+        if entry is not None and stamp is not None and stamp == known:
             return None
         try:
             found = self._tree.find(path, self._bounds.file_bytes)
@@ -72,8 +73,6 @@ class Surveyor:
         except Unfit as error:
             self._kept_back.append(LeftOut(self._shown(path), str(error)))
             return None
-        if found is not None and not listed and self._astray(path):
-            found = None
         if found is not None and entry is not None and not (found.entry.link or entry.link):
             mode = opened_no_further(entry.mode, found.entry.mode)
             found = found._replace(entry=msgspec.structs.replace(found.entry, mode=mode))
@@ -83,9 +82,6 @@ class Surveyor:
                 self.renewed = True
             return None
         return None if found is None and entry is None else _Changed(path, entry, found)
-
-    def _astray(self, path: str) -> bool:
-        return led_astray(self._tree.top, path)
 
     def _fits(self, one: _Changed) -> bool:
         """Whether a change can be proposed. The others are named."""
@@ -156,7 +152,8 @@ def mode_of(entry: Entry) -> int:
 
 def _is_folder(top: Path, path: str) -> bool:
     """Whether a folder is there, and not one that a link leads to."""
-    return (top / path).is_dir() and not led_astray(top, f"{path}/any")
+    facts = real.find(top / path)
+    return facts is not None and stat.S_ISDIR(facts.st_mode)
 
 
 def prefix_of(record: Record) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
+from portico.files.folders import make_folders
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.workplaces.records import Record, Stamp
 from portico.review.workplaces.scratch_files import Unfit, find, settled
@@ -106,7 +107,7 @@ class Filler:
             return
         folder = path.rpartition("/")[0]
         if folder not in self._made:
-            (self._record.top / folder).mkdir(parents=True, exist_ok=True)
+            make_folders(self._record.top / folder).close()
             self._made.add(folder)
         if found.data is None:
             self._stamps[path] = self._tree.add_from(path, Path(source), found) or (0, 0, 0, 0)

@@ -8,7 +8,7 @@ from portico.review.text.changes import digest_of
 from portico.review.workplaces.changes import prefix_of, shown
 from portico.review.workplaces.filling import Bounds
 from portico.review.workplaces.records import Entry, Record, Stamp, Step, step
-from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, find, led_astray
+from portico.review.workplaces.scratch_files import Found, IsFolder, Unfit, current_stamp, find
 from portico.review.workplaces.steps import perform
 from portico.review.workplaces.trees import Tree
 
@@ -72,18 +72,17 @@ class Refresher:
         for path in sorted(present | self._record.base.keys()):
             entry = self._record.base.get(path)
             stamp = current_stamp(f"{root}/{path}")
-            astray = path not in present and stamp is not None and led_astray(root, path)
             typed = self._typed.get(path)
             known = self._record.persons.get(path)
             if typed is not None:
                 # The disk is looked at again once that is saved or given up.
                 self._unstamped = self._record.persons.pop(path, None) is not None or self._unstamped
-            if entry is None or astray or typed is not None:
+            if entry is None or typed is not None:
                 known = None
             if known is not None and known == stamp:
                 continue
             try:
-                found = None if astray else find(f"{root}/{path}", self._bounds.file_bytes)
+                found = find(f"{root}/{path}", self._bounds.file_bytes)
             except IsFolder:
                 found = None
             except Unfit:

@@ -8,6 +8,8 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
+from portico.files import real
+
 _LARGEST_BYTES = 256 * 1024
 _MARK = "pyvenv.cfg"
 
@@ -19,13 +21,16 @@ def relocate(folder: Path, old: Path, new: Path) -> None:
     before, after = os.fsencode(old), os.fsencode(new)
     for place in _naming_places(folder):
         with contextlib.suppress(OSError):
-            facts = place.lstat()
-            if place.is_symlink() or not place.is_file() or facts.st_size > _LARGEST_BYTES:
-                continue
-            data = place.read_bytes()
+            data = real.read(place, limit=_LARGEST_BYTES)
             if before in data and b"\0" not in data:
-                place.write_bytes(_replaced(data, before, after))
-                os.utime(place, ns=(facts.st_mtime_ns, facts.st_mtime_ns))
+                modified_ns = real.lstat(place).st_mtime_ns
+                with open(real.open_file(place, os.O_RDWR), "r+b") as file:  # noqa: PTH123 - of a descriptor
+                    file.write(_replaced(data, before, after))
+                    file.truncate()
+                    file.flush()
+                    os.utime(
+                        file.fileno() if os.utime in os.supports_fd else place, ns=(modified_ns, modified_ns)
+                    )
 
 
 def _naming_places(folder: Path) -> Iterator[Path]:

@@ -15,15 +15,18 @@ from pathlib import Path
 import msgspec
 
 from portico.domain import codecs
+from portico.files.regular import read_regular
+from portico.review.git.private_folder import copy_rules, quoted
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository
 from portico.review.workplaces.records import Stamp
 from portico.review.workplaces.scratch_files import current_stamp
 
 _SHA256 = re.compile(rb"objectformat\s*=\s*sha256", re.IGNORECASE)
+_HEAD_LIMIT_BYTES = 64 * 1024
+_CONFIG_LIMIT_BYTES = 16 * 1024 * 1024
 _OTHER_STORE = "ref: refs/heads/.invalid"
 _NOT_COPIED = ("refs/portico/", "refs/stash")
-_RULES = ("info/exclude", "info/attributes", "info/sparse-checkout")
 _MOVING = ("HEAD", "index", "logs/HEAD", "packed-refs")
 _NOWHERE = (None, None, None, None)
 
@@ -89,7 +92,7 @@ async def _copy_state(folder: Path, repository: Repository) -> None:
 
 async def _head(repository: Repository) -> str:
     try:
-        text = (repository.git_folder / "HEAD").read_text()
+        text = read_regular(repository.git_folder / "HEAD", limit=_HEAD_LIMIT_BYTES).decode()
     except (OSError, UnicodeDecodeError):
         text = ""
     if text and not text.startswith(_OTHER_STORE):
@@ -100,7 +103,7 @@ async def _head(repository: Repository) -> str:
 
 def _write_state(folder: Path, repository: Repository, references: bytes, origin: _Origin) -> None:
     (folder / "packed-refs").write_bytes(references)
-    shallow = _common(repository) / "shallow"
+    shallow = repository.common_folder / "shallow"
     if shallow.is_file():
         shutil.copyfile(shallow, folder / "shallow")
     for source in (*repository.git_folder.glob("sharedindex.*"), repository.git_folder / "index"):
@@ -117,35 +120,30 @@ def _make(folder: Path, top: Path, repository: Repository | None) -> None:
     (folder / "config").write_bytes(os.fsencode(_config(top, repository)))
     if repository is None:
         return
-    common = _common(repository)
+    common = repository.common_folder
     (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(_line(common / "objects")))
-    for name in _RULES:
-        for source in (repository.git_folder / name, common / name):
-            if source.is_file():
-                shutil.copyfile(source, folder / name)
+    copy_rules(repository, folder)
 
 
 def _config(top: Path, repository: Repository | None) -> str:
     """What the person has set counts here too, but for what must be otherwise."""
     included, version, extensions = "", 0, ""
     if repository is not None:
-        source = _common(repository) / "config"
-        included = f"[include]\n\tpath = {_quoted(source)}\n"
-        if source.is_file() and _SHA256.search(source.read_bytes()):
+        source = repository.common_folder / "config"
+        included = f"[include]\n\tpath = {quoted(str(source))}\n"
+        if _SHA256.search(_config_of(source)):
             version, extensions = 1, "[extensions]\n\tobjectFormat = sha256\n"
     return (
         f"{included}[core]\n\trepositoryformatversion = {version}\n\tbare = false\n\tfsmonitor = false\n\tuntrackedCache = false\n"
-        f"\tworktree = {_quoted(top)}\n{extensions}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
+        f"\tworktree = {quoted(str(top))}\n{extensions}[gc]\n\tauto = 0\n[maintenance]\n\tauto = false\n"
     )
 
 
-def _common(repository: Repository) -> Path:
-    """Where objects and branches are: elsewhere, if the person works in a worktree themselves."""
+def _config_of(path: Path) -> bytes:
     try:
-        named = (repository.git_folder / "commondir").read_text().strip()
-    except FileNotFoundError:
-        return repository.git_folder
-    return Path(os.path.realpath(repository.git_folder / named))
+        return read_regular(path, limit=_CONFIG_LIMIT_BYTES)
+    except OSError:
+        return b""
 
 
 def _stamps(git_folder: Path) -> tuple[Stamp | None, ...]:
@@ -154,9 +152,4 @@ def _stamps(git_folder: Path) -> tuple[Stamp | None, ...]:
 
 def _line(path: Path) -> str:
     """A path as a line of its own, in quotes where it holds a line's end."""
-    return f"{_quoted(path) if chr(10) in str(path) else path}\n"
-
-
-def _quoted(path: Path) -> str:
-    text = str(path).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{text}"'
+    return f"{quoted(str(path)) if chr(10) in str(path) else path}\n"

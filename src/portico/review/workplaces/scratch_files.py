@@ -1,4 +1,7 @@
-"""Single files of a workplace and of the tree it was made from: looked at, written, removed. Follows no link."""
+"""Single files of a workplace and of the tree it was made from: looked at, written, removed. Follows no link.
+
+Places are real paths. Where a link is in the place of a folder above a file, there is no file.
+"""
 
 import hashlib
 import os
@@ -7,13 +10,12 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
+from portico.files import real
+from portico.files.folders import Folder
 from portico.review.text.changes import digest_of
 from portico.review.workplaces.records import Entry, Stamp
 
-_NO_FOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
-_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_FOLLOW | _BINARY
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _PERMISSIONS = 0o777
 LINK_PERMISSIONS = 0o777
 """What every link has, in the records of a workplace."""
@@ -55,38 +57,43 @@ def settled(stamp: Stamp) -> Stamp | None:
 def current_stamp(place: str) -> Stamp | None:
     """What a file is stamped with now; None where there is nothing."""
     try:
-        return stamp_of(os.lstat(place))
+        return stamp_of(real.lstat(place))
     except OSError:
         return None
 
 
 def find(place: str, limit: int) -> Found | None:
     """What is there, read whole and as of one moment; None where there is nothing."""
-    last: Found | None = None
-    for _ in range(_TRIES):
-        try:
-            before = os.lstat(place)
-            last = _read(place, before, limit)
-            if stamp_of(os.lstat(place)) == stamp_of(before):
-                return last
-        except (FileNotFoundError, NotADirectoryError):
+    try:
+        folder, name = real.parent(place)
+        with folder:
+            return _find(folder, name, limit)
+    except OSError as error:
+        if error.errno in real.ABSENT:
             return None
-        except OSError as error:
-            raise Unfit(f"cannot be read ({error.strerror})") from error
-    return None if last is None else last._replace(stamp=None)
+        raise Unfit(f"cannot be read ({error.strerror})") from error
 
 
-def _read(place: str, facts: os.stat_result, limit: int) -> Found:
+def _find(folder: Folder, name: str, limit: int) -> Found:
+    for _ in range(_TRIES):
+        before = folder.lstat(name)
+        last = _read(folder, name, before, limit)
+        if stamp_of(folder.lstat(name)) == stamp_of(before):
+            return last
+    return last._replace(stamp=None)
+
+
+def _read(folder: Folder, name: str, facts: os.stat_result, limit: int) -> Found:
     stamp = settled(stamp_of(facts))
     if stat.S_ISLNK(facts.st_mode):
-        target = os.fsencode(os.readlink(place))  # noqa: PTH115 - as it is written, not as a Path would have it
+        target = os.fsencode(folder.readlink(name))
         entry = Entry(digest_of(target), len(target), LINK_PERMISSIONS, link=True)
         return Found(entry, stamp, target, facts.st_mtime_ns)
     if stat.S_ISDIR(facts.st_mode):
         raise IsFolder("is a folder")
     if not stat.S_ISREG(facts.st_mode):
         raise Unfit("is a device, pipe or socket")
-    descriptor = os.open(place, os.O_RDONLY | _NO_FOLLOW | _NO_WAIT | _BINARY)
+    descriptor = folder.open(name)
     with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - pathlib opens no descriptors
         data: bytes | None = None
         size = facts.st_size
@@ -111,9 +118,9 @@ def _whole(descriptor: int, size: int) -> bytes:
 def write_new(place: str, data: bytes, entry: Entry, modified_ns: int | None = None) -> Stamp:
     """Make a file or link that is not there yet. FileExistsError where the name means one that is."""
     if entry.link:
-        os.symlink(os.fsdecode(data), place)  # noqa: PTH211 - as it is written, not as a Path would have it
-        return stamp_of(os.lstat(place))
-    descriptor = os.open(place, _NEW, _PERMISSIONS)
+        real.symlink(os.fsdecode(data), place)
+        return stamp_of(real.lstat(place))
+    descriptor = real.open_file(place, _NEW, _PERMISSIONS)
     try:
         left = memoryview(data)
         while left:
@@ -126,7 +133,7 @@ def write_new(place: str, data: bytes, entry: Entry, modified_ns: int | None = N
 
 def dress(place: Path, mode: int, modified_ns: int | None) -> None:
     """Give a new file its rights and its age: programs that build compare ages."""
-    descriptor = os.open(place, os.O_RDONLY | _NO_FOLLOW | _BINARY)
+    descriptor = real.open_file(place)
     try:
         _dress(descriptor, str(place), mode, modified_ns)
     finally:
@@ -140,26 +147,13 @@ def _dress(descriptor: int, place: str, mode: int, modified_ns: int | None) -> N
         os.fchmod(descriptor, mode)
 
 
-def led_astray(top: Path, path: str) -> bool:
-    """Whether a folder above the path is a link or a file, so that the path means something else."""
-    place = str(top)
-    for part in path.split("/")[:-1]:
-        place = f"{place}/{part}"
-        try:
-            if not stat.S_ISDIR(os.lstat(place).st_mode):
-                return True
-        except OSError:
-            return False
-    return False
-
-
 def remove_empty_above(top: Path, path: str, keeping: Path) -> None:
     """Take away the folders that a removed file leaves empty, but for the one that an agent stands in."""
     for folder in (top / path).parents:
         if folder == top or keeping.is_relative_to(folder):
             return
         try:
-            folder.rmdir()
+            real.rmdir(folder)
         except FileNotFoundError:
             continue
         except OSError:

@@ -12,7 +12,6 @@ from portico.review.workplaces.scratch_files import (
     IsFolder,
     Unfit,
     find,
-    led_astray,
 )
 from portico.review.workplaces.settled import Part, Unclear, Version, after_apply, parts, without
 from portico.review.workplaces.steps import perform
@@ -63,8 +62,6 @@ class Settler:
         return [step(path, seen, self._entry(settled.own), self._entry(settled.base))]
 
     def _persons(self, path: str) -> Version | None:
-        if led_astray(self._record.root, path):
-            return None
         try:
             saved = _version(find(f"{self._record.root}/{path}", self._bounds.file_bytes))
         except IsFolder:

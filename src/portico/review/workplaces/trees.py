@@ -4,12 +4,16 @@ A link that names a place in the person's tree by its full path would lead an ag
 workplace it names the same place there, and is read back as the person has it.
 """
 
+import errno
 import os
 import secrets
+import stat
 from pathlib import Path
 
 import msgspec
 
+from portico.files import real
+from portico.files.folders import make_folders
 from portico.review.disk.cloning import copy_bytes
 from portico.review.text.changes import digest_of
 from portico.review.workplaces.records import Entry, Stamp
@@ -20,10 +24,11 @@ from portico.review.workplaces.scratch_files import (
     current_stamp,
     dress,
     find,
-    led_astray,
     remove_empty_above,
     write_new,
 )
+
+_IN_THE_WAY = real.ABSENT | {errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY, errno.EACCES, errno.EPERM}
 
 
 class Tree:
@@ -45,9 +50,7 @@ class Tree:
         return found._replace(entry=entry, data=target)
 
     def find_file(self, path: str, limit: int) -> Found | None:
-        """The file that the path means: none where a folder is, or a link leads elsewhere on the way."""
-        if led_astray(self.top, path):
-            return None
+        """The file that the path means: none where a folder is."""
         try:
             return self.find(path, limit)
         except IsFolder:
@@ -80,12 +83,12 @@ class Tree:
                     return None
             else:
                 write_new(str(staged), self._local(entry, data), entry, modified_ns)
-            if led_astray(self.top, path):
+            make_folders(place.parent).close()
+            real.rename(staged, place)
+        except OSError as error:
+            if error.errno in _IN_THE_WAY:
                 return None
-            place.parent.mkdir(parents=True, exist_ok=True)
-            staged.replace(place)
-        except (FileNotFoundError, FileExistsError, NotADirectoryError, IsADirectoryError, PermissionError):
-            return None
+            raise
         finally:
             staged.unlink(missing_ok=True)
         return current_stamp(str(place))
@@ -93,12 +96,17 @@ class Tree:
     def remove(self, path: str) -> bool:
         """Have no file at a path, while a folder may be there. False if it cannot be removed."""
         place = self.top / path
-        if led_astray(self.top, path) or (place.is_dir() and not place.is_symlink()):
-            return True
         try:
-            place.unlink(missing_ok=True)
+            facts = real.find(place)
+            if facts is not None and stat.S_ISDIR(facts.st_mode):
+                return True
+            real.unlink(place, missing_ok=True)
         except PermissionError:
             return False
+        except OSError as error:
+            if error.errno in real.ABSENT:
+                return True
+            raise
         remove_empty_above(self.top, path, self._standing)
         return True
 

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from portico.files.folders import open_folder
 from portico.review.disk.threads import ended
 from portico.review.git.listing import Listing, inside, may_hold_secrets
 
@@ -37,18 +38,17 @@ def _walk(root: Path, without: Path, stop: threading.Event) -> Iterator[tuple[st
     while waiting and not stop.is_set():
         prefix = waiting.pop()
         try:
-            entries = list(os.scandir(root / prefix))
+            with open_folder(root / prefix) as folder, folder.scan() as scanned:
+                entries = [(entry.name, entry.is_dir(follow_symlinks=False)) for entry in scanned]
         except OSError:
             continue
-        for entry in entries:
-            path = prefix + entry.name
-            if entry.name == _OF_GIT or path == ours:
+        for name, is_folder in entries:
+            path = prefix + name
+            if name == _OF_GIT or path == ours:
                 continue
-            if not entry.is_dir(follow_symlinks=False):
+            if not is_folder:
                 yield path, True
-            elif entry.name in _FILLED_BY_TOOLS or any(
-                os.path.lexists(f"{entry.path}/{mark}") for mark in _MARKS
-            ):
+            elif name in _FILLED_BY_TOOLS or any(os.path.lexists(f"{root}/{path}/{mark}") for mark in _MARKS):
                 yield path, False
             else:
                 waiting.append(f"{path}/")

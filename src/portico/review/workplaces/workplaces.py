@@ -6,6 +6,7 @@ copy with a repository of its own over the person's objects, so that git works t
 outside; one in worktree mode is a git worktree on a branch.
 """
 
+import asyncio
 import contextlib
 import hashlib
 import os
@@ -22,6 +23,7 @@ import msgspec
 
 from portico.domain.errors import FileMissing, InvalidInput, StoreFailed
 from portico.domain.reviews import ReviewMode
+from portico.files.folders import make_folders
 from portico.review.branches.worktrees import Worktrees
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.disk.alone import alone
@@ -101,7 +103,7 @@ class Workplaces:
                 record = await self._made(place, real, session, mode)
             await _caught_up(record)
             workplace = _workplace(record)
-            workplace.folder.mkdir(parents=True, exist_ok=True)  # An agent may have removed where it stands.
+            await asyncio.to_thread(_ensure, workplace.folder)
             return workplace
 
     async def find(self, workspace: Path, session: str) -> Workplace | None:
@@ -233,6 +235,17 @@ class Workplaces:
 async def _caught_up(record: Record) -> None:
     if record.steps:
         await ended(lambda _: finish(record, tree_of(record)))
+
+
+def _ensure(folder: Path) -> None:
+    """Have the folder where an agent stands, which it may have removed or replaced by a link."""
+    try:
+        make_folders(folder).close()
+    except OSError as error:
+        raise StoreFailed(
+            f"{folder}, where the agent works, is no folder any more ({error.strerror}).",
+            suggestion="Remove what is in its place, then open the session again.",
+        ) from error
 
 
 def _clear(place: Path) -> None:

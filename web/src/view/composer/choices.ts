@@ -27,16 +27,12 @@ export function choicesOf(option: ConfigOption): readonly Choice[] {
   }));
 }
 
-/** Those that are not installed come last, and say how to get them: some are fetched when they are first used. */
+/** Those that are not installed come last, and say how to get them. */
 export function agentChoices(agents: readonly Agent[]): readonly Choice[] {
   const order = agents.toSorted((one, other) => Number(other.installed) - Number(one.installed));
   return order.map(({ name, title, installed, installHint }) => ({
     value: name,
     name: title === "" ? name : title,
-    description: installed ? "" : howToGet(installHint),
+    description: installed ? "" : `Not installed. ${installHint}`.trim(),
   }));
-}
-
-function howToGet(hint: string): string {
-  return /^not installed/i.test(hint) ? `N${hint.slice(1)}` : `Not installed. ${hint}`.trim();
 }

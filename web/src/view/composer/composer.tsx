@@ -9,6 +9,7 @@ import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { useKeptFocus } from "../review/kept-focus";
 import { ModePicker } from "../review/mode-picker";
+import { SandboxBadge } from "./sandbox-badge";
 import { shortPath } from "../timeline/paths";
 import { Chips } from "./chips";
 import { Completer } from "./completer";
@@ -120,6 +121,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
             onNewSession={onNewSession}
           />
           <ModePicker session={session} gateway={gateway} />
+          <SandboxBadge session={session} />
           <ContextMeter session={session} />
           <SendButton session={session} composition={composition} box={box} closed={isOpenElsewhere} />
         </div>

@@ -16,6 +16,8 @@ interface RestoreDialogProps {
   /** The words by which the person knows the moment. */
   readonly label: string;
   readonly leftOut: number;
+  /** What the button says, where that is not "Restore". */
+  readonly action?: string;
   readonly onLeave: () => void;
 }
 
@@ -25,6 +27,7 @@ export function RestoreDialog({
   checkpointId,
   label,
   leftOut,
+  action = "Restore",
   onLeave,
 }: RestoreDialogProps) {
   const review = reviewOf(session, gateway);
@@ -42,7 +45,7 @@ export function RestoreDialog({
   };
   const known = found !== undefined && !isFailure(found) ? found : undefined;
   return (
-    <Dialog title="Restore to here" kind="restore" onLeave={onLeave}>
+    <Dialog title={action === "Restore" ? "Restore to here" : action} kind="restore" onLeave={onLeave}>
       <div class="p-back">
         <p class="p-back-label">{label}</p>
         <ChangesLine changes={found} />
@@ -69,7 +72,7 @@ export function RestoreDialog({
             }
             onClick={() => void restore()}
           >
-            Restore
+            {action}
           </button>
           <button type="button" class="p-button" onClick={onLeave}>
             Cancel

@@ -19,10 +19,11 @@ export function guessHeight(item: Item): number {
       return 92 + 26 * Math.min(8, item.proposal.files.length);
     case "error":
       return 90;
+    case "notice":
+      return item.notice.code === "" ? 30 : 150;
     case "thought":
     case "tool":
     case "plan":
-    case "notice":
     case "end":
     case "mark":
       return 30;

@@ -3,6 +3,7 @@
 import { Component } from "preact";
 import type { Item } from "../../model/types";
 import { EndLine, ErrorCard, MarkLine, NoticeLine, PermissionCard, QuestionCard } from "../cards";
+import { CHANGED_OUTSIDE_REVIEW, OutsideChangesCard } from "../review/outside-changes-card";
 import { ProposalCard } from "../review/proposal-card";
 import type { RowContext } from "./context";
 import type { ListView } from "./list-view";
@@ -65,7 +66,11 @@ function ItemView({ item, context }: { readonly item: Item; readonly context: Ro
     case "question":
       return <QuestionCard item={item} {...context} />;
     case "notice":
-      return <NoticeLine item={item} {...context} />;
+      return item.notice.code === CHANGED_OUTSIDE_REVIEW ? (
+        <OutsideChangesCard item={item} {...context} />
+      ) : (
+        <NoticeLine item={item} {...context} />
+      );
     case "error":
       return <ErrorCard item={item} {...context} />;
     case "proposal":

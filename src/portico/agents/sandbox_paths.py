@@ -1,0 +1,205 @@
+"""Which files a confined agent may write, needs to read, and must not see.
+
+Nothing that the agent can write decides on it: a link or a file that an agent left in its folder must not open
+another one to it when it is started again.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from portico.agents.registry import KNOWN_AGENTS
+from portico.config.paths import config_folder, expanded, state_folder
+from portico.domain.privacy import is_private
+from portico.rpc.placing import corresponding_tops
+from portico.sessions.ports import AgentSpec
+
+MOST_LOOKED_AT = 20_000
+"""Entries of a workspace among which secrets are looked for, the outermost first."""
+_NOT_LOOKED_INTO = {".git", ".venv", "__pycache__", "node_modules", "target", "venv"}
+_SECRETS = (
+    ".aws",
+    ".azure",
+    ".bash_history",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".colima",
+    ".config/chromium",
+    ".config/gcloud",
+    ".config/gh",
+    ".config/git/credentials",
+    ".config/google-chrome",
+    ".docker/config.json",
+    ".docker/desktop",
+    ".docker/run",
+    ".gem/credentials",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+    ".zsh_history",
+)
+"""Places in a home folder where other programs keep keys, passwords, and sockets to services."""
+_BASES = {
+    "XDG_CACHE_HOME": ".cache",
+    "XDG_CONFIG_HOME": ".config",
+    "XDG_DATA_HOME": ".local/share",
+    "XDG_STATE_HOME": ".local/state",
+}
+# Programs that the person runs later, unconfined, read these.
+_PROTECTED = (".git/config", ".git/hooks", ".portico", ".vscode", ".gitattributes")
+_CREDENTIAL = re.compile(r"://[^/\s]*@|extraheader|password|token", re.IGNORECASE)
+_SHARED_BY_WORKTREES = ("objects", "refs", "logs")
+
+
+def secret_paths(environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Secrets of the person's, and Portico's own state: its log, its token, what was approved."""
+    home = _home(environ)
+    return (state_folder(environ), config_folder(environ), *(home / name for name in _SECRETS))
+
+
+def private_paths(folder: Path) -> Iterator[Path]:
+    """Files in a folder whose names say that they hold secrets, as far as a bounded look finds them."""
+    seen, waiting = 0, [folder]
+    while waiting and seen < MOST_LOOKED_AT:
+        inner: list[Path] = []
+        for place in waiting:
+            try:
+                entries = list(os.scandir(place))
+            except OSError:
+                continue
+            seen += len(entries)
+            for entry in entries:
+                path = Path(entry.path)
+                if is_private(path.relative_to(folder).parts):
+                    if not (entry.is_symlink() and entry.is_dir()):
+                        yield path
+                elif entry.name not in _NOT_LOOKED_INTO and entry.is_dir(follow_symlinks=False):
+                    inner.append(path)
+            if seen >= MOST_LOOKED_AT:
+                return
+        waiting = inner
+
+
+def protected_paths(folder: Path) -> tuple[Path, ...]:
+    """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
+    return tuple(folder / name for name in _PROTECTED if not (folder / name).is_symlink())
+
+
+def person_tree(workspace: Path, folder: Path) -> Path:
+    """The tree of which a working copy was made: the workspace, or the repository that it is in."""
+    return corresponding_tops(workspace, folder)[0]
+
+
+def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
+    """What of a working copy is written and what else of it is read, its repository included."""
+    tree, top = corresponding_tops(workspace, folder)
+    common = _common_repository(tree)
+    if common is None:
+        return (top,), ()
+    for worktree in (common / "worktrees").glob("*"):
+        if _first_line(worktree / "gitdir") == str(top / ".git") and not worktree.is_symlink():
+            return (top, worktree, *_shared(common)), (common,)
+    # A copy has its repository beside it, over the objects of the person's.
+    config = common / "config"
+    shown = () if _CREDENTIAL.search(_text(config)) else (config,)
+    return (top, top.parent.parent / "git"), (common / "objects", *shown)
+
+
+def shared_repository(workspace: Path) -> tuple[Path, ...]:
+    """What of a person's repository every worktree of it writes, those included that are made later."""
+    common = _common_repository(workspace)
+    return () if common is None else (*_shared(common), common / "worktrees")
+
+
+def linked_paths(workspace: Path, folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
+    """Folders of the person's that they share with working copies."""
+    tree = person_tree(workspace, folder)
+    return tuple(path for name in names if (path := tree / name).is_dir() and path != tree)
+
+
+def agent_folders(spec: AgentSpec, environ: Mapping[str, str]) -> Iterator[Path]:
+    """Where an agent keeps its configuration and state. Folders that it does not have yet are made."""
+    program = Path(spec.command[0]).name if spec.command else ""
+    names: list[str] = []
+    for agent in KNOWN_AGENTS:
+        if agent.name == spec.name or agent.program == program:
+            names += agent.folders
+    if program == "npx":
+        names.append("~/.npm")
+    for path in _expanded(names, {**environ, **spec.env}):
+        if not path.suffix:
+            path.mkdir(parents=True, exist_ok=True, mode=0o700)
+        yield path
+
+
+def program_paths(command: Iterable[str], hidden: Iterable[Path]) -> Iterator[Path]:
+    """What has to be shown of hidden folders so that a command can be run from there.
+
+    That is a file itself, or the folder right below the hidden one, such as a virtual environment.
+    """
+    places = [Path(os.path.realpath(place)) for place in hidden]
+    for word in command:
+        path = Path(word)
+        if not path.is_absolute() or not path.exists():
+            continue
+        for file in {path, path.resolve()}:
+            for place in places:
+                if file.is_relative_to(place) and file != place:
+                    yield place / file.relative_to(place).parts[0]
+
+
+def named_paths(names: Iterable[str]) -> tuple[Path, ...]:
+    """Paths of the settings; one that is named in part means nothing."""
+    return tuple(path for path in map(expanded, names) if path.is_absolute())
+
+
+def _expanded(names: Iterable[str], environ: Mapping[str, str]) -> Iterator[Path]:
+    home = _home(environ)
+    for name in names:
+        first, _, rest = name.partition("/")
+        if first == "~":
+            yield home / rest
+            continue
+        base = Path(environ.get(first[1:], ""))
+        if base.is_absolute():
+            yield base / rest
+        elif first[1:] in _BASES:
+            yield home / _BASES[first[1:]] / rest
+
+
+def _common_repository(tree: Path) -> Path | None:
+    """The repository of the person's tree, which may be a worktree itself."""
+    line = _first_line(tree / ".git") or ""
+    repository = tree / line.removeprefix("gitdir: ") if line.startswith("gitdir: ") else tree / ".git"
+    if not repository.is_dir():
+        return None
+    common = _first_line(repository / "commondir")
+    return repository if common is None else Path(os.path.normpath(repository / common))
+
+
+def _shared(common: Path) -> tuple[Path, ...]:
+    return tuple(common / name for name in _SHARED_BY_WORKTREES)
+
+
+def _first_line(path: Path) -> str | None:
+    return _text(path).split("\n")[0] or None
+
+
+def _text(path: Path) -> str:
+    try:
+        return os.fsdecode(path.read_bytes())
+    except OSError:
+        return ""
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ.get("HOME") or Path.home())

@@ -1,0 +1,207 @@
+"""Decides how far each agent is confined: from the flag, the settings, and how its session works.
+
+Porter is not confined itself: it is part of Portico, keeps its state beside the log, and reaches files through the
+host. What it starts is confined, by words that it is given in a variable.
+"""
+
+import hashlib
+import os
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.agents import sandbox_paths
+from portico.agents.registry import PORTER, AgentRegistry
+from portico.config.paths import config_folder, state_folder
+from portico.config.sandbox_settings import SandboxSetting, wished_level
+from portico.config.settings import linked_folders, load_settings
+from portico.domain.errors import PermissionDenied
+from portico.domain.values import SandboxInForce, SandboxLevel
+from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.wrapper import WRAPPER_VARIABLE
+from portico.sessions.ports import AgentSpec
+
+_KEPT_SECONDS = 7 * 24 * 3600.0
+_OF_PORTER = "Porter itself is not confined, but the commands and MCP servers that it starts are."
+
+
+class Confined(msgspec.Struct, frozen=True, kw_only=True):
+    """The words that run an agent confined, the variables that it gets for it, and what is in force."""
+
+    wrapper: tuple[str, ...] = ()
+    environ: dict[str, str] = {}
+    state: SandboxInForce | None = None
+
+
+class Sandboxes:
+    """The sandboxes of one process. A level in the environment comes before the settings.
+
+    Agents may write `copies`, where the working copies of an agent are made that starts before its sessions.
+    """
+
+    def __init__(self, environ: Mapping[str, str], *, copies: tuple[Path, ...] = ()) -> None:
+        self._environ = dict(environ)
+        self._wish = wished_level(environ)
+        self._copies = copies
+        self._wrappers: dict[tuple[Path, Path | None], tuple[str, ...]] = {}
+
+    def confine(self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool) -> Confined:
+        """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
+        setting = load_settings(config_folder(self._environ), workspace).sandbox
+        setting.check()
+        level = self._level(setting, implied=folder is not None or reads_only)
+        self._wrappers.pop((workspace, folder), None)
+        if level == "none":
+            return Confined()
+        place = _Place(self._environ, setting, workspace, folder, reads_only=reads_only, copies=self._copies)
+        confined = self._confined(place, spec, level, required=setting.required or self._wish is not None)
+        if confined.state is not None and confined.state.level != "none":
+            self._wrappers[workspace, folder] = self._confined(
+                place, None, confined.state.level, required=True
+            ).wrapper
+        return confined
+
+    def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool) -> bool:
+        """Whether an agent that must not write the workspace will be kept from it by the kernel. Blocks."""
+        from portico.sandbox.kernel import find_backend
+
+        setting = load_settings(config_folder(self._environ), workspace).sandbox
+        if self._is_porter(spec) or self._level(setting, implied=implied) == "none":
+            return False
+        opened = sandbox_paths.named_paths(setting.write)
+        if any(workspace.is_relative_to(each) or each.is_relative_to(workspace) for each in opened):
+            return False
+        try:
+            find_backend(Confinement())
+        except Unavailable:
+            return False
+        return True
+
+    def _level(self, setting: SandboxSetting, *, implied: bool) -> SandboxLevel:
+        fallback: SandboxLevel = "workspace" if implied or setting.required else "none"
+        return self._wish or setting.level or fallback
+
+    def command_wrapper(self, workspace: Path, folder: Path | None) -> tuple[str, ...]:
+        """The words that confine a command as the agent is confined that works there."""
+        return self._wrappers.get((workspace, folder), ())
+
+    def _confined(
+        self, place: "_Place", spec: AgentSpec | None, level: SandboxLevel, *, required: bool
+    ) -> Confined:
+        from portico.sandbox.kernel import find_backend
+
+        confinement = place.confinement(spec, level)
+        try:
+            backend = find_backend(confinement)
+        except Unavailable as error:
+            if required:
+                raise _refused(level, error) from error
+            if level == "strict":
+                lesser = self._confined(place, spec, "workspace", required=False)
+                return _noted(lesser, f"A strict sandbox cannot be had here ({error}).")
+            note = f"This agent is not confined: no sandbox works here ({error})."
+            return Confined(state=SandboxInForce(note=note))
+        wrapper = backend.wrapper(confinement)
+        state = SandboxInForce(level=level, backend=backend.name)
+        if spec is not None and self._is_porter(spec):
+            words = msgspec.json.encode(wrapper).decode()
+            state = msgspec.structs.replace(state, note=_OF_PORTER)
+            return Confined(environ={WRAPPER_VARIABLE: words}, state=state)
+        return Confined(wrapper=wrapper, state=state)
+
+    def _is_porter(self, spec: AgentSpec) -> bool:
+        porter = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
+        return spec.command == porter.command
+
+
+class _Place:
+    """Where one agent works, and what follows for its confinement."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        setting: SandboxSetting,
+        workspace: Path,
+        folder: Path | None,
+        *,
+        reads_only: bool,
+        copies: tuple[Path, ...],
+    ) -> None:
+        self._environ = environ
+        self._setting = setting
+        self._workspace = workspace
+        self._folder = folder
+        self._reads_only = reads_only
+        self._copies = copies
+
+    def confinement(self, spec: AgentSpec | None, level: SandboxLevel) -> Confinement:
+        """For an agent, or for a command that is run for one."""
+        hidden = list(sandbox_paths.secret_paths(self._environ))
+        writable, readable = list(sandbox_paths.named_paths(self._setting.write)), list[Path]()
+        if self._folder is None:
+            hidden += sandbox_paths.private_paths(self._workspace)
+            readable.append(
+                self._workspace
+            )  # It may be below /tmp, for which the agent has a folder of its own.
+            if not self._reads_only:
+                writable.append(self._workspace)
+                readable += sandbox_paths.protected_paths(self._workspace)
+        else:
+            hidden.append(sandbox_paths.person_tree(self._workspace, self._folder))
+            hidden += sandbox_paths.private_paths(self._folder)
+            written, read = sandbox_paths.working_copy(self._workspace, self._folder)
+            linked = linked_folders(config_folder(self._environ))
+            writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
+            readable += read
+        writable += self._copies
+        if spec is not None:
+            writable += sandbox_paths.agent_folders(spec, self._environ)
+            readable += sandbox_paths.program_paths(spec.command, hidden)
+        temporary = self._temporary()
+        if sys.platform == "darwin":
+            writable.append(temporary)
+        return Confinement(
+            writable=tuple(writable),
+            readable=tuple(readable),
+            hidden=tuple(hidden),
+            temporary=temporary,
+            network=self._setting.network if level == "strict" else None,
+        )
+
+    def _temporary(self) -> Path:
+        """A folder for temporary files that the agent and its commands share, and that nobody else has."""
+        all_of_them = state_folder(self._environ) / "sandbox" / "tmp"
+        key = hashlib.sha256(os.fsencode(self._folder or self._workspace)).hexdigest()[:16]
+        folder = all_of_them / key
+        if not folder.is_dir():
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            _sweep(all_of_them)
+        return folder
+
+
+def _sweep(folder: Path) -> None:
+    """Remove temporary folders that nothing was put into for a week."""
+    import shutil
+
+    for place in folder.iterdir():
+        try:
+            if time.time() - place.stat().st_mtime > _KEPT_SECONDS:
+                shutil.rmtree(place)
+        except OSError:
+            continue
+
+
+def _noted(confined: Confined, note: str) -> Confined:
+    assert confined.state is not None
+    said = f"{note} {confined.state.note}".strip()
+    return msgspec.structs.replace(confined, state=msgspec.structs.replace(confined.state, note=said))
+
+
+def _refused(level: SandboxLevel, error: Unavailable) -> PermissionDenied:
+    return PermissionDenied(
+        f"The agent was not started: the sandbox “{level}” is required and cannot be had here ({error}).",
+        suggestion="See what is missing with: portico doctor. To go on without a sandbox: --sandbox none",
+    )

@@ -1,0 +1,62 @@
+"""What a checkpoint is, when one is taken, and what a restore did."""
+
+from enum import StrEnum
+
+import msgspec
+
+from portico.review.checkpoints.shadows import LeftOut, Snapshot
+from portico.review.git.tree_changes import TreeChange
+
+
+class Moment(StrEnum):
+    """When a checkpoint was taken. What changes from `before` to `after` a turn or an apply is the agent's work.
+
+    One from before a branch is kept, however old, until it is released.
+    """
+
+    BEFORE_TURN = "before_turn"
+    AFTER_TURN = "after_turn"
+    BEFORE_APPLY = "before_apply"
+    BEFORE_RESTORE = "before_restore"
+    BEFORE_BRANCH = "before_branch"
+
+
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
+    """A working tree as it was. `left_out` names the first files that are not held, `left_out_count` all.
+
+    A `watch` was taken only to compare the tree with it after a turn.
+    """
+
+    id: str
+    at_ms: int
+    label: str
+    moment: Moment
+    tree: str
+    permissions: str | None = None
+    left_out: tuple[LeftOut, ...] = ()
+    left_out_count: int = 0
+    watch: bool = False
+
+    def holds(self, snapshot: Snapshot) -> bool:
+        return (self.tree, self.permissions) == (snapshot.tree, snapshot.permissions)
+
+
+class Restored(msgspec.Struct, frozen=True, kw_only=True):
+    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
+
+    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
+    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
+    """
+
+    checkpoint: Checkpoint
+    kept: Checkpoint
+    changes: tuple[TreeChange, ...]
+    undone: tuple[TreeChange, ...]
+    own: tuple[tuple[str, str], ...]
+
+
+class Retention(msgspec.Struct, frozen=True):
+    """How many checkpoints of a workspace are kept, and how long."""
+
+    count: int = 200
+    milliseconds: int = 30 * 24 * 3600 * 1000

@@ -1,0 +1,84 @@
+"""Comparison of a workspace with a checkpoint, and whose work lies between two checkpoints."""
+
+import itertools
+from collections.abc import Collection, Iterator
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment
+from portico.review.checkpoints.shadows import Difference, Shadow, Snapshot
+
+ChangeKind = Literal["changed", "new", "removed", "permissions"]
+_BEGINNINGS = frozenset({Moment.BEFORE_TURN, Moment.BEFORE_APPLY})
+
+
+class Comparison(msgspec.Struct, frozen=True):
+    """Files that differ from a checkpoint, and those of the `touched` ones that no checkpoint holds."""
+
+    changes: dict[str, ChangeKind]
+    unheld: frozenset[str]
+
+
+class Step(NamedTuple):
+    """Two checkpoints in a row. The step is `worked` if an agent or an apply made the changes between them."""
+
+    earlier: Checkpoint
+    later: Checkpoint
+    worked: bool
+
+
+def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> Iterator[Step]:
+    """The steps from one checkpoint to another, oldest first, of a list that begins with the newest.
+
+    A `watch` says nothing about whose work surrounds it, so it counts only as the first one.
+    """
+    chosen = [
+        each
+        for each in sorted(listed, key=lambda one: one.id)
+        if each.id == first or (first < each.id <= last and not each.watch)
+    ]
+    for earlier, later in itertools.pairwise(chosen):
+        yield Step(earlier, later, earlier.moment in _BEGINNINGS and later.moment is Moment.AFTER_TURN)
+
+
+async def compare(
+    shadow: Shadow,
+    before: Checkpoint,
+    now: Snapshot,
+    listed: Collection[Checkpoint],
+    touched: Collection[str],
+) -> Comparison:
+    """What changed since a checkpoint, without what other sessions are known to have done meanwhile."""
+    differences = await shadow.differences(before.tree, now.tree)
+    known = await _known(shadow, before, now, listed)
+    changes = {each.path: _kind(each) for each in differences if each.path not in known}
+    earlier, later = shadow.permissions(before.permissions), shadow.permissions(now.permissions)
+    differing = {each.path for each in differences}
+    if earlier is not None and later is not None:
+        for path, _, _ in earlier.differing(later):
+            if path not in differing:
+                changes[path] = "permissions"
+    unheld = set(touched) - differing
+    if unheld:
+        unheld -= await shadow.names(before.tree) | await shadow.names(now.tree)
+    return Comparison(changes, frozenset(unheld))
+
+
+async def _known(
+    shadow: Shadow, before: Checkpoint, now: Snapshot, listed: Collection[Checkpoint]
+) -> set[str]:
+    """Files that another session changed since, and that are still as it left them."""
+    known: set[str] = set()
+    for step in steps(listed):
+        if step.worked and step.later.id > before.id:
+            changed = {each.path for each in await shadow.differences(step.earlier.tree, step.later.tree)}
+            again = {each.path for each in await shadow.differences(step.later.tree, now.tree)}
+            known = (known | changed) - again
+    return known
+
+
+def _kind(difference: Difference) -> ChangeKind:
+    if not difference.old.exists:
+        return "new"
+    return "changed" if difference.new.exists else "removed"

@@ -1,0 +1,233 @@
+"""Changes in the person's own files during a turn that must not touch them, which no review has seen.
+
+A mode in which the agent works elsewhere, or only reads, is a promise of Portico and no wall: a program can write by
+full path. Where nothing confines it, the files are noted before a turn and compared after it. What is noted lies in
+the state folder, so that the next Portico can compare after a kill.
+"""
+
+import asyncio
+import hashlib
+import os
+import threading
+from collections.abc import Collection, Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.codecs import decode_msgpack
+from portico.domain.errors import PorticoError
+from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.domain.privacy import is_private
+from portico.files.regular import read_regular
+from portico.review.arrangements import file_name
+from portico.review.checkpoints.checkpoints import Checkpoints
+from portico.review.checkpoints.comparison import ChangeKind
+from portico.review.checkpoints.shadows import NotWhole
+from portico.review.disk.alone import not_kept
+from portico.review.disk.file_stats import FileStats, is_git_path, list_stats
+from portico.review.disk.threads import ended
+from portico.review.git.listing import inside
+from portico.review.git.repositories import find_repository
+from portico.review.session_review import short_label
+from portico.sessions.deadlines import put_down
+
+_LISTING_SECONDS = 2.0
+_NAMED = 5
+_LISTED = 100
+_IGNORED = 2
+_PATH_BYTES = 16 * 1024
+
+
+class _Noted(msgspec.Struct, frozen=True):
+    """The files before a turn. Without a `checkpoint` there is no way back, and `problem` says why."""
+
+    checkpoint: str | None
+    problem: str | None
+    stats: FileStats
+
+
+class OutsideChanges:
+    """For all sessions. `ours` is the state folder, in which changes are Portico's own."""
+
+    def __init__(
+        self, folder: Path, environ: Mapping[str, str], checkpoints: Checkpoints, ours: Path
+    ) -> None:
+        self._folder = folder
+        self._environ = environ
+        self._checkpoints = checkpoints
+        self._ours = ours
+        self._rest: dict[Path, asyncio.Task[None]] = {}
+
+    async def note(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
+        """Note how the files are before a turn; what changed in one that was killed is told."""
+        late = await self.find(session, workspace)
+        # Before the checkpoint is taken, so that no change between the two goes unseen.
+        stats = await self._list(workspace)
+        if await asyncio.to_thread(self._note_again, session, workspace, stats):
+            return late
+        checkpoint, problem = None, None
+        try:
+            checkpoint = (await self._checkpoints.watch(workspace, short_label(label or "a turn"))).id
+        except NotWhole as error:
+            problem = error.message
+            self._keep_rest(workspace)
+        except PorticoError as error:
+            problem = error.message
+        await asyncio.to_thread(self._write, session, _Noted(checkpoint, problem, stats))
+        return late
+
+    async def find(self, session: str, workspace: Path, *, beside: bool = False) -> list[AnyPayload]:
+        """What changed since the files were noted, once; `beside` another session that writes them."""
+        noted = await asyncio.to_thread(self._read, self._path(session))
+        if noted is None:
+            return []
+        await self._stop_keeping(workspace)
+        now = await self._list(workspace)
+        if noted.stats.proves_same(now):
+            await asyncio.to_thread(self._path(session).replace, self._last(workspace))
+            return []
+        touched = noted.stats.differing(now)
+        checkpoint, problem = noted.checkpoint, noted.problem
+        changes: Mapping[str, ChangeKind] = {path: _kind(noted.stats, now, path) for path in touched}
+        unheld: frozenset[str] = frozenset()
+        if checkpoint is not None:
+            try:
+                compared = await self._checkpoints.compare(workspace, checkpoint, touched)
+                unheld = compared.unheld
+                changes = {**{path: changes[path] for path in unheld}, **compared.changes}
+            except PorticoError as error:
+                checkpoint, problem = None, error.message
+        await asyncio.to_thread(self._path(session).unlink, missing_ok=True)
+        if not changes:
+            return []
+        way_back = checkpoint if changes.keys() > unheld and not beside else None
+        return [_notice(changes, unheld, way_back, problem, beside=beside)]
+
+    def forget(self, session: str) -> None:
+        self._path(session).unlink(missing_ok=True)
+
+    async def _list(self, workspace: Path) -> FileStats:
+        folder = await asyncio.to_thread(workspace.resolve)
+        git_folders = await self._git_folders(folder)
+        ours = inside(self._ours, folder)
+        without = () if ours is None else (ours,)
+
+        def work(stop: threading.Event) -> FileStats:
+            return list_stats(folder, git_folders, without=without, seconds=_LISTING_SECONDS, stop=stop)
+
+        return await ended(work)
+
+    async def _git_folders(self, folder: Path) -> list[Path]:
+        """Where the repository of a folder keeps its settings: of a linked worktree, in two places."""
+        try:
+            repository = await find_repository(folder, self._environ)
+        except PorticoError:
+            return []
+        if repository is None:
+            return []
+        own = repository.git_folder
+        try:
+            common = os.fsdecode(read_regular(own / "commondir", limit=_PATH_BYTES)).strip()
+        except OSError:
+            return [own]
+        return [own, own / common]
+
+    def _keep_rest(self, workspace: Path) -> None:
+        """Take what is not kept yet while the agent works, so that the next turn has a way back."""
+        going_on = self._checkpoints.go_on(workspace)
+        self._rest[workspace] = asyncio.create_task(going_on, name=f"keeping the rest of {workspace}")
+
+    async def _stop_keeping(self, workspace: Path) -> None:
+        if (task := self._rest.pop(workspace, None)) is not None:
+            await put_down(task)
+
+    def _note_again(self, session: str, workspace: Path, stats: FileStats) -> bool:
+        """Whether the files are as they were after the last turn here, and what was noted for that holds on."""
+        last = self._read(self._last(workspace))
+        if last is None or last.checkpoint is None or not last.stats.proves_same(stats):
+            return False
+        try:
+            self._last(workspace).replace(self._path(session))
+        except FileNotFoundError:
+            return False  # Another session was faster.
+        return True
+
+    def _write(self, session: str, noted: _Noted) -> None:
+        path = self._path(session)
+        beside = path.with_suffix(".new")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            beside.write_bytes(msgspec.msgpack.encode(noted))
+            beside.replace(path)
+        except OSError as error:
+            raise not_kept(self._folder, error) from error
+
+    def _read(self, path: Path) -> _Noted | None:
+        try:
+            return decode_msgpack(path.read_bytes(), _Noted)
+        except (OSError, msgspec.DecodeError):
+            return None
+
+    def _path(self, session: str) -> Path:
+        return self._folder / f"{file_name(session)}.noted"
+
+    def _last(self, workspace: Path) -> Path:
+        name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
+        return self._folder / f"{name}.last"
+
+
+def _kind(before: FileStats, now: FileStats, path: str) -> ChangeKind:
+    """What happened to a file of which only stat facts are known."""
+    old, new = before.files.get(os.fsencode(path)), now.files.get(os.fsencode(path))
+    if old is None or new is None:
+        return "new" if old is None else "removed"
+    return "permissions" if old[1:3] == new[1:3] and old[0] != new[0] else "changed"
+
+
+def _notice(
+    changes: Mapping[str, ChangeKind],
+    unheld: Collection[str],
+    checkpoint: str | None,
+    problem: str | None,
+    *,
+    beside: bool,
+) -> Notice:
+    paths = sorted(changes, key=lambda path: (_weight(path, unheld), path))
+    named = ", ".join(map(_plain, paths[:_NAMED]))
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    which = "This file" if len(paths) == 1 else "These files"
+    lines = [_line(path, changes[path], kept=path not in unheld) for path in paths[:_LISTED]]
+    if len(paths) > _LISTED:
+        lines.append(f"and {len(paths) - _LISTED} more")
+    if beside:
+        lines.append("Another session is working in your folder, so these may be its changes.")
+    elif problem is not None:
+        lines.append(f"They cannot be put back: {problem}")
+    harmless = beside or all(_weight(path, unheld) == _IGNORED for path in paths)
+    return Notice(
+        level="info" if harmless else "warning",
+        text=f"{which} changed in your folder during this turn, outside the review: {named}{more}.",
+        details="\n".join(lines),
+        code=CHANGED_OUTSIDE_REVIEW,
+        paths=tuple(map(_plain, paths[:_LISTED])),
+        checkpoint_id=checkpoint,
+    )
+
+
+def _line(path: str, kind: ChangeKind, *, kept: bool) -> str:
+    line = f"{kind}: {_plain(path)}"
+    if is_git_path(os.fsencode(path)):
+        return f"{line} (git obeys it and it cannot be put back; look at it before you use git here)"
+    return line if kept else f"{line} (not kept, so it cannot be put back)"
+
+
+def _weight(path: str, unheld: Collection[str]) -> int:
+    """What to show first: files that git runs, then the person's work and secrets, then what git ignores."""
+    if is_git_path(os.fsencode(path)):
+        return 0
+    return _IGNORED if path in unheld and not is_private(path.split("/")) else 1
+
+
+def _plain(path: str) -> str:
+    """A path that any reader can show: names that are no text come out escaped."""
+    return path.encode(errors="backslashreplace").decode().replace("\n", " ")

@@ -1,0 +1,55 @@
+"""What a confined program may touch, as a value that every backend understands."""
+
+import os
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+Access = Literal["hidden", "readable", "writable"]
+_RANK: dict[Access, int] = {"hidden": 0, "readable": 1, "writable": 2}
+
+
+class Confinement(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything can be read but what is `hidden`, and nothing can be written but what is `writable`.
+
+    The rule for the deepest path wins, so a folder can be shown inside of a hidden one. `temporary` stands for
+    `/tmp`. The `network` is open when it is None, and otherwise has the hosts that may be reached, as `host:port`.
+    """
+
+    writable: tuple[Path, ...] = ()
+    readable: tuple[Path, ...] = ()
+    hidden: tuple[Path, ...] = ()
+    temporary: Path | None = None
+    network: tuple[str, ...] | None = None
+
+    def rules(self) -> list[tuple[Path, Access]]:
+        """One rule for each path, without links, outermost first. Paths that do not exist are left out."""
+        rules: dict[Path, Access] = {}
+        given: tuple[tuple[tuple[Path, ...], Access], ...] = (
+            (self.hidden, "hidden"),
+            (self.readable, "readable"),
+            (self.writable, "writable"),
+        )
+        for paths, access in given:
+            for path in paths:
+                if path.exists():
+                    rules[Path(os.path.realpath(path))] = access
+        ordered = sorted(rules.items(), key=lambda rule: (len(rule[0].parts), _RANK[rule[1]]))
+        return [rule for rule in ordered if not self._follows(rule, rules)]
+
+    def _follows(self, rule: tuple[Path, Access], rules: dict[Path, Access]) -> bool:
+        """Whether a rule says what holds anyway."""
+        path, access = rule
+        if access == "writable":
+            return False
+        for parent in path.parents:
+            if parent in rules:
+                return rules[parent] == access
+            if self.temporary is not None and parent == Path("/tmp"):
+                return access == "hidden"
+        return access == "readable"
+
+
+class Unavailable(Exception):
+    """A backend cannot confine a program so; the message says why, and what to do."""

@@ -1,0 +1,67 @@
+"""Sandlock: Landlock and a system-call filter, for kernels without user namespaces and for lists of hosts.
+
+Landlock knows what is allowed, not what is forbidden, so everything beside a hidden path is allowed by name; what
+is made there later cannot be read. A supervisor answers for the network, which costs time at every opened file.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+import msgspec
+
+from portico.sandbox import sandlock_launcher
+from portico.sandbox.confinement import Confinement, Unavailable
+
+NAME = "sandlock"
+_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm")
+
+
+def wrapper(confinement: Confinement) -> tuple[str, ...]:
+    """Words that run what follows them, confined. Unavailable where that cannot be."""
+    if sys.platform != "linux":
+        raise Unavailable("sandlock is for Linux")
+    if importlib.util.find_spec("sandlock") is None:
+        raise Unavailable("the package sandlock is not installed")
+    rules = confinement.rules()
+    writable = [str(path) for path, access in rules if access == "writable"]
+    hidden = {path for path, access in rules if access == "hidden"} | {Path("/run")}
+    settings: dict[str, object] = {}
+    if confinement.temporary is not None:
+        hidden.add(Path("/tmp"))
+        writable.append(str(confinement.temporary))
+        settings["env"] = {"TMPDIR": str(confinement.temporary)}
+    shown = [str(path) for path, access in rules if access == "readable"]
+    # What is allowed as a whole is denied in part, which costs time at every opened file.
+    settings["fs_denied"] = [
+        str(path) for path in hidden if any(str(parent) in writable for parent in path.parents)
+    ]
+    settings["fs_readable"] = [*_beside(hidden), *shown]
+    settings["fs_writable"] = [*writable, *(device for device in _DEVICES if Path(device).exists())]
+    if confinement.network is None:
+        settings |= {"net_allow": ["*:*", "udp://*:*"], "net_allow_bind": ["*"]}
+    else:
+        settings |= {"net_allow": list(confinement.network)}
+    if os.geteuid() == 0:
+        # Root could make itself the device of a disk. Named pipes are made by the same calls.
+        settings["extra_deny_syscalls"] = ["mknod", "mknodat"]
+    text = msgspec.json.encode(settings).decode()
+    return (sys.executable, "-I", str(sandlock_launcher.__file__), text)
+
+
+def _beside(hidden: set[Path]) -> list[str]:
+    """The outermost paths that neither are hidden nor have something hidden inside."""
+    opened = {parent for path in hidden for parent in path.parents}
+    found: list[str] = []
+    for folder in opened:
+        if any(above in hidden for above in (folder, *folder.parents)):
+            continue
+        try:
+            paths = list(folder.iterdir())
+        except OSError:
+            continue
+        found += [
+            str(path) for path in paths if path not in opened and path not in hidden and not path.is_symlink()
+        ]
+    return found

@@ -1,0 +1,49 @@
+"""Seatbelt: the sandbox of macOS, by its program `sandbox-exec` and a profile made for each start.
+
+Later rules of a profile win over earlier ones. Seatbelt knows addresses of this machine only, so hosts cannot be
+named, and there is no other `/tmp`.
+"""
+
+from pathlib import Path
+
+from portico.sandbox.confinement import Confinement, Unavailable
+
+NAME = "sandbox-exec"
+_PROGRAM = "/usr/bin/sandbox-exec"
+_BEGINNING = """(version 1)
+(allow default)
+(deny signal (target others))
+(deny process-info* (target others))
+(deny file-write*)
+(allow file-write* (literal "/dev/null") (literal "/dev/zero") (literal "/dev/tty") (literal "/dev/dtracehelper"))"""
+
+
+def wrapper(confinement: Confinement) -> tuple[str, ...]:
+    """Words that run what follows them, confined. Unavailable where that cannot be."""
+    if not Path(_PROGRAM).exists():
+        raise Unavailable("sandbox-exec is for macOS")
+    return (_PROGRAM, "-p", profile(confinement))
+
+
+def profile(confinement: Confinement) -> str:
+    """The profile in Seatbelt's own language."""
+    if confinement.network:
+        raise Unavailable("sandbox-exec cannot allow single hosts")
+    lines = [_BEGINNING]
+    for path, access in confinement.rules():
+        place = f"(subpath {_quoted(path)})"
+        match access:
+            case "hidden":
+                lines.append(f"(deny file-read* file-write* {place})")
+            case "readable":
+                lines.append(f"(allow file-read* {place})")
+            case "writable":
+                lines.append(f"(allow file-read* file-write* {place})")
+    if confinement.network is not None:
+        lines.append("(deny network*)")
+    return "\n".join(lines)
+
+
+def _quoted(path: Path) -> str:
+    text = str(path).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}"'

@@ -1,0 +1,63 @@
+"""Writes down what an agent has the host do: each command and each write is told in the log, and shown as a card.
+
+An agent's own tool call tells it if it names the command or the file; else a card is made for it.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from portico.domain.command_words import line_of
+from portico.domain.values import TerminalOutput
+from portico.sessions.ports import TerminalRequest
+
+if TYPE_CHECKING:
+    from portico.sessions.live import LiveSession
+
+
+class ClientCalls:
+    def __init__(self, session: "LiveSession", folder: Path | None) -> None:
+        self._session = session
+        self._folder = folder
+
+    def heard(self, output: TerminalOutput) -> None:
+        self._session.hear()
+        for payload in self._session.tools.hear(output):
+            self._session.journal.record(payload)
+
+    def ran(self, terminal_id: str, request: TerminalRequest) -> None:
+        """A command was started."""
+        told = {
+            "command": request.command,
+            "args": list(request.args),
+            "cwd": request.cwd,
+            "env": dict(request.env),
+        }
+        raw_input = msgspec.Raw(msgspec.json.encode({name: value for name, value in told.items() if value}))
+        line = line_of((request.command, *request.args))
+        for payload in self._session.tools.ran(terminal_id, line, raw_input):
+            self._session.journal.record(payload)
+
+    def settled(self, terminal_id: str) -> None:
+        """The agent knows how a command ended, or has no more use for it."""
+        for payload in self._session.tools.settled(terminal_id):
+            self._session.journal.record(payload)
+
+    def is_told(self, path: str) -> bool:
+        """Whether a tool call that is under way names a file."""
+        return any(self._place(named) == self._place(path) for named in self._session.tools.named_paths())
+
+    def wrote(self, path: str, old: str | None, new: str) -> None:
+        """A file was written that no tool call names."""
+        for payload in self._session.tools.wrote(self._place(path), old, new):
+            self._session.journal.record(payload)
+
+    def _place(self, path: str) -> str:
+        """Where a file is for the person; a session's own folder stands for the workspace."""
+        workspace = str(self._session.workspace)
+        place = os.path.normpath(os.path.join(self._folder or workspace, path))  # noqa: PTH118 - text in, text out
+        if self._folder is not None and Path(place).is_relative_to(self._folder):
+            return os.path.join(workspace, os.path.relpath(place, self._folder))  # noqa: PTH118
+        return place

@@ -1,0 +1,157 @@
+"""How far an agent is confined, as the flag, the settings and its session have it."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from portico.agents.registry import PORTER, AgentRegistry
+from portico.agents.sandboxes import Confined, Sandboxes
+from portico.domain.errors import InvalidInput, PermissionDenied
+from portico.domain.values import SandboxInForce
+from portico.sandbox import kernel
+from portico.sandbox.confinement import Confinement
+from portico.sandbox.kernel import Backend
+from portico.sandbox.wrapper import wrapper_of
+from portico.sessions.ports import AgentSpec
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no sandbox for Windows")
+
+AGENT = AgentSpec(name="tester", command=("/bin/sh",))
+
+
+class Place:
+    """A workspace with settings of its own and of the user."""
+
+    def __init__(self, base: Path) -> None:
+        self.workspace = base / "workspace"
+        self.copy = base / "copy"
+        for folder in (self.workspace / ".portico", self.copy, base / "home" / "config"):
+            folder.mkdir(parents=True)
+        self.environ = {"HOME": str(base), "PORTICO_HOME": str(base / "home"), "PATH": os.environ["PATH"]}
+        self._base = base
+
+    def user(self, **sandbox: object) -> None:
+        (self._base / "home" / "config" / "settings.json").write_text(json.dumps({"sandbox": sandbox}))
+
+    def project(self, **sandbox: object) -> None:
+        (self.workspace / ".portico" / "settings.json").write_text(json.dumps({"sandbox": sandbox}))
+
+    def confine(
+        self, spec: AgentSpec = AGENT, *, flag: str = "", copy: bool = False, reads: bool = False
+    ) -> Confined:
+        sandboxes = Sandboxes({**self.environ, "PORTICO_SANDBOX": flag})
+        return sandboxes.confine(spec, self.workspace, self.copy if copy else None, reads_only=reads)
+
+    def level(self, *, flag: str = "", copy: bool = False, reads: bool = False) -> str:
+        state = self.confine(flag=flag, copy=copy, reads=reads).state
+        return "none" if state is None else state.level
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
+    """A place on a machine where any confinement can be had."""
+
+    def wrapper(confinement: Confinement) -> tuple[str, ...]:
+        return ("confined", str(confinement.network))
+
+    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    monkeypatch.setattr(kernel, "trial", lambda _backend, **_: None)
+    return Place(tmp_path)
+
+
+def nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "trial", lambda _backend, **_: "this kernel is too old")
+
+
+def test_who_reads_only_or_works_in_a_copy_is_confined_and_others_are_not(place: Place) -> None:
+    assert (place.level(), place.level(copy=True), place.level(reads=True)) == (
+        "none",
+        "workspace",
+        "workspace",
+    )
+
+
+def test_the_flag_comes_before_the_settings(place: Place) -> None:
+    place.user(level="strict")
+    assert place.level() == "strict"
+    assert place.level(flag="none", copy=True) == "none"
+    assert place.level(flag="workspace") == "workspace"
+    with pytest.raises(InvalidInput, match="no level of a sandbox"):
+        place.level(flag="much")
+
+
+def test_a_workspace_can_ask_for_more_and_never_for_less(place: Place) -> None:
+    place.user(level="workspace")
+    place.project(level="none", write=["/"], network=["*:*"])
+    assert place.level() == "workspace"
+    place.project(level="strict", network=["example.org:443"], write=["/"])
+    assert place.confine().wrapper == ("confined", "()")
+    place.user()
+    place.project(level="none")
+    assert place.level(copy=True) == "workspace"
+
+
+def test_a_strict_sandbox_has_the_hosts_of_the_user(place: Place) -> None:
+    place.user(level="strict", network=["example.org:443"])
+    assert place.confine().wrapper == ("confined", "('example.org:443',)")
+
+
+def test_what_is_implied_and_cannot_be_had_is_told(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    nothing_confines(monkeypatch)
+    confined = place.confine(copy=True)
+    assert confined.wrapper == ()
+    assert confined.state == SandboxInForce(
+        note="This agent is not confined: no sandbox works here (any: this kernel is too old)."
+    )
+
+
+@pytest.mark.parametrize("flag", ["workspace", "strict"])
+def test_what_a_flag_asks_for_is_had_or_the_agent_does_not_start(
+    place: Place, monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    nothing_confines(monkeypatch)
+    with pytest.raises(PermissionDenied, match="this kernel is too old") as refusal:
+        place.confine(flag=flag)
+    assert refusal.value.suggestion is not None
+
+
+def test_no_agent_starts_without_a_sandbox_that_is_required(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.user(required=True)
+    assert place.level() == "workspace"
+    nothing_confines(monkeypatch)
+    with pytest.raises(PermissionDenied, match="required"):
+        place.confine()
+
+
+def test_a_strict_level_that_is_not_required_becomes_the_next_best_and_says_so(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.user(level="strict")
+    monkeypatch.setattr(
+        kernel, "trial", lambda _backend, *, offline: "no network filter" if offline else None
+    )
+    state = place.confine().state
+    assert state is not None
+    assert (state.level, "no network filter" in state.note) == ("workspace", True)
+
+
+def test_porter_runs_unconfined_and_confines_what_it_starts(place: Place) -> None:
+    porter = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
+    confined = place.confine(porter, copy=True)
+    assert confined.wrapper == ()
+    assert wrapper_of(confined.environ) == ("confined", "None")
+    assert confined.state is not None
+    assert "Porter itself is not confined" in confined.state.note
+
+
+def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -> None:
+    sandboxes = Sandboxes(place.environ)
+    assert sandboxes.command_wrapper(place.workspace, place.copy) == ()
+    sandboxes.confine(AGENT, place.workspace, place.copy, reads_only=False)
+    assert sandboxes.command_wrapper(place.workspace, place.copy) == ("confined", "None")
+    assert sandboxes.command_wrapper(place.workspace, None) == ()

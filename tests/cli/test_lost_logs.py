@@ -1,0 +1,38 @@
+"""A log that has lost something is told about at the next command, which goes on with what is there."""
+
+import sqlite3
+from contextlib import closing
+
+from tests.support.program import Portico
+
+
+def test_an_emptied_log_is_told_once_and_verified_as_missing(portico: Portico) -> None:
+    session_id = portico.exec("say hello").stream.session_id
+    (portico.state / "portico.db").write_bytes(b"")
+    ran = portico.run("sessions", "list")
+    assert ran.code == 0
+    assert "The log of your sessions is not whole; Portico goes on with what is there." in ran.err
+    assert f"session {session_id}: it is missing; it was in the log with" in ran.err
+    assert portico.run("sessions", "list").err == ""
+    assert portico.exec("say hello").code == 0
+    verified = portico.run("sessions", "verify", "--api")
+    assert verified.code == 4
+    (problem,) = verified.api["problems"]
+    assert problem.startswith(f"session {session_id}: it is missing")
+
+
+def test_a_word_that_was_changed_in_the_log_is_found(portico: Portico) -> None:
+    session_id = portico.exec("say hello").stream.session_id
+    with closing(sqlite3.connect(portico.state / "portico.db", isolation_level=None)) as file:
+        file.execute("""UPDATE events SET payload = '{"text":"goodbye"}' WHERE kind = 'text_delta'""")
+    verified = portico.run("sessions", "verify")
+    assert verified.code == 4
+    assert f"session {session_id}: event" in verified.text
+    assert "(text_delta) is not what was written" in verified.text
+    assert portico.exec("say hello", "--continue").code == 0
+
+
+def test_a_fork_of_a_session_is_whole(portico: Portico) -> None:
+    session_id = portico.exec("say hello").stream.session_id
+    assert portico.run("sessions", "fork", session_id).code == 0
+    assert portico.run("sessions", "verify").text == "Every log is whole.\n"

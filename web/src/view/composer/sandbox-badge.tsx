@@ -1,0 +1,33 @@
+// At the composer: how far the kernel confines the agent, if a sandbox was wanted.
+
+import type { SandboxInForce } from "../../generated/portico/v1/events_pb";
+import type { SessionModel } from "../../model/types";
+
+const PROMISES: Readonly<Record<string, string>> = {
+  workspace: "It writes only its own folder, and reads none of your secrets.",
+  strict: "It writes only its own folder, reads none of your secrets, and reaches only hosts that are named.",
+};
+
+export function SandboxBadge({ session }: { readonly session: SessionModel }) {
+  const sandbox = session.detail.value?.summary?.sandbox;
+  if (sandbox === undefined) return null;
+  const isConfined = sandbox.level !== "none";
+  const words = isConfined ? "Sandbox" : "No sandbox";
+  return (
+    <span
+      class={`p-sandbox${isConfined ? "" : " p-sandbox-missing"}`}
+      role="img"
+      aria-label={`${words}. ${explained(sandbox)}`}
+      title={explained(sandbox)}
+    >
+      <i class={`codicon codicon-${isConfined ? "shield" : "warning"}`} aria-hidden="true" />
+      {!isConfined && <span class="p-quiet-text">{words}</span>}
+    </span>
+  );
+}
+
+function explained({ level, backend, note }: SandboxInForce): string {
+  const promise = PROMISES[level];
+  const confined = promise === undefined ? "" : `The agent is confined (${level}, by ${backend}). ${promise}`;
+  return [confined, note].filter((text) => text !== "").join(" ");
+}
