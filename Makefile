@@ -78,7 +78,7 @@ check: setup
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.
 test: setup
 	@$(MAKE) --no-print-directory --jobs=2 $(TOLD_AT_ITS_END) check page-tests
-	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal
+	$(OUTSIDE_MAKE) $(BIN)/pytest -n 3 --dist worksteal --durations=20
 
 # Of two cores vitest would leave one to whoever works beside it.
 page-tests: setup

@@ -11,6 +11,7 @@ import psutil
 
 from bench import (
     chain,
+    comparison,
     editor,
     end_to_end,
     frames,
@@ -41,6 +42,7 @@ MEASUREMENTS = {
     "page": page.measure,
     "prose": prose.measure,
     "review": review.measure,
+    "comparison": comparison.measure,
     "editor": editor.measure,
     "model": model.measure,
 }

@@ -58,6 +58,8 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("PORTICO_HOME", str(home / "portico"))
     monkeypatch.setenv("PORTICO_TAP", str(home / "tap"))
+    # A program that dies by a signal says where.
+    monkeypatch.setenv("PYTHONFAULTHANDLER", "1")
     return home
 
 

@@ -23,6 +23,18 @@ export default tseslint.config(
       "@typescript-eslint/no-confusing-void-expression": ["error", { ignoreArrowShorthand: true }],
     },
   },
+  {
+    files: ["test/*.chromium.test.ts"],
+    rules: {
+      "no-restricted-syntax": [
+        "error",
+        {
+          selector: "CallExpression[callee.name='expect'] AwaitExpression",
+          message: "The page may not have handled the last key or click yet: use expect.poll.",
+        },
+      ],
+    },
+  },
   layer(
     ["src/gateway/**"],
     ["**/model/**", "**/view/**", "**/markdown/**"],

@@ -155,3 +155,10 @@ def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -
     sandboxes.confine(AGENT, place.workspace, place.copy, reads_only=False)
     assert sandboxes.command_wrapper(place.workspace, place.copy) == ("confined", "None")
     assert sandboxes.command_wrapper(place.workspace, None) == ()
+
+
+def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(place: Place) -> None:
+    sandboxes = Sandboxes(place.environ)
+    sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
+    sandboxes.confine(AGENT, place.workspace, None, reads_only=True)
+    assert sandboxes.command_wrapper(place.workspace, None) == ()

@@ -2,7 +2,6 @@
 
 import json
 import re
-from typing import Any
 
 from playwright.async_api import FrameLocator, Locator, Page, expect
 
@@ -104,9 +103,9 @@ class Chat:
         assert name is not None
         return name.removeprefix("tab-")
 
-    async def overflow(self) -> Any:
-        """By how many pixels the page is wider than its window."""
-        return await self.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    async def fits(self) -> None:
+        """Until the page is no wider than its window."""
+        await self.page.wait_for_function("document.documentElement.scrollWidth <= window.innerWidth")
 
 
 def say(text: str) -> Json:

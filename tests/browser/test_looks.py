@@ -92,23 +92,23 @@ async def test_axe_finds_nothing_serious_on_the_page(chat: Chat, light: Any) -> 
 
 async def test_nothing_is_wider_than_a_side_bar_of_300_pixels(chat: Chat, shoot: Shoot) -> None:
     await chat.page.set_viewport_size({"width": 300, "height": 700})
-    assert await chat.overflow() <= 0
+    await chat.fits()
     await converse(chat)
-    assert await chat.overflow() <= 0
+    await chat.fits()
     assert await chat.log.evaluate("one => one.scrollWidth - one.clientWidth") <= 0
     await shoot(chat, "conversation", night=True)
     await chat.button("History").click()
     await expect(chat.history).to_be_visible()
-    assert await chat.overflow() <= 0
+    await chat.fits()
     await chat.page.keyboard.press("Escape")
     await chat.button("Settings").click()
     await expect(chat.page.get_by_role("dialog", name="Settings")).to_be_visible()
-    assert await chat.overflow() <= 0
+    await chat.fits()
     await chat.page.keyboard.press("Escape")
     for prompt in ("permission", "question"):
         await chat.ask(prompt)
         await expect(chat.card(re.compile("^(Permission|Question)"))).to_be_visible()
-        assert await chat.overflow() <= 0
+        await chat.fits()
         await chat.stop_button.click()
         await chat.rested()
 
@@ -122,7 +122,7 @@ async def test_a_low_window_leaves_room_for_the_conversation(chat: Chat) -> None
     box = await chat.log.bounding_box()
     assert box is not None
     assert box["height"] > 256 / 4
-    assert await chat.overflow() <= 0
+    await chat.fits()
 
 
 async def test_the_page_is_light_or_dark_as_the_system_is_or_as_one_likes(chat: Chat) -> None:
@@ -136,10 +136,10 @@ async def test_the_page_is_light_or_dark_as_the_system_is_or_as_one_likes(chat: 
     settings = chat.page.get_by_role("dialog", name="Settings")
     await settings.get_by_role("combobox", name="Theme").select_option("Light")
     await settings.get_by_role("button", name="Close").click()
-    assert await chat.page.evaluate(ground) == day
+    await chat.page.wait_for_function(f"day => {ground} === day", arg=day)
     await chat.page.reload()
     await chat.ready()
-    assert await chat.page.evaluate(ground) == day
+    await chat.page.wait_for_function(f"day => {ground} === day", arg=day)
 
 
 async def test_high_contrast_takes_the_colours_of_the_system(chat: Chat, shoot: Shoot) -> None:

@@ -174,4 +174,4 @@ async def test_two_pages_on_one_session_see_the_same(chat: Chat, open_page: Open
     for one in (chat, other):
         await expect(one.seen(re.compile("^Denied"))).to_be_visible()
         await one.rested()
-    assert await chat.log.inner_text() == await other.log.inner_text()
+    await expect(other.log).to_have_text(await chat.log.inner_text(), use_inner_text=True)

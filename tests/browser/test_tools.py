@@ -70,6 +70,21 @@ async def test_a_command_shows_its_output_in_colour_and_how_it_ended(chat: Chat,
     await shoot(chat, "terminal")
 
 
+async def test_what_an_agent_does_without_telling_is_shown_all_the_same(chat: Chat, house: House) -> None:
+    (house.workspace / "silent.txt").write_text("anchor\n")
+    create = {"sessionId": "$session", "command": "echo", "args": ["quiet boat"]}
+    await chat.tell(
+        {"request": {"method": "terminal/create", "params": create}},
+        {"write": {"path": "silent.txt", "content": "sail\n"}},
+    )
+    await expect(chat.fold(r"echo quiet boat")).to_have_count(1)
+    card = chat.fold(r"edit.*Write silent.txt.*1 added, 1 removed.*done")
+    await card.click()
+    change = chat.log.get_by_role("group", name=re.compile("Change of .*silent.txt"))
+    await expect(change.locator(".p-diff-removed .p-diff-text")).to_have_text("anchor")
+    await expect(change.locator(".p-diff-added .p-diff-text")).to_have_text("sail")
+
+
 async def test_a_command_that_says_nothing_is_stopped_and_the_turn_goes_on(
     chat: Chat, house: House, shoot: Shoot
 ) -> None:
@@ -125,7 +140,7 @@ async def test_an_image_of_a_tool_is_shown(chat: Chat) -> None:
     await chat.fold("Draw").click()
     picture = chat.log.get_by_role("img", name="Image")
     await expect(picture).to_be_visible()
-    assert await picture.evaluate("one => one.naturalWidth") == 1
+    await expect(picture).to_have_js_property("naturalWidth", 1)
 
 
 async def test_the_plan_is_a_live_checklist_while_the_agent_works(chat: Chat, house: House) -> None:

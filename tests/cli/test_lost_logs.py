@@ -3,6 +3,7 @@
 import sqlite3
 from contextlib import closing
 
+from portico.domain.events import Notice
 from tests.support.program import Portico
 
 
@@ -19,6 +20,21 @@ def test_an_emptied_log_is_told_once_and_verified_as_missing(portico: Portico) -
     assert verified.code == 4
     (problem,) = verified.api["problems"]
     assert problem.startswith(f"session {session_id}: it is missing")
+    assert portico.run("sessions", "verify", "--accept-losses").text == "Every log is whole.\n"
+    assert portico.run("sessions", "verify").code == 0
+
+
+async def test_a_session_that_lost_its_end_says_so_in_its_log(portico: Portico) -> None:
+    session_id = portico.exec("say hello").stream.session_id
+    with closing(sqlite3.connect(portico.state / "portico.db")) as file:
+        older = file.serialize()
+    assert portico.exec("say more", "--continue").code == 0
+    (portico.state / "portico.db").write_bytes(older)
+    assert portico.run("sessions", "list").code == 0
+    last = (await portico.log(session_id))[-1].payload
+    assert isinstance(last, Notice)
+    assert last.text.startswith("The log of this session is not whole: ")
+    assert "missing: from event" in last.text
 
 
 def test_a_word_that_was_changed_in_the_log_is_found(portico: Portico) -> None:

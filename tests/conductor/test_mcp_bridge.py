@@ -4,7 +4,6 @@ import asyncio
 import socket
 import stat
 import sys
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -566,7 +565,7 @@ class TestSafety:
     ) -> None:
         deep = tmp_path / ("d" * 100)
         deep.mkdir()
-        monkeypatch.setattr(tempfile, "tempdir", str(deep))
+        monkeypatch.setattr("portico.conductor.mcp.listener.socket_folder", lambda: deep)
         async with chain(McpProxy([Desk().server]), McpBridge()) as ends:
             await introduce(ends, acp=False)
             (entry,) = await open_session(ends)

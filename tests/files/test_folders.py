@@ -126,12 +126,13 @@ def test_what_is_read_is_regular_and_bounded(root: Path) -> None:
 
 
 def test_an_error_names_the_whole_path(root: Path) -> None:
-    for use in (
+    uses: list[Callable[[], object]] = [
         lambda: real.unlink(root / "a" / "none"),
         lambda: real.rename(root / "a" / "none", root / "none"),
         lambda: real.mkdir(root / "none" / "deep"),
         lambda: real.rmdir(root / "a" / "none"),
-    ):
+    ]
+    for use in uses:
         with pytest.raises(FileNotFoundError) as missing:
             use()
         assert str(missing.value.filename).startswith(f"{root}/")

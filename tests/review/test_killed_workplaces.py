@@ -10,7 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from portico.review.proposals.proposals import Proposals
+from portico.review.reviews import Reviews
 from portico.review.workplaces.workplaces import Workplaces
+from portico.testing.clock import ManualClock
+from tests.review.test_apply_kills import Killed
 from tests.review.test_workplaces import told
 from tests.review.trees import content, repository, write
 
@@ -108,3 +112,33 @@ async def test_a_close_killed_at_any_touch_of_the_disk_is_finished_by_the_next(t
         else:
             pytest.fail("it never came to an end")
     assert touches > 3
+
+
+@pytest.mark.parametrize("finding", ["turn", "start"])
+async def test_what_is_proposed_outlives_a_kill_while_the_agents_tree_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finding: str
+) -> None:
+    def reviews() -> Reviews:
+        return Reviews.at(tmp_path / "state", os.environ, ManualClock())
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    work = tmp_path / "work"
+    write(work, {"a": "one\n"})
+    review = await reviews().open("s", work, "proposal")
+    await review.begin_turn("go")
+    write(review.folder, {"a": "two\n"})
+    await review.end_turn()
+    shutil.rmtree(review.folder)
+    with monkeypatch.context() as patch:
+        patch.setattr(Proposals, "replay", killed)
+        with pytest.raises(Killed):
+            await reviews().open("s", work, "proposal")
+    if finding == "start":
+        await reviews().salvage("s", work)
+    again = await reviews().open("s", work, "proposal")
+    await again.begin_turn("more")
+    (proposal,) = await reviews().proposals("s")
+    assert proposal.status == "open"
+    assert content(again.folder)["a"] == ("file", b"two\n")

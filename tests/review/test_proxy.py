@@ -117,6 +117,21 @@ async def test_the_agent_is_told_what_its_folder_stands_for_and_how_it_is_review
         }
 
 
+async def test_files_that_change_outside_the_review_are_shown_with_the_command_that_puts_them_back(
+    tmp_path: Path,
+) -> None:
+    async with talking(tmp_path) as talk:
+        await talk.open()
+        prompt = await talk.prompt()
+        (talk.workspace / "a.txt").write_text("by full path\n")
+        await talk.end_turn(prompt)
+        shown = (await talk.ends.client.receive())["params"]["update"]
+        assert shown["title"].endswith("outside the review: a.txt.")
+        words = shown["content"][0]["content"]["text"]
+        assert words.startswith("changed: a.txt\n\nTo put them back: `portico checkpoints restore ")
+        assert (await talk.ends.client.receive())["result"] == {"stopReason": "end_turn"}
+
+
 async def test_an_agent_may_write_before_it_has_answered_that_the_session_is_open(tmp_path: Path) -> None:
     async with talking(tmp_path) as talk:
         asked = await talk.ask_to_open()

@@ -79,6 +79,27 @@ async def test_in_proposal_mode_the_agents_work_reaches_the_files_when_the_perso
     assert not await review.end_turn(), "The agent's tree still has it, and it is proposed already."
 
 
+@pytest.mark.parametrize("mode", ["direct", "proposal", "worktree"])
+async def test_a_workspace_and_a_state_folder_behind_links_are_as_good_as_any(
+    tmp_path: Path, mode: ReviewMode
+) -> None:
+    repository(tmp_path / "real" / "work", a__txt=LINES, b__txt="b\n")
+    (tmp_path / "link").symlink_to("real")
+    (tmp_path / "home").symlink_to(tmp_path / "link")
+    work, reviews = tmp_path / "home" / "work", make(tmp_path / "home")
+    before = content(work)
+    payloads = await turn(reviews, work, mode, {"a.txt": "new\n", "d/c.txt": "c\n"})
+    if mode != "direct":
+        told = proposed(payloads)
+        await reviews.apply("s1", told.proposal_id, told.revision)
+    assert (work / "a.txt").read_text() == "new\n"
+    (*_, first) = await reviews.checkpoints("s1")
+    compared = await reviews.compare("s1", first.id)
+    assert [one.path for one in compared.files] == ["a.txt", "d/c.txt"]
+    await reviews.restore("s1", first.id)
+    assert content(work) == before
+
+
 async def test_a_turn_that_changes_nothing_tells_nothing(work: Path, reviews: Reviews) -> None:
     assert await turn(reviews, work, "proposal", {}) == []
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from portico.domain.errors import InvalidInput
+from portico.review.git import program
 from portico.review.git.program import Git
 
 MOMENTS = 100
@@ -26,3 +28,14 @@ async def test_a_git_that_is_given_up_at_any_moment_is_gone_without_a_word(
                 given_up += 1
     assert given_up > 0
     assert caplog.messages == []
+
+
+async def test_a_git_that_has_more_to_say_than_is_wanted_is_not_waited_for_in_vain(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(program, "OUTPUT_LIMIT_BYTES", 1000)
+    # It writes on although it is told to end, and more than fits into a pipe that nobody reads.
+    git = Git(tmp_path, os.environ, ("alias.flood=!trap '' TERM; head -c 1000000 /dev/zero",))
+    async with asyncio.timeout(30):
+        with pytest.raises(InvalidInput, match="said more than"):
+            await git.ask("flood")

@@ -80,6 +80,7 @@ def test_the_profile_for_macos_denies_first_and_allows_the_inner_folders_after(t
         writable=(tree / "work", tree / 'a "quoted" name'),
         hidden=(tree / "secret", tree / "work" / ".env"),
         readable=(tree / "secret" / "shown",),
+        temporary=tree / "open",
         network=(),
     )
     lines = seatbelt.profile(confinement).splitlines()
@@ -90,6 +91,7 @@ def test_the_profile_for_macos_denies_first_and_allows_the_inner_folders_after(t
     secret = lines.index(f'(deny file-read* file-write* (subpath "{tree}/secret"))')
     assert secret < lines.index(f'(allow file-read* (subpath "{tree}/secret/shown"))')
     assert f'(allow file-read* file-write* (subpath "{tree}/a \\"quoted\\" name"))' in lines
+    assert f'(allow file-read* file-write* (subpath "{tree}/open"))' in lines
     assert lines[-1] == "(deny network*)"
 
 

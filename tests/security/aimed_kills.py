@@ -44,7 +44,10 @@ WANTED: Files = {
 
 
 class Countdown:
-    """Kills its own process, as the system would, at the n-th touch of the disk below a folder."""
+    """Kills its own process, as the system would, at the n-th touch of the disk below a folder.
+
+    A name that is not absolute is looked up from a folder that was opened before.
+    """
 
     def __init__(self, folder: Path, touches: int) -> None:
         self._folder = str(folder)
@@ -203,6 +206,7 @@ def main(what: str, home: Path, rounds: int) -> None:
         rollbacks = Rollbacks(home / "state" / "rollbacks").take(home / "work")
         found[one.judge(rollbacks)] += 1
         found["left over"] += any_left(home / "state")
+        found["moments"] = len(aimed)
         found["edits told"] += sum(len(each.edits) for each in rollbacks)
     print(json.dumps(+found))
 

@@ -1,6 +1,6 @@
 """A program that tries to get out of its sandbox in many ways, and prints what came of each as JSON.
 
-The variable FACTS has, as JSON, the paths real, own, home, state and socket, and the numbers pid, port and other.
+The variable FACTS has, as JSON, the paths real, own, home, state, socket and tools, and the numbers pid, port and other.
 """
 
 import ctypes
@@ -61,15 +61,30 @@ def nested_user_namespace(attempt: str) -> None:
     subprocess.run(["unshare", "-rm", "sh", "-c", attempt], check=True, capture_output=True)
 
 
-def connect_unix() -> None:
+def connect_unix(name: str) -> None:
     with socket.socket(socket.AF_UNIX) as client:
-        client.connect(FACTS["socket"])
+        client.connect(FACTS[name])
 
 
 def enter_namespace_of_first_process() -> None:
     descriptor = os.open("/proc/1/ns/mnt", os.O_RDONLY)
     call("setns", descriptor, 0)
     read(REAL / ".env")
+
+
+def rewrite_kernel_setting() -> None:
+    setting = Path("/proc/sys/kernel/core_pattern")
+    setting.write_text(setting.read_text())
+
+
+def read_disk() -> None:
+    for block in Path("/sys/block").iterdir():
+        try:
+            os.read(os.open(f"/dev/{block.name}", os.O_RDONLY), 512)
+        except OSError:
+            continue
+        return
+    raise OSError(0, "none can be read")
 
 
 def in_folder_handle() -> str:
@@ -122,7 +137,14 @@ ON_THE_SYSTEM: dict[str, Callable[[], object]] = {
         f"mount -o remount,bind,rw / && : >'{REAL}/mounted.txt'"
     ),
     "make a device": lambda: os.mknod(OWN / "device", 0o60600, os.makedev(8, 0)),
-    "reach a socket in /tmp": connect_unix,
+    "reach a socket in /tmp": lambda: connect_unix("socket"),
+}
+AS_ROOT: dict[str, Callable[[], object]] = {
+    "change a setting of the kernel": rewrite_kernel_setting,
+    "read a disk": read_disk,
+    "read the kernel's memory": lambda: os.read(os.open("/proc/kcore", os.O_RDONLY), 4096),
+    "reach the power switch": lambda: os.close(os.open("/proc/sysrq-trigger", os.O_WRONLY)),
+    "make a control group": (Path("/sys/fs/cgroup") / "portico-attacked").mkdir,
 }
 ON_THE_NETWORK: dict[str, Callable[[], object]] = {
     "connect": lambda: socket.create_connection(("127.0.0.1", FACTS["port"]), timeout=5).close(),
@@ -134,6 +156,7 @@ BY_RIGHT: dict[str, Callable[[], object]] = {
     "write its own file": lambda: write(OWN / "own.txt"),
     "write a temporary file": lambda: write(Path(os.environ["TMPDIR"]) / "temporary"),
     "read its own file": lambda: read(OWN / "a.txt"),
+    "reach a socket of Portico's tools": lambda: connect_unix("tools"),
     "read a program": lambda: Path("/bin/sh").read_bytes(),
 }
 
@@ -147,7 +170,7 @@ def outcome(attempt: Callable[[], object]) -> str:
 
 
 def main() -> None:
-    groups = (BY_RIGHT, ON_FILES, ON_SECRETS, ON_THE_SYSTEM, ON_THE_NETWORK)
+    groups = (BY_RIGHT, ON_FILES, ON_SECRETS, ON_THE_SYSTEM, AS_ROOT, ON_THE_NETWORK)
     attempts = {name: attempt for group in groups for name, attempt in group.items()}
     print(json.dumps({name: outcome(attempts[name]) for name in FACTS.get("only", attempts)}))
 

@@ -154,8 +154,9 @@ async def test_what_no_checkpoint_holds_is_shown_with_the_words_that_it_stays(
     notice = await told(reviews, work, lambda folder: write(folder, {path: "planted\n"}))
     assert notice is not None
     assert (notice.paths, notice.level, notice.checkpoint_id) == ((path,), level, None)
-    if path.startswith(".git/"):
-        assert "look at it before you use git here" in (notice.details or "")
+    obeyed = path.startswith(".git/") and "refs" not in path
+    assert ("look at it before you use git here" in (notice.details or "")) is obeyed
+    assert "cannot be put back" in (notice.details or "")
 
 
 async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
@@ -293,11 +294,11 @@ async def test_what_portico_keeps_inside_the_folder_is_its_own(work: Path) -> No
 
 async def test_a_name_that_is_no_text_is_shown_escaped(work: Path, reviews: Reviews) -> None:
     def deed(folder: Path) -> None:
-        (folder / os.fsdecode(b"caf\xe9\n.txt")).write_text("x\n")
+        (folder / os.fsdecode(b"caf\xe9\n\x1b[2J.txt")).write_text("x\n")
 
     notice = await told(reviews, work, deed)
     assert notice is not None
-    assert notice.paths == ("caf\\udce9 .txt",)
+    assert notice.paths == ("caf\\udce9\\n\\x1b[2J.txt",)
 
 
 async def test_nothing_is_left_of_a_session_that_is_deleted(

@@ -19,6 +19,7 @@ from portico.domain import codecs
 from portico.domain.errors import PermissionDenied
 from portico.review.workplaces.workplaces import Workplaces
 from portico.sandbox import kernel
+from portico.sandbox.sockets import socket_folder
 from portico.sessions.ports import AgentSpec
 from tests.security import sandbox_attacks
 
@@ -117,6 +118,7 @@ class Ground:
             "port": self.ports[0],
             "other": self.ports[1],
             "socket": self._unix,
+            "tools": str(socket_folder() / "tools"),
         }
 
     def run(self, backend: str, place: str, *command: str) -> subprocess.CompletedProcess[str]:
@@ -137,12 +139,15 @@ def ground() -> Iterator[Ground]:
             socket.create_server(("127.0.0.1", 0)) as server,
             socket.create_server(("127.0.0.1", 0)) as other,
             socket.socket(socket.AF_UNIX) as service,
+            socket.socket(socket.AF_UNIX) as tools,
         ):
-            service.bind(str(sockets / "service"))
-            service.listen()
+            for one, place in ((service, sockets / "service"), (tools, socket_folder() / "tools")):
+                one.bind(str(place))
+                one.listen()
             ports = (server.getsockname()[1], other.getsockname()[1])
             yield Ground(House(base), ports, str(sockets / "service"))
     finally:
+        (socket_folder() / "tools").unlink(missing_ok=True)
         shutil.rmtree(base, ignore_errors=True)
         shutil.rmtree(sockets, ignore_errors=True)
 
@@ -173,7 +178,8 @@ def test_no_secret_is_read(ground: Ground, backend: str, place: str) -> None:
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_no_process_mount_or_service_outside_is_reached(ground: Ground, backend: str, place: str) -> None:
-    assert refused(ground.attack(backend, place), sandbox_attacks.ON_THE_SYSTEM) == {}
+    outcomes = ground.attack(backend, place)
+    assert refused(outcomes, (*sandbox_attacks.ON_THE_SYSTEM, *sandbox_attacks.AS_ROOT)) == {}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -233,6 +239,7 @@ def test_what_an_agent_left_behind_opens_nothing_when_it_is_started_again(
 def test_a_strict_sandbox_has_no_network(ground: Ground, backend: str) -> None:
     outcomes = ground.attack(backend, "proposal", "strict")
     assert refused(outcomes, sandbox_attacks.ON_THE_NETWORK) == {}
+    assert outcomes["reach a socket of Portico's tools"] == "done"
 
 
 def test_a_strict_sandbox_reaches_the_hosts_that_are_named(ground: Ground) -> None:
@@ -279,3 +286,15 @@ def test_an_agent_in_a_sandbox_cannot_plant_hooks_where_it_may_write(ground: Gro
     outcomes = ground.attack("bubblewrap", "direct")
     assert outcomes["write its own file"] == "done"
     assert refused(outcomes, ON_OWN_TREE) == {}
+
+
+def test_a_secret_that_was_deleted_meanwhile_is_not_made_again(ground: Ground) -> None:
+    house = ground.house
+    key = house.real / "old.pem"
+    key.write_text(SECRET)
+    sandboxes = Sandboxes({**house.environ, "PORTICO_SANDBOX": "workspace"})
+    sandboxes.confine(SHELL, house.real, None, reads_only=False)
+    key.unlink()
+    words = sandboxes.command_wrapper(house.real, None)
+    subprocess.run((*words, "true"), cwd=house.real, check=True, timeout=60)
+    assert not key.exists()

@@ -8,7 +8,7 @@ import pytest
 
 from tests.security.swapped_folders import ROOMS, Ground, race
 
-TRIES = 400
+TRIES = 200
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and exchanged names are POSIX")
 

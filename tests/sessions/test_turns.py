@@ -276,7 +276,7 @@ class TestStopping:
     async def test_an_agent_that_others_use_is_told_that_a_turn_was_given_up(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
-            other = await host.service.start(tmp_path, SPEC, reads_only=True)
+            other = await host.service.start(tmp_path, SPEC)
             await host.service.connect(other)
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)

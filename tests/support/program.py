@@ -150,7 +150,7 @@ class Portico:
         return agent_command(state=self.home / "agent")
 
     def environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
-        wanted = ("PATH", "LANG", "SYSTEMROOT", "HOME", "PORTICO_HOME", "PORTICO_TAP")
+        wanted = ("PATH", "LANG", "SYSTEMROOT", "HOME", "PORTICO_HOME", "PORTICO_TAP", "PYTHONFAULTHANDLER")
         known = {name: os.environ[name] for name in wanted if name in os.environ}
         return {"PYTHONUTF8": "1", MARK: self.mark, **known, **(more or {})}
 
@@ -196,7 +196,7 @@ class Portico:
 def ran(code: int, out: bytes, err: bytes) -> Ran:
     """No command, whatever happened to it, shows its insides."""
     text = err.decode()
-    for word in (b"Traceback", b"never retrieved", b"ResourceWarning"):
+    for word in (b"Traceback", b"Fatal Python error", b"never retrieved", b"ResourceWarning"):
         assert word not in out + err, (out + err).decode()
     return Ran(code, out, text)
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const sheets = names.map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
   const atTheBottom = "#root { display: flex; flex-direction: column; height: 95vh; justify-content: end; }";
   styles = (await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")))).join("\n") + atTheBottom;
-}, 60_000);
+});
 afterAll(() => opened.browser.close());
 beforeEach(async () => {
   await page.reload();
@@ -53,7 +53,7 @@ describe("writing", () => {
     await type("three");
     await keys("Enter");
     await becomes("");
-    expect(await sent()).toEqual(["one\ntwo\nthree"]);
+    await expect.poll(sent).toEqual(["one\ntwo\nthree"]);
   });
 
   test("the field grows with its text, up to two fifths of the panel", async () => {
@@ -73,14 +73,14 @@ describe("writing", () => {
     const set = (words: string): Promise<string> =>
       page.evaluate((draft) => (window.composer.session.draft.value = draft), words);
     await set("from elsewhere");
-    expect(await text()).toBe("from elsewhere");
+    await expect.poll(text).toBe("from elsewhere");
     await keys("Control+A");
     const input = await page.context().newCDPSession(page);
     await input.send("Input.imeSetComposition", { text: "に", selectionStart: 1, selectionEnd: 1 });
     await set("again");
-    expect(await text()).toBe("に");
+    await expect.poll(text).toBe("に");
     await input.send("Input.insertText", { text: "日" });
-    expect(await page.evaluate(() => window.composer.session.draft.value)).toBe("日");
+    await expect.poll(() => page.evaluate(() => window.composer.session.draft.value)).toBe("日");
   });
 
   test("earlier prompts come back with the arrow, and undo knows them", async () => {
@@ -91,11 +91,11 @@ describe("writing", () => {
       () => window.composer.session.items.value.filter((item) => item.type === "prompt").length === 2,
     );
     await keys("ArrowUp", "ArrowUp");
-    expect(await text()).toBe("first\nof all");
+    await expect.poll(text).toBe("first\nof all");
     await keys("ArrowDown", "ArrowDown");
-    expect(await text()).toBe("");
+    await expect.poll(text).toBe("");
     await keys("Control+Z", "Control+Z");
-    expect(await text()).toBe("first\nof all");
+    await expect.poll(text).toBe("first\nof all");
   });
 
   test("no part of it is drawn again while an answer streams", async () => {
@@ -118,9 +118,9 @@ describe("writing", () => {
 describe("completing", () => {
   test("a command is offered at the start, taken with Tab, and says what it wants", async () => {
     await type("/e");
-    expect(await offers()).toBe(1);
+    await expect.poll(offers).toBe(1);
     await keys("Tab");
-    expect(await text()).toBe("/explain ");
+    await expect.poll(text).toBe("/explain ");
     await page.waitForFunction(() => document.querySelector(".p-hints")?.textContent === "/explain a file");
   });
 
@@ -128,12 +128,12 @@ describe("completing", () => {
     await type("see @spaces");
     await page.waitForSelector("[role=option]");
     await keys("Enter");
-    expect(await text()).toBe('see @"docs/a name with spaces.md" ');
+    await expect.poll(text).toBe('see @"docs/a name with spaces.md" ');
     await page.click(".p-chip button");
-    expect(await text()).toBe("see ");
+    await expect.poll(text).toBe("see ");
     await keys("Control+Z");
-    expect(await text()).toBe('see @"docs/a name with spaces.md" ');
-    expect(await page.locator(".p-chip").count()).toBe(1);
+    await expect.poll(text).toBe('see @"docs/a name with spaces.md" ');
+    await expect.poll(() => page.locator(".p-chip").count()).toBe(1);
   });
 
   test("a file that was typed by hand becomes a chip too", async () => {
@@ -146,11 +146,11 @@ describe("completing", () => {
     await page.waitForSelector("[aria-label=Stop]");
     await type("/f");
     await keys("Escape");
-    expect([await offers(), await calls("stopTurn")]).toEqual([0, 0]);
+    await expect.poll(async () => [await offers(), await calls("stopTurn")]).toEqual([0, 0]);
     await keys("Escape");
     await page.waitForSelector("[aria-label=Send]");
-    expect(await calls("stopTurn")).toBe(1);
-    expect(await text()).toBe("/f");
+    await expect.poll(() => calls("stopTurn")).toBe(1);
+    await expect.poll(text).toBe("/f");
   });
 });
 
@@ -180,12 +180,12 @@ describe("sending", () => {
     await keys("Enter");
     await page.waitForSelector(".p-queued >> text=next");
     await becomes("");
-    expect(await page.locator(".p-queued-send").count()).toBe(0);
+    await expect.poll(() => page.locator(".p-queued-send").count()).toBe(0);
     await page.click("[aria-label='Edit: next']");
-    expect(await text()).toBe("next");
-    expect(await page.evaluate(() => window.composer.server.submitted.map((event) => event.case))).toContain(
-      "queueRemoval",
-    );
+    await expect.poll(text).toBe("next");
+    await expect
+      .poll(() => page.evaluate(() => window.composer.server.submitted.map((event) => event.case)))
+      .toContain("queueRemoval");
   });
 
   test("prompts that wait for no turn can be sent now", async () => {
@@ -196,8 +196,8 @@ describe("sending", () => {
       window.composer.server.setDesk({ queue });
     });
     await page.click("text=Send now");
-    expect(await calls("invoke")).toBe(1);
-    expect(await page.locator("[aria-label='Edit: later']").count()).toBe(0);
+    await expect.poll(() => calls("invoke")).toBe(1);
+    await expect.poll(() => page.locator("[aria-label='Edit: later']").count()).toBe(0);
   });
 
   test("a prompt that waits for its folder says for whom, and there are other ways than to wait", async () => {
@@ -211,19 +211,19 @@ describe("sending", () => {
       window.composer.server.setDesk({ queue });
     });
     await page.waitForSelector("text=“Mend the door” is working in this folder");
-    expect(await page.locator("text=Send now").count()).toBe(0);
+    await expect.poll(() => page.locator("text=Send now").count()).toBe(0);
 
     await page.click("text=Work in a worktree");
-    expect(await page.evaluate(() => window.composer.startsInWorktree)).toBe(true);
-    expect(await page.evaluate(() => window.composer.start?.words)).toBe("later");
-    expect(await submitted()).not.toContain("queueRemoval");
+    await expect.poll(() => page.evaluate(() => window.composer.startsInWorktree)).toBe(true);
+    await expect.poll(() => page.evaluate(() => window.composer.start?.words)).toBe("later");
+    await expect.poll(submitted).not.toContain("queueRemoval");
     await page.evaluate(() => window.composer.start?.begun?.());
     await page.waitForFunction(() =>
       window.composer.server.submitted.some((event) => event.case === "queueRemoval"),
     );
 
     await page.click("text=Only read");
-    expect(await page.evaluate(() => window.composer.start?.readsOnly)).toBe(true);
+    await expect.poll(() => page.evaluate(() => window.composer.start?.readsOnly)).toBe(true);
 
     await page.click("text=Stop the other");
     await page.waitForSelector("text=Stopping…");
@@ -238,13 +238,13 @@ describe("sending", () => {
     await type("wait for me");
     await keys("Enter");
     await page.waitForSelector("text=sent when the connection is back");
-    expect(await text()).toBe("wait for me");
+    await expect.poll(text).toBe("wait for me");
     await page.evaluate(() => {
       window.composer.server.start();
       window.composer.session.wake();
     });
     await becomes("");
-    expect(await sent()).toEqual(["wait for me"]);
+    await expect.poll(sent).toEqual(["wait for me"]);
   });
 
   test("dropped and pasted files go along, what is too large is named, and what the editor shows can stay out", async () => {
@@ -276,7 +276,9 @@ describe("sending", () => {
     await page.focus("textarea");
     await keys("Enter");
     await page.waitForFunction(() => document.querySelectorAll(".p-chip:not(.p-chip-context)").length === 0);
-    expect(await prompts()).toEqual([{ text: "", files: ["Open in the editor", "notes.txt", "agnp.exe"] }]);
+    await expect
+      .poll(prompts)
+      .toEqual([{ text: "", files: ["Open in the editor", "notes.txt", "agnp.exe"] }]);
   });
 
   test("a session that is open elsewhere can be read and not written", async () => {
@@ -285,8 +287,8 @@ describe("sending", () => {
     await page.waitForSelector("text=Another program has this session open");
     await page.focus("textarea");
     await type("more");
-    expect(await text()).toBe("mine");
-    expect(await page.locator("[aria-label=Send], [aria-label='Attach files']").count()).toBe(0);
+    await expect.poll(text).toBe("mine");
+    await expect.poll(() => page.locator("[aria-label=Send], [aria-label='Attach files']").count()).toBe(0);
   });
 });
 
@@ -294,10 +296,10 @@ describe("choosing", () => {
   test("another agent begins a new session; one that is not installed says how to get it", async () => {
     await page.focus("[aria-label='Agent: Porter']");
     await keys("ArrowDown");
-    expect(await page.textContent("[role=option] >> nth=-1")).toContain("npm install codex");
+    await expect.poll(() => page.textContent("[role=option] >> nth=-1")).toContain("npm install codex");
     await keys("ArrowDown", "Enter");
     await keys("Enter", "Enter");
-    expect(await page.evaluate(() => window.composer.begun)).toEqual(["claude"]);
+    await expect.poll(() => page.evaluate(() => window.composer.begun)).toEqual(["claude"]);
   });
 
   test("a model is chosen by keyboard alone", async () => {
@@ -309,9 +311,9 @@ describe("choosing", () => {
       return await page.textContent(`[id='${id}']`);
     };
     await keys("End");
-    expect(await active()).toContain("Connect a model…");
+    await expect.poll(active).toContain("Connect a model…");
     await keys("ArrowUp");
-    expect(await active()).toContain("big");
+    await expect.poll(active).toContain("big");
     await keys("Enter");
     await page.waitForFunction(() => window.composer.server.called("setSessionConfig") === 1);
   });
@@ -326,18 +328,18 @@ describe("choosing", () => {
     await page.waitForSelector("[role=listbox]");
     await keys("Escape");
     await page.waitForSelector("[role=listbox]", { state: "detached" });
-    expect(await page.locator("[role=dialog]").count()).toBe(1);
+    await expect.poll(() => page.locator("[role=dialog]").count()).toBe(1);
     await keys("Escape");
     await page.waitForSelector("[role=dialog]", { state: "detached" });
-    expect(await page.getAttribute(":focus", "aria-label")).toBe("More options");
+    await expect.poll(() => page.getAttribute(":focus", "aria-label")).toBe("More options");
     await page.setViewportSize({ width: 480, height: 640 });
   });
 
   test("the ring says how full the context is", async () => {
     const meter = page.locator("[role=meter]");
-    expect(await meter.getAttribute("aria-valuenow")).toBe("84");
-    expect(await meter.getAttribute("aria-valuetext")).toMatch(/168.000 of 200.000 tokens/);
-    expect(await meter.getAttribute("class")).toContain("p-meter-high");
+    await expect.poll(() => meter.getAttribute("aria-valuenow")).toBe("84");
+    await expect.poll(() => meter.getAttribute("aria-valuetext")).toMatch(/168.000 of 200.000 tokens/);
+    await expect.poll(() => meter.getAttribute("class")).toContain("p-meter-high");
   });
 });
 
@@ -353,16 +355,18 @@ test("nothing in it keeps anybody out, with its menus open or closed", async () 
   };
   await type("@");
   await page.waitForSelector("[role=option]");
-  expect(await violations()).toBe("[]");
+  await expect.poll(violations).toBe("[]");
   await page.click("[aria-label='Agent: Porter']");
-  expect(await violations()).toBe("[]");
+  await expect.poll(violations).toBe("[]");
   await page.setViewportSize({ width: 300, height: 150 });
   await keys("Escape", "Enter");
-  expect(await page.$eval("[role=listbox]", (list) => list.scrollHeight > list.clientHeight)).toBe(true);
-  expect(await violations()).toBe("[]");
+  await expect
+    .poll(() => page.$eval("[role=listbox]", (list) => list.scrollHeight > list.clientHeight))
+    .toBe(true);
+  await expect.poll(violations).toBe("[]");
   await page.focus("textarea");
   await keys("Backspace", "/");
   await page.waitForSelector("[role=option] >> text=explain");
-  expect(await violations()).toBe("[]");
+  await expect.poll(violations).toBe("[]");
   await page.setViewportSize({ width: 480, height: 640 });
-}, 20_000);
+});

@@ -17,7 +17,7 @@ beforeAll(async () => {
   page.setDefaultTimeout(20_000);
   styles = await wholeSheet();
   axe = await readFile(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-}, 60_000);
+});
 afterAll(() => opened.browser.close());
 beforeEach(async () => {
   await page.setViewportSize({ width: 1100, height: 760 });
@@ -83,31 +83,31 @@ describe("a proposal", () => {
     );
     await page.click("text=old.txt");
     await page.waitForFunction(() => document.activeElement?.getAttribute("aria-label")?.includes("old.txt"));
-    expect(await page.locator(".p-rfile-at").innerText()).toContain("old.txt");
+    await expect.poll(() => page.locator(".p-rfile-at").innerText()).toContain("old.txt");
   });
 
   test("is applied in part by keys alone: what was rejected stays in it", async () => {
     await review();
-    expect(await label()).toContain("Change 1 of 2 in harbour/boats.py");
+    await expect.poll(label).toContain("Change 1 of 2 in harbour/boats.py");
     await press("a");
-    expect(await label()).toContain("Change 2 of 2 in harbour/boats.py");
+    await expect.poll(label).toContain("Change 2 of 2 in harbour/boats.py");
     await press("x");
-    expect(await sum()).toContain("6 of 8 changes in 6 files");
+    await expect.poll(sum).toContain("6 of 8 changes in 6 files");
     await press("Enter");
     await says("Applied 6 files");
     const boats = await written("harbour/boats.py");
     expect(boats).toContain("if name]");
     expect(boats).toContain('return f"{boat.name} leaves"\n');
-    expect(await written(".env")).toBeUndefined();
-    expect(await page.locator(".p-rfile").allInnerTexts()).toHaveLength(3);
-    expect(await sum()).toContain("Nothing is chosen");
+    await expect.poll(() => written(".env")).toBeUndefined();
+    await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(3);
+    await expect.poll(sum).toContain("Nothing is chosen");
     await press("Enter");
     await says("Nothing is chosen");
-    expect(await page.evaluate(() => window.review.server.called("applyProposal"))).toBe(1);
+    await expect.poll(() => page.evaluate(() => window.review.server.called("applyProposal"))).toBe(1);
     await press("u");
     await says("Took the last apply back");
-    expect(await page.locator(".p-rfile").allInnerTexts()).toHaveLength(8);
-    expect(await sum()).toContain("6 of 8 changes in 6 files");
+    await expect.poll(() => page.locator(".p-rfile").allInnerTexts()).toHaveLength(8);
+    await expect.poll(sum).toContain("6 of 8 changes in 6 files");
   });
 
   test("keeps what was chosen through a reload, and the words for the agent", async () => {
@@ -116,12 +116,12 @@ describe("a proposal", () => {
     await page.keyboard.type("Keep the loop");
     await page.evaluate(() => window.review.open());
     await page.waitForSelector(".p-proposal");
-    expect(await page.textContent(".p-proposal .p-button-main")).toBe("Decide conflicts");
+    await expect.poll(() => page.textContent(".p-proposal .p-button-main")).toBe("Decide conflicts");
     await page.click(".p-proposal-file >> nth=0");
     await page.waitForSelector(".p-rh-rejected");
-    expect(await sum()).toContain("1 rejected");
+    await expect.poll(sum).toContain("1 rejected");
     await press("r");
-    expect(await page.inputValue(".p-revise-text")).toBe("Keep the loop");
+    await expect.poll(() => page.inputValue(".p-revise-text")).toBe("Keep the loop");
   });
 
   test("that another turn has changed says so and keeps the choices that are left", async () => {
@@ -137,8 +137,8 @@ describe("a proposal", () => {
       server.tell();
     });
     await says("The proposal has changed");
-    expect(await page.textContent(".p-review-said")).toContain("1 choice went");
-    expect(await sum()).toContain("1 rejected");
+    await expect.poll(() => page.textContent(".p-review-said")).toContain("1 choice went");
+    await expect.poll(sum).toContain("1 rejected");
   });
 
   test("that changed unseen is not applied: it is loaded anew, and the person is told", async () => {
@@ -147,8 +147,8 @@ describe("a proposal", () => {
     await page.evaluate(() => void (window.review.server.revision += 1));
     await press("Enter");
     await says("changed meanwhile");
-    expect(await written("tests/test_boats.py")).toBeUndefined();
-    expect(await sum()).toContain("1 rejected");
+    await expect.poll(() => written("tests/test_boats.py")).toBeUndefined();
+    await expect.poll(sum).toContain("1 rejected");
     await press("Enter");
     await says("Applied");
   });
@@ -156,7 +156,7 @@ describe("a proposal", () => {
   test("that comes while nobody looks at the screen is read aloud", async () => {
     await show();
     const aloud = page.locator("[aria-live=polite]", { hasText: "8 files to review" });
-    expect(await aloud.count()).toBe(0);
+    await expect.poll(() => aloud.count()).toBe(0);
     await page.evaluate(() => void window.review.server.tell());
     await aloud.waitFor({ state: "attached" });
   });
@@ -165,16 +165,16 @@ describe("a proposal", () => {
     await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
     await page.click("text=Apply all");
     await page.waitForSelector("text=Applied 1 file");
-    expect(await written("a.txt")).toBe("one\n");
+    await expect.poll(() => written("a.txt")).toBe("one\n");
     await page.click(".p-settled >> text=Undo");
     await page.waitForSelector(".p-proposal");
-    expect(await written("a.txt")).toBeUndefined();
+    await expect.poll(() => written("a.txt")).toBeUndefined();
   });
 
   test("is discarded only when the person says so twice", async () => {
     await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
     await page.click(".p-proposal >> text=Discard");
-    expect(await page.evaluate(() => window.review.server.called("discardProposal"))).toBe(0);
+    await expect.poll(() => page.evaluate(() => window.review.server.called("discardProposal"))).toBe(0);
     await page.click("text=Really discard?");
     await page.waitForSelector("text=Discarded 1 file");
   });
@@ -193,7 +193,7 @@ describe("a proposal", () => {
 
   test("that waits while the conversation goes on is named above the composer", async () => {
     await show();
-    expect(await page.locator(".p-review-bar").count()).toBe(0);
+    await expect.poll(() => page.locator(".p-review-bar").count()).toBe(0);
     await page.evaluate(() =>
       window.review.server.write((log) => log.prompt("And the sails?").text("Later.").end()),
     );
@@ -208,10 +208,10 @@ describe("a conflict", () => {
     await show();
     await page.click("text=Decide conflicts");
     await page.waitForSelector(".p-rc");
-    expect(await sum()).toContain("1 conflict to decide");
+    await expect.poll(sum).toContain("1 conflict to decide");
     await page.click("text=Keep mine");
-    expect(await page.getAttribute("text=Keep mine", "aria-pressed")).toBe("true");
-    expect(await sum()).not.toContain("conflict");
+    await expect.poll(() => page.getAttribute("text=Keep mine", "aria-pressed")).toBe("true");
+    await expect.poll(sum).not.toContain("conflict");
     await page.focus(".p-rd");
     await press("Enter");
     await says("Applied 7 files");
@@ -241,7 +241,7 @@ describe("a long diff", () => {
       return empty;
     });
     expect(blank).toBe(0);
-    expect(await page.locator(".p-rd-row").count()).toBeLessThan(150);
+    await expect.poll(() => page.locator(".p-rd-row").count()).toBeLessThan(150);
   });
 
   test("has the head of its file at the upper edge all along", async () => {
@@ -287,11 +287,11 @@ describe("a long diff", () => {
   test("shows more of what stands around a change when that is wanted", async () => {
     await review();
     const around = page.locator(".p-rl-text", { hasText: 'HARBOUR = "north"' });
-    expect(await around.count()).toBe(0);
+    await expect.poll(() => around.count()).toBe(0);
     await page.click(".p-rg-all >> nth=0");
     await around.waitFor();
     await press("j");
-    expect(await label()).toContain("Change 2 of 2");
+    await expect.poll(label).toContain("Change 2 of 2");
   });
 });
 
@@ -305,7 +305,9 @@ describe("the ways that changes take", () => {
     });
     await page.click("[aria-label='Changes: Proposal']");
     await page.waitForSelector("text=This folder is no repository");
-    expect(await page.getAttribute("[role=option]:has-text('Branch')", "aria-disabled")).toBe("true");
+    await expect
+      .poll(() => page.getAttribute("[role=option]:has-text('Branch')", "aria-disabled"))
+      .toBe("true");
     await page.click("[role=option]:has-text('Direct')");
     await page.waitForSelector("[aria-label='Changes: Direct']");
   });
@@ -346,7 +348,7 @@ describe("the way back", () => {
     await page.waitForSelector("dialog >> text=8 files");
     await page.click("dialog >> text=Restore >> nth=-1");
     await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
-    expect(await page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
+    await expect.poll(() => page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
   });
 
   test("is offered for files that changed outside the review", async () => {
@@ -365,7 +367,7 @@ describe("the way back", () => {
     await page.click(".p-point");
     await page.waitForSelector("dialog .p-rl");
     await press("Escape");
-    expect(await page.locator("dialog").count()).toBe(0);
+    await expect.poll(() => page.locator("dialog").count()).toBe(0);
   });
 });
 
@@ -373,12 +375,16 @@ describe("the page around it", () => {
   test("where there is no room the review covers the conversation, and gives it back", async () => {
     await page.setViewportSize({ width: 300, height: 700 });
     await review();
-    expect(await page.evaluate(() => document.querySelector(".p-talk")?.hasAttribute("inert"))).toBe(true);
+    await expect
+      .poll(() => page.evaluate(() => document.querySelector(".p-talk")?.hasAttribute("inert")))
+      .toBe(true);
     const wide = await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth);
     expect(wide).toBeLessThanOrEqual(0);
     await press("Escape");
-    expect(await page.locator(".p-review").count()).toBe(0);
-    expect(await page.evaluate(() => document.activeElement?.className)).toContain("p-proposal-file");
+    await expect.poll(() => page.locator(".p-review").count()).toBe(0);
+    await expect
+      .poll(() => page.evaluate(() => document.activeElement?.className))
+      .toContain("p-proposal-file");
   });
 
   for (const scheme of ["light", "dark"] as const) {

@@ -16,7 +16,7 @@ beforeAll(async () => {
   const sheets = names.map((name) => new URL(`../src/style/${name}.css`, import.meta.url));
   const texts = await Promise.all(sheets.map((sheet) => readFile(sheet, "utf8")));
   styles = texts.join("\n").replaceAll(/^@import.*$/gm, "");
-}, 60_000);
+});
 afterAll(() => opened.browser.close());
 beforeEach(async () => {
   await page.reload();
@@ -61,8 +61,10 @@ test("the tools stand above the conversation and cover none of it", async () => 
 describe("a long session", () => {
   test("opens at its end with a screen of rows, whatever its length", async () => {
     await open(20_000);
-    expect(await rows()).toBeLessThan(40);
-    expect(await page.evaluate(() => window.timeline.server.called("getTimeline"))).toBeLessThan(4);
+    await expect.poll(rows).toBeLessThan(40);
+    await expect
+      .poll(() => page.evaluate(() => window.timeline.server.called("getTimeline")))
+      .toBeLessThan(4);
   });
 
   test("loads what came before as the reader goes up, without moving what they read", async () => {
@@ -85,8 +87,8 @@ describe("a long session", () => {
     });
     expect(jumps.length).toBeGreaterThan(40);
     expect(Math.max(...jumps)).toBeLessThan(3);
-    expect(await items()).toBeGreaterThan(before);
-    expect(await rows()).toBeLessThan(60);
+    await expect.poll(items).toBeGreaterThan(before);
+    await expect.poll(rows).toBeLessThan(60);
   });
 
   test("lets the reader walk from prompt to prompt by keyboard", async () => {
@@ -110,8 +112,8 @@ describe("an answer that grows", () => {
     await open(200);
     await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
     await stream(40);
-    expect(await page.evaluate(() => window.timeline.left)).toBeLessThan(1);
-    expect(await page.locator(".p-jump-button").count()).toBe(0);
+    await expect.poll(() => page.evaluate(() => window.timeline.left)).toBeLessThan(1);
+    await expect.poll(() => page.locator(".p-jump-button").count()).toBe(0);
   });
 
   test("moves nothing while the reader is elsewhere, and says what is new", async () => {
@@ -121,8 +123,10 @@ describe("an answer that grows", () => {
     const place = await page.evaluate((words) => window.timeline.placeOf(words), text);
     await page.evaluate(() => window.timeline.server.write((log) => log.prompt("More")));
     await stream(30);
-    expect(await page.evaluate((words) => window.timeline.placeOf(words), text)).toBeCloseTo(place ?? 0, 0);
-    expect(await page.textContent(".p-jump-button")).toBe("2 new messages");
+    await expect
+      .poll(() => page.evaluate((words) => window.timeline.placeOf(words), text))
+      .toBeCloseTo(place ?? 0, 0);
+    await expect.poll(() => page.textContent(".p-jump-button")).toBe("2 new messages");
     await page.click(".p-jump-button");
     await atEnd();
   });
@@ -165,8 +169,8 @@ describe("finding", () => {
       return place !== undefined && place.top > 0 && place.bottom < window.innerHeight;
     });
     await page.keyboard.press("Escape");
-    expect(await page.locator(".p-find").count()).toBe(0);
-    expect(await page.evaluate(() => document.activeElement?.className)).toBe("p-scroller");
+    await expect.poll(() => page.locator(".p-find").count()).toBe(0);
+    await expect.poll(() => page.evaluate(() => document.activeElement?.className)).toBe("p-scroller");
   });
 });
 
@@ -181,7 +185,7 @@ describe("rows", () => {
     await page.focus(".p-scroller");
     await page.keyboard.press("End");
     await stream(120);
-    expect(await page.locator(".terminal").count()).toBe(0);
+    await expect.poll(() => page.locator(".terminal").count()).toBe(0);
     await page.keyboard.press("k");
     await page.waitForFunction(() => document.querySelector(".terminal")?.textContent.includes("printed"));
   });
@@ -194,7 +198,7 @@ describe("rows", () => {
     await steps.click();
     await page.waitForSelector(".p-steps-body");
     await scrollBy(0);
-    expect((await steps.boundingBox())?.y).toBeCloseTo(before?.y ?? 0, 0);
+    await expect.poll(async () => (await steps.boundingBox())?.y).toBeCloseTo(before?.y ?? 0, 0);
   });
 
   test("an empty session says who is there and what can be asked", async () => {
@@ -205,7 +209,7 @@ describe("rows", () => {
       ),
     );
     await page.click("text=/explain");
-    expect(await page.evaluate(() => window.timeline.session?.draft.value)).toBe("/explain ");
-    expect(await page.textContent(".p-empty-title")).toBe("Porter");
+    await expect.poll(() => page.evaluate(() => window.timeline.session?.draft.value)).toBe("/explain ");
+    await expect.poll(() => page.textContent(".p-empty-title")).toBe("Porter");
   });
 });

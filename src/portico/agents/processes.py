@@ -7,6 +7,7 @@ from pathlib import Path
 
 from portico.agents.sandboxes import Confined, Sandboxes
 from portico.domain.errors import AgentNotFound, ErrorDetails
+from portico.domain.provider_keys import without_provider_keys
 from portico.domain.values import SandboxInForce
 from portico.rpc.placing import placed_command, placed_environ
 from portico.rpc.processes import ProcessGroup, spawn
@@ -48,7 +49,7 @@ class LocalAgents:
             confined = await asyncio.to_thread(
                 self._sandboxes.confine, spec, workspace, folder, reads_only=reads_only
             )
-        environ, command = {**self._environ, **spec.env, **confined.environ}, spec.command
+        environ, command = {**agent_environ(self._environ, spec), **confined.environ}, spec.command
         if folder is not None:
             command = placed_command(command, workspace=workspace)
             environ = placed_environ(environ, workspace=workspace, folder=folder)
@@ -65,6 +66,12 @@ class LocalAgents:
         agent = LocalAgent(spec.name, group, confined.state)
         agent.supervise()
         return agent
+
+
+def agent_environ(environ: Mapping[str, str], spec: AgentSpec) -> dict[str, str]:
+    """What an agent finds in its environment: of the keys of model providers, only those that it needs."""
+    inherited = environ if spec.keys is None else without_provider_keys(environ, keep=spec.keys)
+    return {**inherited, **spec.env}
 
 
 class LocalAgent:

@@ -32,6 +32,8 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
     program: str
     args: tuple[str, ...] = ()
     package: str | None = None
+    keys: tuple[str, ...] | None = ()
+    """The variables that it takes keys of model providers from; None for those of all providers."""
     folders: tuple[str, ...] = ()
 
     @property
@@ -46,12 +48,19 @@ KNOWN_AGENTS = (
         name="claude",
         program="claude-agent-acp",
         package="@agentclientprotocol/claude-agent-acp",
+        keys=(
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "AWS_BEARER_TOKEN_BEDROCK",
+        ),
         folders=("$CLAUDE_CONFIG_DIR", "~/.claude", "~/.claude.json"),
     ),
     KnownAgent(
         name="codex",
         program="codex-acp",
         package="@agentclientprotocol/codex-acp",
+        keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
         folders=("$CODEX_HOME", "~/.codex"),
     ),
     KnownAgent(
@@ -66,12 +75,14 @@ KNOWN_AGENTS = (
         program="gemini",
         args=("--acp",),
         package="@google/gemini-cli",
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         folders=("~/.gemini",),
     ),
     KnownAgent(
         name="goose",
         program="goose",
         args=("acp",),
+        keys=None,
         folders=("$XDG_CONFIG_HOME/goose", "$XDG_DATA_HOME/goose", "$XDG_STATE_HOME/goose"),
     ),
     KnownAgent(
@@ -79,6 +90,7 @@ KNOWN_AGENTS = (
         program="opencode",
         args=("acp",),
         package="opencode-ai",
+        keys=None,
         folders=(
             "$XDG_CONFIG_HOME/opencode",
             "$XDG_DATA_HOME/opencode",
@@ -91,6 +103,7 @@ KNOWN_AGENTS = (
         program="qwen",
         args=("--acp",),
         package="@qwen-code/qwen-code",
+        keys=("DASHSCOPE_API_KEY", "OPENAI_API_KEY", "BAILIAN_CODING_PLAN_API_KEY"),
         folders=("~/.qwen",),
     ),
 )
@@ -116,15 +129,22 @@ class AgentRegistry:
         if name in self._custom:
             setting = self._custom[name]
             command = (_at_home(setting.command), *setting.args)
-            return AgentSpec(name=name, command=command, env=setting.env, login_hint=login_command(name))
+            return AgentSpec(
+                name=name,
+                command=command,
+                env=setting.env,
+                keys=_both(setting.keys, _keys_of(command)),
+                login_hint=login_command(name),
+            )
         if name == PORTER:
             # The folder being worked on must not stand first among Python's places to import from.
-            return AgentSpec(name=PORTER, command=(self._python, "-P", "-m", "portico", "agent"))
+            return AgentSpec(name=PORTER, command=(self._python, "-P", "-m", "portico", "agent"), keys=None)
         if name in self._known:
             known = self._known[name]
             return AgentSpec(
                 name=name,
                 command=self._command(known),
+                keys=known.keys,
                 install_hint=known.install_hint,
                 login_hint=login_command(name),
             )
@@ -146,7 +166,10 @@ class AgentRegistry:
             return self.resolve(name)
         words = shlex.join(command)
         return AgentSpec(
-            name=name, command=tuple(command), login_hint=login_command("--agent-command", words)
+            name=name,
+            command=tuple(command),
+            keys=_keys_of(command),
+            login_hint=login_command("--agent-command", words),
         )
 
     def choose(self, *, name: str | None, command: str | None, default: str) -> AgentSpec:
@@ -194,6 +217,7 @@ class AgentRegistry:
         return AgentSpec(
             name=name,
             command=tuple(words),
+            keys=_keys_of(words),
             install_hint=by_program.get(words[0]),
             login_hint=login_command("--agent-command", text),
         )
@@ -218,6 +242,24 @@ class AgentRegistry:
 
     def _find(self, program: str) -> str:
         return find_program(program, cwd=Path.cwd(), environ=self._environ)
+
+
+def _keys_of(command: Sequence[str]) -> tuple[str, ...] | None:
+    """The keys of the known agent that a command starts, by its program or its package, or of Porter."""
+    words = [PurePath(word).name for word in command]
+    if words[-2:] == ["portico", "agent"]:
+        return None
+    for agent in KNOWN_AGENTS:
+        package = agent.package or agent.program
+        if agent.program in words or any(
+            word.rpartition("@")[0] == package or word == package for word in command
+        ):
+            return agent.keys
+    return ()
+
+
+def _both(some: tuple[str, ...], others: tuple[str, ...] | None) -> tuple[str, ...] | None:
+    return None if others is None else (*some, *others)
 
 
 def login_command(*words: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from portico.agents.registry import KNOWN_AGENTS
 from portico.config.paths import config_folder, expanded, state_folder
 from portico.domain.privacy import is_private
+from portico.domain.protected_files import obeyed_by
 from portico.rpc.placing import corresponding_tops
 from portico.sessions.ports import AgentSpec
 
@@ -54,8 +55,7 @@ _BASES = {
     "XDG_DATA_HOME": ".local/share",
     "XDG_STATE_HOME": ".local/state",
 }
-# Programs that the person runs later, unconfined, read these.
-_PROTECTED = (".git/config", ".git/hooks", ".portico", ".vscode", ".gitattributes")
+_OF_GIT = (".git/config", ".git/hooks")
 _CREDENTIAL = re.compile(r"://[^/\s]*@|extraheader|password|token", re.IGNORECASE)
 _SHARED_BY_WORKTREES = ("objects", "refs", "logs")
 
@@ -72,10 +72,7 @@ def private_paths(folder: Path) -> Iterator[Path]:
     while waiting and seen < MOST_LOOKED_AT:
         inner: list[Path] = []
         for place in waiting:
-            try:
-                entries = list(os.scandir(place))
-            except OSError:
-                continue
+            entries = _entries(place)
             seen += len(entries)
             for entry in entries:
                 path = Path(entry.path)
@@ -91,7 +88,11 @@ def private_paths(folder: Path) -> Iterator[Path]:
 
 def protected_paths(folder: Path) -> tuple[Path, ...]:
     """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
-    return tuple(folder / name for name in _PROTECTED if not (folder / name).is_symlink())
+    found = [folder / name for name in _OF_GIT]
+    found += [
+        Path(entry.path) for entry in _entries(folder) if entry.name != ".git" and obeyed_by([entry.name])
+    ]
+    return tuple(path for path in found if not path.is_symlink())
 
 
 def person_tree(workspace: Path, folder: Path) -> Path:
@@ -174,6 +175,13 @@ def _expanded(names: Iterable[str], environ: Mapping[str, str]) -> Iterator[Path
             yield base / rest
         elif first[1:] in _BASES:
             yield home / _BASES[first[1:]] / rest
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        return list(os.scandir(folder))
+    except OSError:
+        return []
 
 
 def _common_repository(tree: Path) -> Path | None:

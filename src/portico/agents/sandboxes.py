@@ -8,7 +8,8 @@ import hashlib
 import os
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -21,6 +22,7 @@ from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
 from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 from portico.sessions.ports import AgentSpec
 
@@ -46,22 +48,24 @@ class Sandboxes:
         self._environ = dict(environ)
         self._wish = wished_level(environ)
         self._copies = copies
-        self._wrappers: dict[tuple[Path, Path | None], tuple[str, ...]] = {}
+        self._commands: dict[tuple[Path, Path | None], Callable[[], tuple[str, ...]]] = {}
 
     def confine(self, spec: AgentSpec, workspace: Path, folder: Path | None, *, reads_only: bool) -> Confined:
         """How an agent is started. Blocks. PermissionDenied when it must not start without a sandbox."""
+        from portico.sandbox.kernel import find_backend
+
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         setting.check()
         level = self._level(setting, implied=folder is not None or reads_only)
-        self._wrappers.pop((workspace, folder), None)
+        if not reads_only:  # Who only reads is served no commands, and may have the workspace beside others.
+            self._commands.pop((workspace, folder), None)
         if level == "none":
             return Confined()
         place = _Place(self._environ, setting, workspace, folder, reads_only=reads_only, copies=self._copies)
         confined = self._confined(place, spec, level, required=setting.required or self._wish is not None)
-        if confined.state is not None and confined.state.level != "none":
-            self._wrappers[workspace, folder] = self._confined(
-                place, None, confined.state.level, required=True
-            ).wrapper
+        if confined.state is not None and confined.state.level != "none" and not reads_only:
+            confinement = place.confinement(None, confined.state.level)
+            self._commands[workspace, folder] = partial(find_backend(confinement).wrapper, confinement)
         return confined
 
     def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool) -> bool:
@@ -85,12 +89,11 @@ class Sandboxes:
         return self._wish or setting.level or fallback
 
     def command_wrapper(self, workspace: Path, folder: Path | None) -> tuple[str, ...]:
-        """The words that confine a command as the agent is confined that works there."""
-        return self._wrappers.get((workspace, folder), ())
+        """The words that confine a command as the agent is confined that works there, for files that are there now."""
+        words = self._commands.get((workspace, folder))
+        return () if words is None else words()
 
-    def _confined(
-        self, place: "_Place", spec: AgentSpec | None, level: SandboxLevel, *, required: bool
-    ) -> Confined:
+    def _confined(self, place: "_Place", spec: AgentSpec, level: SandboxLevel, *, required: bool) -> Confined:
         from portico.sandbox.kernel import find_backend
 
         confinement = place.confinement(spec, level)
@@ -106,7 +109,7 @@ class Sandboxes:
             return Confined(state=SandboxInForce(note=note))
         wrapper = backend.wrapper(confinement)
         state = SandboxInForce(level=level, backend=backend.name)
-        if spec is not None and self._is_porter(spec):
+        if self._is_porter(spec):
             words = msgspec.json.encode(wrapper).decode()
             state = msgspec.structs.replace(state, note=_OF_PORTER)
             return Confined(environ={WRAPPER_VARIABLE: words}, state=state)
@@ -156,18 +159,16 @@ class _Place:
             linked = linked_folders(config_folder(self._environ))
             writable += (*written, *sandbox_paths.linked_paths(self._workspace, self._folder, linked))
             readable += read
-        writable += self._copies
+        # Where the programs report that stand in for Portico's own tools.
+        writable += (*self._copies, socket_folder())
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
             readable += sandbox_paths.program_paths(spec.command, hidden)
-        temporary = self._temporary()
-        if sys.platform == "darwin":
-            writable.append(temporary)
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),
             hidden=tuple(hidden),
-            temporary=temporary,
+            temporary=self._temporary(),
             network=self._setting.network if level == "strict" else None,
         )
 

@@ -42,7 +42,9 @@ class EditorReviews(LocalReviews):
             lambda: self._reviews.finish(session_id, Ending(ending), message),
             writes_tree=True,
         )
-        return Finished(commit=outcome.ended.commit, reference=outcome.ended.reference)
+        ended = outcome.ended
+        notes = tuple(one.text for one in ended.notices)
+        return Finished(commit=ended.commit, reference=ended.reference, notes=notes)
 
     async def _decide(
         self, session_id: SessionId, decide: Callable[[], Awaitable[_Outcome]], *, writes_tree: bool

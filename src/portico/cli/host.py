@@ -22,6 +22,7 @@ from portico.editors.local import LocalEditors
 from portico.files.private import take_from_others
 from portico.review.reviews import Reviews
 from portico.sessions.ports import Agents, Clock, Editors, Ports, Store
+from portico.sessions.recovery import append, session_lease
 from portico.sessions.service import SessionService
 from portico.sessions.windows import Tell
 from portico.store.sqlite import SqliteStore
@@ -76,8 +77,8 @@ async def open_host(
     store = SqliteStore(state_folder(environ))
     clock = SystemClock()
     await store.open()
-    if store.lost:
-        show_notice(_incomplete(store.lost))
+    if store.losses or store.damage:
+        show_notice(_incomplete([*filter(None, [store.damage]), *map(str, store.losses)]))
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
@@ -110,6 +111,7 @@ async def open_host(
         for notice in await reviews.settle_all():
             show_notice(notice)
         await service.recover(forgiving=True)
+        await _log_losses(store, clock)
         try:
             yield Host(service, ports, reviews, attached)
         finally:
@@ -118,15 +120,29 @@ async def open_host(
         await store.close()
 
 
-def _incomplete(lost: Sequence[str]) -> Notice:
-    more = len(lost) - _NAMED
-    lines = [*lost[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
+def _incomplete(problems: Sequence[str]) -> Notice:
+    more = len(problems) - _NAMED
+    lines = [*problems[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
     return Notice(
         level="warning",
         text="The log of your sessions is not whole; Portico goes on with what is there. "
         "To see what is missing, run: portico sessions verify",
         details="\n".join(lines),
     )
+
+
+async def _log_losses(store: SqliteStore, clock: Clock) -> None:
+    """Let those who read a session know what is missing from it. One that is open elsewhere is told of there."""
+    for loss in store.losses:
+        lease = None
+        if loss.what != "all":
+            lease = store.lease(session_lease(SessionId(loss.session_id)), "recovery")
+        if lease is not None:
+            try:
+                notice = Notice(level="warning", text=f"The log of this session is not whole: {loss.words}.")
+                await append(store, clock, SessionId(loss.session_id), [notice])
+            finally:
+                lease.release()
 
 
 def _windows(local: LocalEditors, clock: Clock, tell: Tell) -> "EditorWindows":

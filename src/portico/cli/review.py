@@ -244,9 +244,11 @@ async def _finish(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewVie
         )
     done = await reviewed.desk.finish(reviewed.session.session_id, flags.words[0], flags.message)
     if flags.api:
-        _print_json(reviewed, commit=done.commit, reference=done.reference)
+        _print_json(reviewed, commit=done.commit, reference=done.reference, notes=list(done.notes))
         return
     view.line(f"Finished: {done.commit[:12]} is at {done.reference}.")
+    for note in done.notes:
+        view.line(note)
 
 
 async def _revision(flags: argparse.Namespace, environ: Mapping[str, str]) -> tuple[SessionSummary, str]:

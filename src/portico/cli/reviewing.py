@@ -164,7 +164,9 @@ class LocalReviews:
             lambda: self._reviews.finish(session_id, Ending(ending), message or title or None),
             writes_tree=True,
         )
-        return Finished(commit=outcome.ended.commit, reference=outcome.ended.reference)
+        ended = outcome.ended
+        notes = tuple(one.text for one in ended.notices)
+        return Finished(commit=ended.commit, reference=ended.reference, notes=notes)
 
     async def _status_to_be(self, session_id: SessionId) -> ReviewStatus:
         """How the changes of a session will reach the files, before there are any."""

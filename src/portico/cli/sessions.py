@@ -58,6 +58,9 @@ def run(arguments: Sequence[str]) -> int:
         "--format", choices=["json", "markdown"], default="markdown", help="export as (default: markdown)"
     )
     parser.add_argument("--yes", action="store_true", help="delete without asking")
+    parser.add_argument(
+        "--accept-losses", action="store_true", help="verify, and no longer report what is missing now"
+    )
     flags = parser.parse_intermixed_args(arguments)
     if flags.action in ("show", "export", "fork", "delete") and not flags.session:
         raise InvalidInput(
@@ -163,6 +166,8 @@ async def _delete(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _verify(host: Host, flags: argparse.Namespace) -> int:
+    if flags.accept_losses:
+        await host.store.accept_losses()
     problems = await host.store.verify()
     if flags.api:
         _print_json({"status": "ok" if not problems else "failed", "problems": problems})

@@ -163,13 +163,13 @@ def _take_shell(words: tuple[Word, ...], line: ShellLine, found: CommandLine, de
         found.hides |= any(word.varies for word in words)
         for word in words:
             _read(word.text, found, depth + 1, line)
-    elif _reads_program(words):
+        return
+    if _reads_program(words):
         found.hides |= line.feeds
         for document in line.documents:
             _read(document, found, depth + 1, line)
-    else:
-        found.hides |= any(word.varies for word in words)
-        _take_wrapped(words, 0, line, found, depth)
+    found.hides |= any(word.varies for word in words)
+    _take_wrapped(words, 0, line, found, depth)
 
 
 def _is_given_code(name: str, words: tuple[Word, ...], line: ShellLine) -> bool:

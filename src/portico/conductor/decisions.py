@@ -30,18 +30,20 @@ class Decisions:
     def allowance(self, session_id: str, deed: Deed, *, reads_only: bool) -> Decision | None:
         """What allows a request that is not denied; None leaves it to a person.
 
-        A session that only reads lets nothing wide allow a tool that may do anything.
+        In a session that only reads, a tool that may do anything is allowed by its name only.
         """
         if self.is_in_doubt(deed):
             return None
-        narrowly = deed.is_protected or (reads_only and deed.kind == "other")
-        rule = self._remembered.covering(session_id, deed)
-        if rule is not None:
-            return Decision("allowed", "approval", rule)
-        for allowed in self._policy.allow:
-            if allowed.covers(deed) and not (narrowly and allowed.pattern is None):
-                return Decision("allowed", "allow_rule", allowed.text)
-        return Decision("allowed", "bypass") if self._policy.bypass and not narrowly else None
+        needs_name = reads_only and deed.kind == "other"
+        approved = self._remembered.covering(session_id, deed)
+        if approved is not None and (":" in approved or not needs_name):
+            return Decision("allowed", "approval", approved)
+        for rule in self._policy.allow:
+            if rule.covers(deed) and not (needs_name and rule.pattern is None):
+                return Decision("allowed", "allow_rule", rule.text)
+        if self._policy.bypass and not needs_name and not deed.is_protected:
+            return Decision("allowed", "bypass")
+        return None
 
     def is_for_person(self, deed: Deed) -> bool:
         """Whether a person has to be asked about what the agent has the client do without asking."""

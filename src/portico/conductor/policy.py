@@ -50,7 +50,7 @@ class Rule(msgspec.Struct, frozen=True):
         if not self._speaks_of(deed) or self._is_about_less(deed):
             return False
         if self.pattern is None:
-            return True
+            return not deed.is_protected
         if deed.elsewhere or (deed.commands and deed.kind != "execute"):
             return False
         if deed.kind == "execute":
@@ -58,7 +58,7 @@ class Rule(msgspec.Struct, frozen=True):
             return bool(deed.understood and within and deed.commands) and all(
                 self._covers_command(command.text) for command in deed.commands
             )
-        if deed.kind in TITLED_KINDS and self._covers_title(deed):
+        if deed.kind in TITLED_KINDS and not deed.is_protected and self._covers_title(deed):
             return True
         known = deed.understood and bool(deed.paths) and not deed.addresses
         return known and all(self._covers_path(path, deed) for path in deed.paths)

@@ -68,8 +68,12 @@ class ProgramSetting(msgspec.Struct, frozen=True, kw_only=True, rename="camel", 
 
 
 class AgentSetting(ProgramSetting, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
-    """A custom agent. With `bypassPermissions` nobody is asked about what it does."""
+    """A custom agent. With `bypassPermissions` nobody is asked about what it does.
 
+    `keys` are variables with keys of model providers that it gets from the environment or the keyring.
+    """
+
+    keys: tuple[str, ...] = ()
     bypass_permissions: bool = False
 
 

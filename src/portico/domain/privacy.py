@@ -2,34 +2,40 @@
 
 import re
 import unicodedata
-from collections.abc import Iterable
-from fnmatch import translate
+from collections.abc import Iterable, Sequence
 
-_PRIVATE_NAMES = (
-    ".env",
-    ".env.*",
-    "*.pem",
-    "*.key",
-    "*.p12",
-    "*.pfx",
-    "id_rsa*",
-    "id_dsa*",
-    "id_ecdsa*",
-    "id_ed25519*",
-    "*.jks",
-    "*.kdbx",
-    "*.keystore",
-    "*.ppk",
-    ".git-credentials",
-    ".htpasswd",
-    ".netrc",
-    "_netrc",
-    ".npmrc",
-    ".pgpass",
-    ".pypirc",
+_ENVIRONMENTS = re.compile(
+    r"\.envrc(?:\..+)?|\.env(?:\..+)?|.+\.env(?:\.(?:local|dev|development|prod|production|test))?"
 )
-_PRIVATE_NAME = re.compile("|".join(map(translate, _PRIVATE_NAMES)))
-_PUBLIC_NAMES = (".env.example", ".env.sample", ".env.template")
+_EXAMPLES = frozenset({"example", "examples", "sample", "template", "tmpl", "dist", "schema"})
+_NAMES = frozenset(
+    {
+        ".git-credentials",
+        ".htpasswd",
+        ".netrc",
+        "_netrc",
+        ".npmrc",
+        ".pgpass",
+        "pgpass.conf",
+        ".pypirc",
+        ".my.cnf",
+    }
+    | {".mylogin.cnf", ".s3cfg", ".boto", ".dockercfg", ".databrickscfg", ".terraformrc", "terraform.rc"}
+    | {"credentials.tfrc.json", "kubeconfig", "vault_pass", ".vault-token", ".secrets"}
+)
+_ENDINGS = (
+    ".pem", ".key", ".p12", ".pfx", ".p8", ".pkcs8", ".pkcs12", ".ppk", ".jks", ".jceks", ".bcfks", ".kdbx",
+    ".keystore", ".ovpn", ".kubeconfig", ".tfstate",
+)  # fmt: skip
+_BEGINNINGS = (
+    "id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "id_xmss", ".vault_pass", ".vault-pass", ".secrets.",
+)  # fmt: skip
+_WORDS = re.compile(
+    r"credentials\.(?:json|ya?ml|toml|ini|csv|xml|db)|secrets\.(?:json|ya?ml|toml|ini)|vault[-_]pass\.txt"
+    r"|.*[-_]credentials\.json|service[-_]?account.*\.json|.*-service-account\.json|.*firebase-adminsdk.*\.json"
+    r"|client[-_]secret.*\.json|.*\.tfstate\.backup"
+)
+_WORD_ENDINGS = (".json", ".yml", ".yaml", ".toml", ".ini", ".csv", ".xml", ".db", ".txt", ".backup")
 _PRIVATE_FOLDERS = {".gnupg", ".ssh"}
 # Names that mean a secret only where a program looks for it.
 _PRIVATE_PAIRS = {
@@ -44,8 +50,21 @@ _PRIVATE_PAIRS = {
     ("gcloud", "credentials.db"),
     (".gem", "credentials"),
     ("gh", "hosts.yml"),
+    (".gradle", "gradle.properties"),
     (".kube", "config"),
+    (".m2", "settings.xml"),
+    (".m2", "settings-security.xml"),
+    (".oci", "config"),
 }
+# What editors and people leave beside a file: copies, backups, swap files.
+_COPY_ENDINGS = frozenset(
+    {"bak", "backup", "old", "orig", "save", "saved", "copy", "tmp", "swp", "swo", "swn"}
+)
+_COPY = re.compile(rf"(?:~|\.(?:{'|'.join(_COPY_ENDINGS)}|\d+))+$|^\.#")
+_CREDENTIAL = re.compile(
+    r"://[^/\s:@]+:[^/\s@]+@|^\s*(?:extraheader\s*=\s*\S*authorization|password\s*=|oauthtoken\s*=)",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def is_private(parts: Iterable[str]) -> bool:
@@ -53,10 +72,27 @@ def is_private(parts: Iterable[str]) -> bool:
     names = [plain_name(part) for part in parts]
     if not names or _PRIVATE_FOLDERS.intersection(names):
         return bool(names)
-    name = names[-1]
-    if tuple(names[-2:]) in _PRIVATE_PAIRS:
+    folder = names[-2] if len(names) > 1 else ""
+    if _is_private_name(folder, names[-1]):
         return True
-    return name not in _PUBLIC_NAMES and _PRIVATE_NAME.match(name) is not None
+    last = names[-1].rpartition(".")[2]
+    if (
+        last not in _COPY_ENDINGS
+        and not last.isdigit()
+        and not last.endswith(("~", "#"))
+        and names[-1][:2] != ".#"
+    ):
+        return False
+    original = _COPY.sub("", names[-1].strip("#"))
+    # The swap file of a file begins with a dot.
+    return any(_is_private_name(folder, name) for name in (original, original.removeprefix(".")))
+
+
+def holds_credential(parts: Sequence[str], text: str) -> bool:
+    """Whether the text of a file is git's configuration with a password or token in it."""
+    names = [plain_name(part) for part in parts]
+    is_git = names[-1:] == [".gitconfig"] or (".git" in names and names[-1].startswith("config"))
+    return is_git and _CREDENTIAL.search(text) is not None
 
 
 def plain_name(name: str) -> str:
@@ -65,3 +101,17 @@ def plain_name(name: str) -> str:
     if not name.isascii():  # Most are, and then no character is invisible.
         visible = "".join(character for character in name if unicodedata.category(character) != "Cf")
     return visible.casefold().partition(":")[0].rstrip(". ") or visible
+
+
+def _is_private_name(folder: str, name: str) -> bool:
+    # Every file of a folder comes through here, so what is cheap comes first.
+    if (
+        name in _NAMES
+        or (folder, name) in _PRIVATE_PAIRS
+        or name.endswith(_ENDINGS)
+        or name.startswith(_BEGINNINGS)
+    ):
+        return True
+    if ".env" in name and _ENVIRONMENTS.fullmatch(name) is not None:
+        return name.removesuffix(".env").rpartition(".")[2] not in _EXAMPLES
+    return name.endswith(_WORD_ENDINGS) and _WORDS.fullmatch(name) is not None

@@ -4,7 +4,6 @@ An agent does not write them unasked, a rule covers them only by name, and a pro
 """
 
 from collections.abc import Sequence
-from fnmatch import fnmatchcase
 
 from portico.domain.privacy import plain_name
 
@@ -32,16 +31,16 @@ _FOLDERS = {
 _FILES = {
     **dict.fromkeys((".gitattributes", ".gitmodules", ".gitconfig"), "git"),
     **dict.fromkeys((".pre-commit-config.yaml", ".pre-commit-config.yml"), "git"),
-    **dict.fromkeys(("lefthook.y*ml", ".lefthook.y*ml"), "git"),
+    **dict.fromkeys(("lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml"), "git"),
     **dict.fromkeys((".mcp.json", ".aider.conf.yml", "opencode.json", "opencode.jsonc"), "a coding agent"),
     **dict.fromkeys(
-        ("*.code-workspace", ".dir-locals*.el", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua"), "an editor"
+        (".dir-locals.el", ".dir-locals-2.el", ".exrc", ".vimrc", ".nvimrc", ".nvim.lua"), "an editor"
     ),
-    **dict.fromkeys(
-        (".envrc", "mise.toml", ".mise*.toml", "mise.*.toml", ".bashrc", ".bash_profile"), "a shell"
-    ),
-    **dict.fromkeys((".bash_login", ".profile", ".zshrc", ".zshenv", ".zprofile", ".zlogin"), "a shell"),
+    **dict.fromkeys((".envrc", "mise.toml", ".mise.toml", "mise.local.toml", ".mise.local.toml"), "a shell"),
+    **dict.fromkeys((".bashrc", ".bash_profile", ".bash_login", ".profile"), "a shell"),
+    **dict.fromkeys((".zshrc", ".zshenv", ".zprofile", ".zlogin"), "a shell"),
 }
+_EDITOR_ENDING = ".code-workspace"
 # Names that mean this only in their folder.
 _PAIRS = {
     (".cargo", "config"): "Cargo",
@@ -60,4 +59,4 @@ def obeyed_by(parts: Sequence[str]) -> str | None:
             return _FOLDERS[name]
     if tuple(names[-2:]) in _PAIRS:
         return _PAIRS[names[-2], names[-1]]
-    return next((program for glob, program in _FILES.items() if fnmatchcase(names[-1], glob)), None)
+    return "an editor" if names[-1].endswith(_EDITOR_ENDING) else _FILES.get(names[-1])

@@ -114,10 +114,11 @@ class ReviewStatus(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work of a branch or a worktree is now."""
+    """Where the work of a branch or a worktree is now, and sentences about files with a filter."""
 
     commit: str
     reference: str
+    notes: tuple[str, ...] = ()
 
 
 class ReviewDesk(Protocol):

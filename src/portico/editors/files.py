@@ -23,7 +23,7 @@ class LocalFiles:
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or of `limit` lines from `line`, which counts from one."""
-        text = await asyncio.to_thread(self._read, path)
+        text = self.guard.check_text(path, await asyncio.to_thread(self._read, path))
         return text if line is None and limit is None else lines_of(text, line, limit)
 
     async def write_text(self, path: str, content: str) -> None:

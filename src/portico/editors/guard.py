@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.domain.privacy import is_private, plain_name
+from portico.domain.privacy import holds_credential, is_private, plain_name
 
 _READ_ONLY_FOLDERS = {".git", "git~1"}
 
@@ -48,6 +48,15 @@ class Guard:
                         suggestion="Go on without it, or ask the person for what you need from it.",
                     )
         return real
+
+    def check_text(self, path: str, text: str) -> str:
+        """The text of a file that was read, if the agent may see it. PermissionDenied if a credential is in it."""
+        if any(holds_credential(place.parts, text) for place in self._both(path)):
+            raise PermissionDenied(
+                f"{path} has a password or token in it; agents must not read it.",
+                suggestion="Use git itself, as in “git remote”, or ask the person for what you need from it.",
+            )
+        return text
 
     def names(self, path: str, access: Access) -> tuple[str, ...]:
         """What a file may be called that the agent may use: where it really is, and as it was asked for."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from portico.domain.errors import InvalidInput
+from portico.domain.provider_keys import without_provider_keys
 from portico.domain.values import TerminalOutput
 from portico.editors.guard import Guard
 from portico.editors.output import OutputTail
@@ -38,7 +39,10 @@ class LocalTerminals:
     ) -> None:
         self._wrapper = wrapper
         self._guard = Guard(workspace)
-        self._environ = {name: text for name, text in environ.items() if not name.startswith(_OWN_VARIABLES)}
+        inherited = without_provider_keys(environ)
+        self._environ = {
+            name: text for name, text in inherited.items() if not name.startswith(_OWN_VARIABLES)
+        }
         self._terminals: dict[str, _Terminal] = {}
 
     async def create(self, request: TerminalRequest, listener: TerminalListener) -> str:

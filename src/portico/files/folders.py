@@ -27,6 +27,7 @@ _FILE = _NO_FOLLOW | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
 _NO_WAIT = getattr(os, "O_NONBLOCK", 0)
 _NO_LINK_ANYWHERE = getattr(os, "O_NOFOLLOW_ANY", 0)  # macOS
 _HAS_DESCRIPTORS = os.open in os.supports_dir_fd
+_MOST_OPEN = 16
 
 _OPENAT2 = 437
 _RESOLVE_NO_SYMLINKS = 0x04
@@ -177,16 +178,51 @@ class Folder:
         return name if self.descriptor is not None else f"{self.path}/{name}"
 
 
+class Folders:
+    """Opens the folders of many files, and keeps the last few open: for work on one file after the other."""
+
+    def __init__(self) -> None:
+        self._open: dict[str, Folder] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        while self._open:
+            self._open.popitem()[1].close()
+
+    def parent(self, path: str) -> tuple[Folder, str]:
+        """The folder that a real path is in, and its name there."""
+        above, name = split(path)
+        folder = self._open.get(above)
+        if folder is None:
+            folder = open_folder(above)
+            if len(self._open) >= _MOST_OPEN:
+                self._open.pop(next(iter(self._open))).close()
+            self._open[above] = folder
+        return folder, name
+
+
+def split(path: str | Path) -> tuple[str, str]:
+    """The folder of a path, and its name there."""
+    if os.sep != "/":
+        return os.path.split(path)
+    above, _, name = str(path).rpartition("/")
+    return above or "/", name
+
+
 def open_folder(path: str | Path) -> Folder:
     """The folder at a real path. OSError (ELOOP) if a link is in the path by now."""
-    name = os.fspath(path)
-    if not os.path.isabs(name) or "/.." in name:
-        raise ValueError(f"{name} is not a real path")
-    if not _HAS_DESCRIPTORS:
-        if os.path.normcase(os.path.realpath(name)) != os.path.normcase(os.path.normpath(name)):
-            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-        return Folder(name, None)
-    return Folder(name, _opener()(name))
+    name = str(path)
+    if _HAS_DESCRIPTORS:
+        if name[:1] != "/" or "/.." in name:
+            raise ValueError(f"{name} is not a real path")
+        return Folder(name, _opener()(name))
+    if os.path.normcase(os.path.realpath(name)) != os.path.normcase(os.path.normpath(name)):
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
+    return Folder(name, None)
 
 
 def make_folders(path: str | Path) -> Folder:
@@ -194,7 +230,7 @@ def make_folders(path: str | Path) -> Folder:
     try:
         return open_folder(path)
     except FileNotFoundError:
-        above, name = os.path.split(os.fspath(path))
+        above, name = split(path)
         with make_folders(above) as folder:
             try:
                 folder.mkdir(name)

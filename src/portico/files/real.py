@@ -1,6 +1,6 @@
 """Reads and changes single files by their real paths. A link in the path above a file is an error (ELOOP).
 
-For many files of one folder, keep its `Folder` open instead.
+Who reads many files keeps their `folders` open meanwhile.
 """
 
 import contextlib
@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from portico.files.folders import Folder, make_folders, open_folder
+from portico.files.folders import Folder, Folders, make_folders, open_folder, split
 from portico.files.regular import check_regular, read_descriptor
 
 Place = str | Path
@@ -31,11 +31,14 @@ class ReadOnly(PermissionError):
 
 def parent(path: Place) -> tuple[Folder, str]:
     """The folder that a path is in, opened, and its name there."""
-    above, name = os.path.split(os.fspath(path))
+    above, name = split(path)
     return open_folder(above), name
 
 
-def lstat(path: Place) -> os.stat_result:
+def lstat(path: Place, folders: Folders | None = None) -> os.stat_result:
+    if folders is not None:
+        folder, name = folders.parent(str(path))
+        return folder.lstat(name)
     folder, name = parent(path)
     with folder:
         return folder.lstat(name)
@@ -46,17 +49,22 @@ def exists(path: Place) -> bool:
     return find(path) is not None
 
 
-def find(path: Place) -> os.stat_result | None:
+def find(path: Place, folders: Folders | None = None) -> os.stat_result | None:
     """The facts of what is there, a link included; None where there is nothing."""
     try:
-        return lstat(path)
+        return lstat(path, folders)
     except OSError as error:
         if error.errno in ABSENT:
             return None
         raise
 
 
-def open_file(path: Place, flags: int = os.O_RDONLY, mode: int = 0o666) -> int:
+def open_file(
+    path: Place, flags: int = os.O_RDONLY, mode: int = 0o666, folders: Folders | None = None
+) -> int:
+    if folders is not None:
+        folder, name = folders.parent(str(path))
+        return folder.open(name, flags, mode)
     folder, name = parent(path)
     with folder:
         return folder.open(name, flags, mode)
@@ -69,6 +77,17 @@ def read(path: Place, *, limit: int) -> bytes:
         check_regular(Path(path), folder.lstat(name), limit)
         descriptor = folder.open(name)
     return read_descriptor(descriptor, Path(path), limit=limit)
+
+
+def read_beginning(path: Place, *, limit: int) -> bytes:
+    """Read a file up to `limit` bytes. OSError for one that is no regular file."""
+    folder, name = parent(path)
+    with folder:
+        check_regular(Path(path), folder.lstat(name), None)
+        descriptor = folder.open(name)
+    with open(descriptor, "rb") as file:
+        check_regular(Path(path), os.fstat(descriptor), None)
+        return file.read(limit)
 
 
 def readlink(path: Place) -> str:
@@ -138,7 +157,7 @@ def replace_content(path: Place, data: bytes) -> None:
 
     It is made, with the folders above it, if it is not there. OSError if it is no regular file or is read-only.
     """
-    above, name = os.path.split(os.fspath(path))
+    above, name = split(path)
     with make_folders(above) as folder:
         facts = folder.lstat(name) if folder.exists(name) else None
         if facts is not None:
@@ -177,7 +196,7 @@ def settled(use: Callable[[], _T]) -> _T:
 def _with_both(source: Place, target: Place, move: Callable[[Folder, str, Folder, str], None]) -> None:
     folder, name = parent(source)
     with folder:
-        above, other = os.path.split(os.fspath(target))
+        above, other = split(target)
         if above == folder.path:
             move(folder, name, folder, other)
         else:

@@ -7,7 +7,7 @@ import re
 import sys
 from pathlib import Path
 
-from portico.files.regular import read_regular
+from portico.files import real
 from portico.porter.tree import walk
 
 _LARGEST = 5 * 1024 * 1024
@@ -19,7 +19,7 @@ def main(pattern: str, place: str) -> int:
     wanted = re.compile(pattern)
     for path in walk(Path(place)):
         try:
-            data = read_regular(path, limit=_LARGEST)
+            data = real.read(Path.cwd() / path, limit=_LARGEST)
         except OSError:
             continue
         if b"\0" in data[:_LOOKED_AT]:

@@ -14,6 +14,7 @@ import msgspec
 from portico.acp import _schema as schema
 from portico.acp.agent import AgentEnd
 from portico.domain.errors import InvalidInput
+from portico.domain.provider_keys import without_provider_keys
 from portico.porter.markdown import fenced
 from portico.porter.tasks import unattended
 from portico.rpc.messages import ConnectionLost, RpcError
@@ -164,7 +165,7 @@ class LocalTerminals:
             group = await spawn(
                 command,
                 cwd=cwd,
-                environ=self._environ,
+                environ=without_provider_keys(self._environ),
                 merged=True,
                 wrapper=wrapper_of(self._environ),
             )

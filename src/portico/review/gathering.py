@@ -40,10 +40,10 @@ class Gathering:
         if known is not None and known.mode != mode:
             await self._workplaces.close(known)
             known = None
-        there = known is not None and await asyncio.to_thread(known.top.is_dir)
+        if known is None or not await asyncio.to_thread(known.top.is_dir):
+            await asyncio.to_thread(self._proposals.owe_replay, session)
         workplace = await self._workplaces.open(workspace, session, mode=mode)
-        if not there:
-            await asyncio.to_thread(self._proposals.replay, session, workplace.folder)
+        await asyncio.to_thread(self._proposals.replay, session, workplace.folder)
         return workplace
 
     async def check(self, workspace: Path, session: str, mode: ReviewMode) -> Workplace | None:
@@ -68,6 +68,8 @@ class Gathering:
 
     async def gather(self, workplace: Workplace, sight: Sight | None = None) -> list[AnyPayload]:
         """Propose what the agent has changed; what there is to tell if that is something new."""
+        # A process that was killed may have made the tree, and not written to it what is proposed.
+        await asyncio.to_thread(self._proposals.replay, workplace.session, workplace.folder)
         told = self._late.pop(workplace.session, [])
         typed = {} if sight is None else sight.typed
         told += await self.settle(workplace.workspace, workplace.session, typed)

@@ -31,10 +31,10 @@ from portico.review.git.repositories import find_repository
 from portico.review.session_review import short_label
 from portico.sessions.deadlines import put_down
 
-_LISTING_SECONDS = 2.0
+_LISTING_SECONDS = 5.0
 _NAMED = 5
 _LISTED = 100
-_IGNORED = 2
+_GIT, _WORK, _IGNORED = range(3)
 _PATH_BYTES = 16 * 1024
 
 
@@ -203,7 +203,8 @@ def _notice(
         lines.append("Another session is working in your folder, so these may be its changes.")
     elif problem is not None:
         lines.append(f"They cannot be put back: {problem}")
-    harmless = beside or all(_weight(path, unheld) == _IGNORED for path in paths)
+    least = min(_weight(path, unheld) for path in paths)
+    harmless = least == _IGNORED or (beside and least != _GIT)
     return Notice(
         level="info" if harmless else "warning",
         text=f"{which} changed in your folder during this turn, outside the review: {named}{more}.",
@@ -216,18 +217,22 @@ def _notice(
 
 def _line(path: str, kind: ChangeKind, *, kept: bool) -> str:
     line = f"{kind}: {_plain(path)}"
-    if is_git_path(os.fsencode(path)):
+    if is_git_path(os.fsencode(path)) and not _names_commit(path):
         return f"{line} (git obeys it and it cannot be put back; look at it before you use git here)"
     return line if kept else f"{line} (not kept, so it cannot be put back)"
+
+
+def _names_commit(path: str) -> bool:
+    return path.endswith("/HEAD") or "/refs/heads/" in path
 
 
 def _weight(path: str, unheld: Collection[str]) -> int:
     """What to show first: files that git runs, then the person's work and secrets, then what git ignores."""
     if is_git_path(os.fsencode(path)):
-        return 0
-    return _IGNORED if path in unheld and not is_private(path.split("/")) else 1
+        return _GIT
+    return _IGNORED if path in unheld and not is_private(path.split("/")) else _WORK
 
 
 def _plain(path: str) -> str:
-    """A path that any reader can show: names that are no text come out escaped."""
-    return path.encode(errors="backslashreplace").decode().replace("\n", " ")
+    """A path that any reader can show: what is no text, or would act on a screen, comes out escaped."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in path)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, PorticoError, SessionBusy, StoreFailed
+from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.arrangements import Arrangement, Arrangements
@@ -25,7 +25,7 @@ from portico.review.disk.leftovers import APPLIES, CHECKPOINTS
 from portico.review.disk.rollbacks import Rollbacks
 from portico.review.endings import Endings, FinishOutcome
 from portico.review.gathering import Gathering
-from portico.review.git.repositories import find_repository, need_repository
+from portico.review.git.repositories import ignored_files, need_repository
 from portico.review.going_back import Compared, GoingBack, RestoreOutcome
 from portico.review.outside_changes import OutsideChanges
 from portico.review.proposals.deciding import Decided
@@ -102,7 +102,7 @@ class Reviews:
         # What is kept there is opened by its real path.
         folder = Path(os.path.realpath(folder))
         ours, windows = ours or folder, windows or NoWindows()
-        rollbacks = Rollbacks(folder / "rollbacks")
+        rollbacks = Rollbacks(folder / "rollbacks", ours=folder)
         checkpoints = Checkpoints(
             folder / CHECKPOINTS, environ, clock, ours=ours, bounds=bounds, rollbacks=rollbacks
         )
@@ -123,18 +123,14 @@ class Reviews:
 
     # For the host of a session.
 
-    async def settle_all(self) -> tuple[Notice, ...]:
+    async def settle_all(self) -> list[Notice]:
         """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
-        try:
-            rollbacks, _ = await self._parts.settlement.settle_all()
-        except (SessionBusy, StoreFailed):
-            return ()
-        return tuple(one.notice for one in rollbacks)
+        return await self._parts.settlement.settle_all()
 
     async def settle(self, workspace: Path) -> tuple[AnyPayload, ...]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
         await self._parts.settlement.settle(workspace)
-        return tuple(await asyncio.to_thread(self._parts.settlement.notices, workspace))
+        return tuple(await self._parts.settlement.notices(workspace))
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
         """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
@@ -170,6 +166,7 @@ class Reviews:
 
     async def note_files(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
         """Note how the person's files are before a turn that must not touch them."""
+        await self._parts.settlement.settle(workspace)
         async with self._parts.arrangements.held(session):
             return await self._outside.note(session, workspace, label)
 
@@ -177,6 +174,7 @@ class Reviews:
         self, session: str, workspace: Path, *, beside: bool = False
     ) -> list[AnyPayload]:
         """What changed in the person's files since they were noted; nothing if they were not."""
+        await self._parts.settlement.settle(workspace)
         async with self._parts.arrangements.held(session):
             found = await self._outside.find(session, workspace, beside=beside)
             if found and self._parts.arrangements.find(session) is None:
@@ -185,7 +183,6 @@ class Reviews:
 
     async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
         """What a turn that died had changed: in the person's files, and in the session's own tree, to be proposed."""
-        await self._parts.settlement.settle(workspace)
         outside = await self.changed_outside(session, workspace)
         async with self._parts.arrangements.held(session):
             workplace = await self._parts.workplaces.find(workspace, session)
@@ -245,7 +242,8 @@ class Reviews:
         async with self._parts.arrangements.held(session):
             if self._parts.arrangements.find(session) is None:
                 self._parts.arrangements.keep(_plain(session, workspace))
-            ignored = await self._ignored(workspace, changes)
+            paths = [one.path for one in changes.changes]
+            ignored = await ignored_files(workspace, paths, self._environ)
             told, payloads = await self._parts.gathering.put(
                 session, workspace, changes, "tool", ignored=ignored
             )
@@ -366,7 +364,7 @@ class Reviews:
         session, workspace = arrangement.session, Path(arrangement.workspace)
         told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
         proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
-        told += await asyncio.to_thread(self._parts.settlement.notices, workspace)
+        told += await self._parts.settlement.notices(workspace)
         payloads = self._told(session, *told, proposal)
         return Outcome(decided=written.decided, proposal=proposal, payloads=payloads)
 
@@ -378,18 +376,6 @@ class Reviews:
                 suggestion=f"See what it proposes with: portico review show {session}",
             )
         return proposal
-
-    async def _ignored(self, workspace: Path, changes: ChangeSet) -> frozenset[str]:
-        """Which of the files the repository ignores; none where that cannot be asked."""
-        try:
-            repository = await find_repository(workspace, self._environ)
-            if repository is None:
-                return frozenset()
-            inner = _inside(workspace, repository.root)
-            names = {(inner / one.path).as_posix(): one.path for one in changes.changes}
-            return frozenset(names[name] for name in await repository.ignored(tuple(names)))
-        except (PorticoError, ValueError):
-            return frozenset()
 
     def _told(self, session: str, *payloads: AnyPayload) -> tuple[AnyPayload, ...]:
         """What to tell, after what could not be told before."""
@@ -423,7 +409,3 @@ class Reviews:
 def _plain(session: str, workspace: Path) -> Arrangement:
     """What holds for a session that changes nothing by itself."""
     return Arrangement(session=session, workspace=str(workspace), mode="direct", folder=str(workspace))
-
-
-def _inside(workspace: Path, root: Path) -> Path:
-    return Path(os.path.realpath(workspace)).relative_to(os.path.realpath(root))

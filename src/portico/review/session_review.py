@@ -75,7 +75,7 @@ class SessionReview:
                 told.append(await self._keep())
                 self._kept = True
         late, self._untold = self._untold, []
-        late += await asyncio.to_thread(self._parts.settlement.notices, self._workspace)
+        late += await self._parts.settlement.notices(self._workspace)
         return [*late, *told]
 
     async def end_turn(self) -> list[AnyPayload]:

@@ -9,7 +9,7 @@ import contextlib
 import os
 from pathlib import Path
 
-from portico.domain.errors import InvalidInput, StoreFailed
+from portico.domain.errors import InvalidInput, SessionBusy, StoreFailed
 from portico.domain.events import Notice
 from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.disk.alone import alone
@@ -22,6 +22,7 @@ from portico.review.disk.leftovers import (
     any_left,
     restores_left,
 )
+from portico.review.disk.recovering import Recovered
 from portico.review.disk.rollbacks import Rollback, Rollbacks, related
 from portico.review.disk.threads import ended
 
@@ -37,42 +38,51 @@ class Settlement:
         self._checkpoints = checkpoints
         self._rollbacks = rollbacks
 
-    async def settle_all(self) -> tuple[list[Rollback], list[str]]:
-        """Roll back whatever was cut short, in any folder: what was, and the folders where it could not be yet."""
-        if not await asyncio.to_thread(any_left, self._folder):
-            return [], []
+    async def settle_all(self) -> list[Notice]:
+        """Roll back whatever was cut short in any folder, but for what cannot be settled just now; what that was."""
         rollbacks: list[Rollback] = []
-        unfinished: list[str] = []
-        if await asyncio.to_thread(any_intent, self._folder / APPLIES):
-            async with alone(self._applier.lock):
-                recovered = await ended(lambda _: self._applier.recover_alone())
-            rollbacks += recovered.taken_back
-            unfinished += recovered.unfinished
-        for store in await asyncio.to_thread(restores_left, self._folder / CHECKPOINTS):
-            with contextlib.suppress(
-                OSError
-            ):  # Without the mark, only the workspace itself leads to its store.
-                workspace = os.fsdecode(await asyncio.to_thread((store / STAGING_MARK).read_bytes))
-                try:
-                    rollbacks += filter(None, [await self._checkpoints.recover(Path(workspace))])
-                except (InvalidInput, StoreFailed):
-                    unfinished.append(workspace)
-        return rollbacks, unfinished
+        with contextlib.suppress(SessionBusy, StoreFailed):
+            if await asyncio.to_thread(any_intent, self._folder / APPLIES):
+                rollbacks += (await self._recover_applies(waits=False)).taken_back
+        for folder in await asyncio.to_thread(self._restores):
+            with contextlib.suppress(SessionBusy, StoreFailed, InvalidInput):
+                rollbacks += filter(None, [await self._checkpoints.recover(folder, waits=False)])
+        return [rollback.notice for rollback in rollbacks]
 
     async def settle(self, workspace: Path) -> None:
         """Let nobody find a folder half changed. StoreFailed or SessionBusy if it is, and cannot be helped now."""
-        _, unfinished = await self.settle_all()
-        if await asyncio.to_thread(_concerns, unfinished, workspace):
+        if not await asyncio.to_thread(any_left, self._folder):
+            return
+        real = Path(await asyncio.to_thread(os.path.realpath, workspace))
+        unfinished: list[Path] = []
+        if any(related(root, real) for root in await asyncio.to_thread(self._applier.roots_left)):
+            recovered = await self._recover_applies(waits=True)
+            unfinished += map(Path, recovered.unfinished)
+        for folder in await asyncio.to_thread(self._restores):
+            if related(folder, real):
+                try:
+                    await self._checkpoints.recover(folder)
+                except (InvalidInput, StoreFailed):
+                    unfinished.append(folder)
+        if any(related(folder, real) for folder in unfinished):
             raise StoreFailed(
                 f"An apply or a restore in {workspace} was cut short, and its files cannot be put back yet.",
                 suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",
             )
 
-    def notices(self, workspace: Path) -> list[Notice]:
+    async def notices(self, workspace: Path) -> list[Notice]:
         """What the person has not been told yet about rollbacks in a workspace; it counts as told from now on."""
-        return [rollback.notice for rollback in self._rollbacks.take(workspace)]
+        return [rollback.notice for rollback in await asyncio.to_thread(self._rollbacks.take, workspace)]
 
+    async def _recover_applies(self, *, waits: bool) -> Recovered:
+        async with alone(self._applier.lock, waits=waits):
+            return await ended(lambda _: self._applier.recover_alone())
 
-def _concerns(folders: list[str], workspace: Path) -> bool:
-    real = Path(os.path.realpath(workspace))
-    return any(related(Path(folder), real) for folder in folders)
+    def _restores(self) -> list[Path]:
+        """The workspaces whose last restore has not come to its end."""
+        found = []
+        for store in restores_left(self._folder / CHECKPOINTS):
+            # Without the mark, only the workspace itself leads to its store.
+            with contextlib.suppress(OSError):
+                found.append(Path(os.fsdecode((store / STAGING_MARK).read_bytes())))
+        return found

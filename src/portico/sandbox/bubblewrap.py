@@ -9,9 +9,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, Unavailable
 
 NAME = "bubblewrap"
+_KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
+"""Switches of the kernel, which root could turn in any namespace."""
 _EMPTY = Path(__file__).with_name("empty_file")
 _SHOWN = (
     "/run/systemd/resolve",
@@ -32,18 +34,18 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"),
         *("--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/run"),
     ]
-    for folder in _SHOWN:
+    for folder in (*_KERNEL, *_SHOWN):
         words += ["--ro-bind-try", folder, folder]
     if confinement.network is not None:
         words.append("--unshare-net")
     if confinement.temporary is not None:
         words += ["--bind", str(confinement.temporary), "/tmp", "--setenv", "TMPDIR", "/tmp"]
     empty = ["/run"]
-    for path, access in confinement.rules():
+    for path, access in confinement.rules(without=confinement.temporary and TEMPORARY):
         if access == "writable":
-            words += ["--bind", str(path), str(path)]
+            words += ["--bind-try", str(path), str(path)]
         elif access == "readable":
-            words += ["--ro-bind", str(path), str(path)]
+            words += ["--ro-bind-try", str(path), str(path)]
         elif path.is_dir():
             words += ["--tmpfs", str(path)]
             empty.append(str(path))

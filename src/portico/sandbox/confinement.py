@@ -10,6 +10,9 @@ Access = Literal["hidden", "readable", "writable"]
 _RANK: dict[Access, int] = {"hidden": 0, "readable": 1, "writable": 2}
 
 
+TEMPORARY = Path("/tmp")
+
+
 class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     """Everything can be read but what is `hidden`, and nothing can be written but what is `writable`.
 
@@ -23,8 +26,11 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
     temporary: Path | None = None
     network: tuple[str, ...] | None = None
 
-    def rules(self) -> list[tuple[Path, Access]]:
-        """One rule for each path, without links, outermost first. Paths that do not exist are left out."""
+    def rules(self, *, without: Path | None = None) -> list[tuple[Path, Access]]:
+        """One rule for each path, without links, outermost first. Paths that do not exist are left out.
+
+        `without` is a folder of which the program sees nothing anyway but what a rule shows.
+        """
         rules: dict[Path, Access] = {}
         given: tuple[tuple[tuple[Path, ...], Access], ...] = (
             (self.hidden, "hidden"),
@@ -36,19 +42,20 @@ class Confinement(msgspec.Struct, frozen=True, kw_only=True):
                 if path.exists():
                     rules[Path(os.path.realpath(path))] = access
         ordered = sorted(rules.items(), key=lambda rule: (len(rule[0].parts), _RANK[rule[1]]))
-        return [rule for rule in ordered if not self._follows(rule, rules)]
+        return [rule for rule in ordered if not _follows(rule, rules, without)]
 
-    def _follows(self, rule: tuple[Path, Access], rules: dict[Path, Access]) -> bool:
-        """Whether a rule says what holds anyway."""
-        path, access = rule
-        if access == "writable":
-            return False
-        for parent in path.parents:
-            if parent in rules:
-                return rules[parent] == access
-            if self.temporary is not None and parent == Path("/tmp"):
-                return access == "hidden"
-        return access == "readable"
+
+def _follows(rule: tuple[Path, Access], rules: dict[Path, Access], without: Path | None) -> bool:
+    """Whether a rule says what holds anyway."""
+    path, access = rule
+    if access == "writable":
+        return False
+    for parent in path.parents:
+        if parent in rules:
+            return rules[parent] == access
+        if parent == without:
+            return access == "hidden"
+    return access == "readable"
 
 
 class Unavailable(Exception):

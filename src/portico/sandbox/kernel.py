@@ -48,7 +48,7 @@ class Backend(NamedTuple):
 
 
 # Bubblewrap first: it starts in milliseconds, hides instead of refusing, and costs a running program nothing.
-BACKENDS = (
+BACKENDS: tuple[Backend, ...] = (
     Backend(bubblewrap.NAME, bubblewrap.wrapper),
     Backend(sandlock.NAME, sandlock.wrapper),
     Backend(seatbelt.NAME, seatbelt.wrapper),
@@ -85,11 +85,15 @@ def trial(backend: Backend, *, offline: bool) -> str | None:
 
 
 def _tried(backend: Backend, folder: Path, *, offline: bool) -> str | None:
-    for name in ("real", "hidden", "work"):
+    for name in ("real", "hidden", "work", "tmp"):
         (folder / name).mkdir()
     (folder / "hidden" / "secret").write_text("secret\n")
     confinement = Confinement(
-        writable=(folder / "work",), hidden=(folder / "hidden",), network=() if offline else None
+        writable=(folder / "work",),
+        readable=(folder,),
+        hidden=(folder / "hidden",),
+        temporary=folder / "tmp",
+        network=() if offline else None,
     )
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = str(server.getsockname()[1]) if offline else ""

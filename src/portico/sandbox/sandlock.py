@@ -12,10 +12,12 @@ from pathlib import Path
 import msgspec
 
 from portico.sandbox import sandlock_launcher
-from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, Unavailable
 
 NAME = "sandlock"
-_DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/shm")
+_DEVICES = tuple(
+    f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom", "tty", "shm", "ptmx", "pts")
+)
 
 
 def wrapper(confinement: Confinement) -> tuple[str, ...]:
@@ -24,19 +26,19 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
         raise Unavailable("sandlock is for Linux")
     if importlib.util.find_spec("sandlock") is None:
         raise Unavailable("the package sandlock is not installed")
-    rules = confinement.rules()
+    rules = confinement.rules(without=confinement.temporary and TEMPORARY)
     writable = [str(path) for path, access in rules if access == "writable"]
-    hidden = {path for path, access in rules if access == "hidden"} | {Path("/run")}
+    hidden = {path for path, access in rules if access == "hidden"} | {Path("/run"), Path("/dev")}
     settings: dict[str, object] = {}
     if confinement.temporary is not None:
-        hidden.add(Path("/tmp"))
+        hidden.add(TEMPORARY)
         writable.append(str(confinement.temporary))
         settings["env"] = {"TMPDIR": str(confinement.temporary)}
     shown = [str(path) for path, access in rules if access == "readable"]
     # What is allowed as a whole is denied in part, which costs time at every opened file.
-    settings["fs_denied"] = [
-        str(path) for path in hidden if any(str(parent) in writable for parent in path.parents)
-    ]
+    granted = {*writable, *shown}
+    denied = [str(path) for path in hidden if any(str(parent) in granted for parent in path.parents)]
+    settings["fs_denied"] = denied
     settings["fs_readable"] = [*_beside(hidden), *shown]
     settings["fs_writable"] = [*writable, *(device for device in _DEVICES if Path(device).exists())]
     if confinement.network is None:
@@ -46,6 +48,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
     if os.geteuid() == 0:
         # Root could make itself the device of a disk. Named pipes are made by the same calls.
         settings["extra_deny_syscalls"] = ["mknod", "mknodat"]
+        settings["fs_denied"] = [*denied, "/proc/kcore"]
     text = msgspec.json.encode(settings).decode()
     return (sys.executable, "-I", str(sandlock_launcher.__file__), text)
 

@@ -1,13 +1,18 @@
 """Runs a program in Sandlock and ends as it ended: a script by itself, with the settings as JSON and the command."""
 
 import json
+import os
 import sys
 
 
 def main() -> int:
     from sandlock import Sandbox
 
-    return int(Sandbox(**json.loads(sys.argv[1])).run_interactive(sys.argv[2:]))
+    settings = json.loads(sys.argv[1])
+    # One path that is gone by now would keep the program from starting.
+    for name in ("fs_readable", "fs_writable"):
+        settings[name] = [path for path in settings[name] if os.path.exists(path)]  # noqa: PTH110 - starts faster
+    return int(Sandbox(**settings).run_interactive(sys.argv[2:]))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Seatbelt: the sandbox of macOS, by its program `sandbox-exec` and a profile made for each start.
 
 Later rules of a profile win over earlier ones. Seatbelt knows addresses of this machine only, so hosts cannot be
-named, and there is no other `/tmp`.
+named, and there is no other `/tmp`: temporary files are where TMPDIR says.
 """
 
 from pathlib import Path
@@ -22,7 +22,10 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
     """Words that run what follows them, confined. Unavailable where that cannot be."""
     if not Path(_PROGRAM).exists():
         raise Unavailable("sandbox-exec is for macOS")
-    return (_PROGRAM, "-p", profile(confinement))
+    words = (_PROGRAM, "-p", profile(confinement))
+    if confinement.temporary is None:
+        return words
+    return ("/usr/bin/env", f"TMPDIR={confinement.temporary}", *words)
 
 
 def profile(confinement: Confinement) -> str:
@@ -30,7 +33,10 @@ def profile(confinement: Confinement) -> str:
     if confinement.network:
         raise Unavailable("sandbox-exec cannot allow single hosts")
     lines = [_BEGINNING]
-    for path, access in confinement.rules():
+    rules = confinement.rules()
+    if confinement.temporary is not None:
+        rules.append((confinement.temporary, "writable"))
+    for path, access in rules:
         place = f"(subpath {_quoted(path)})"
         match access:
             case "hidden":

@@ -2,7 +2,8 @@
 
 A session takes a link and gives it back. The last one to leave ends the agent. A session that works in a tree of
 its own has a process of its own, which stands there: an agent that takes its process's folder for the session's
-must not find the person's files. All agents together may be only so far ahead of the log.
+must not find the person's files. Sessions that only read share none with those that write, since a sandbox holds a
+whole process. All agents together may be only so far ahead of the log.
 """
 
 import asyncio

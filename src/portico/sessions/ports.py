@@ -118,7 +118,11 @@ class Store(Protocol):
         ...
 
     async def verify(self) -> list[str]:
-        """Every way in which a log is not gapless, ordered, decodable and summed up rightly."""
+        """Every way in which a log is not gapless, ordered, decodable and as it was written and summed up."""
+        ...
+
+    async def accept_losses(self) -> None:
+        """Report no longer what is missing now; the person knows."""
         ...
 
     def lease(self, name: str, holder: str) -> Lease | None:
@@ -139,6 +143,8 @@ class AgentSpec(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     command: tuple[str, ...]
     env: dict[str, str] = {}
+    keys: tuple[str, ...] | None = ()
+    """The variables with keys of model providers that it gets; None for all, if its models may be anybody's."""
     install_hint: str | None = None
     login_hint: str | None = None
 

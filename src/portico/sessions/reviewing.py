@@ -64,10 +64,9 @@ class Reviewing:
         )
 
     async def open(self) -> None:
-        """Find where the agent works, or make that place. An agent that only reads finds no half changed folder either."""
-        if self._reads_only:
-            self._record(await self._reviews.settle(self._workspace))
-        elif self._review is None:
+        """Find where the agent works, or make that place. No agent starts in a folder that is half changed."""
+        self._record(await self._reviews.settle(self._workspace))
+        if self._review is None and not self._reads_only:
             self._review = await self._reviews.open(self._session_id, self._workspace, self.mode)
 
     def change(self, mode: ReviewMode) -> None:

@@ -49,27 +49,31 @@ class Loss(msgspec.Struct, frozen=True):
     last_at: int
 
     def __str__(self) -> str:
+        return f"session {self.session_id}: {self.words}"
+
+    @property
+    def words(self) -> str:
         count = self.last - self.first + 1
         events = "1 event" if count == 1 else f"{count} events"
         when = format_time(self.last_at)
         match self.what:
             case "all":
-                words = f"it is missing; it was in the log with {events} until {when}"
+                return f"it is missing; it was in the log with {events} until {when}"
             case "end":
-                words = f"{events} missing: from event {self.first} to event {self.last} of {when}"
+                return f"{events} missing: from event {self.first} to event {self.last} of {when}"
             case "replaced":
-                words = f"others are in the place of the {events} that it had until {when}"
+                return f"others are in the place of the {events} that it had until {when}"
             case _:
                 assert_never(self.what)
-        return f"session {self.session_id}: {words}"
 
 
 class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One of these: how far a session is, what it has lost, or that it is deleted."""
+    """One of these: how far a session is, what it has lost, that it is deleted, or that losses so far are accepted."""
 
     extent: Extent | None = None
     loss: Loss | None = None
     deleted: str | None = None
+    accepted: bool = False
 
 
 class Recorded(msgspec.Struct, frozen=True):
@@ -100,6 +104,10 @@ class Progress:
         """Note that a session is deleted, inside the transaction that does so."""
         self._write([_Line(deleted=session_id)])
 
+    def accept(self) -> None:
+        """Note that the person knows what is lost by now, so that it is no longer reported."""
+        self._write([_Line(accepted=True)])
+
     def read(self) -> Recorded | None:
         """What is recorded; None if there is no record. Lines that a power cut left half written do not count."""
         try:
@@ -122,6 +130,8 @@ class Progress:
             elif line.deleted is not None:
                 extents.pop(line.deleted, None)
                 losses = {key: one for key, one in losses.items() if key[0] != line.deleted}
+            elif line.accepted:
+                losses.clear()
         return Recorded(extents, tuple(losses.values()), len(data))
 
     def reconcile(self, connection: sqlite3.Connection) -> list[Loss]:

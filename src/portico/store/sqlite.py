@@ -20,7 +20,7 @@ from portico.store.connection import ConnectionThread, connect_reader, connect_w
 from portico.store.failures import DAMAGE_CODES, is_locked, library_code
 from portico.store.leases import FileLease, FileLeases
 from portico.store.migrations import migrate
-from portico.store.progress import Progress
+from portico.store.progress import Loss, Progress
 from portico.store.verification import find_problems
 
 _BUSY_SECONDS = 5.0
@@ -38,8 +38,10 @@ class SqliteStore:
         self._progress = Progress(folder / "progress.ndjson")
         self._commits = SharedCommits(self._writer, self._path, self._progress)
         self._reader = ConnectionThread(self._path, self._connect_reader)
-        self.lost: Sequence[str] = ()
-        """What was found to be missing from the log when it was opened, in words."""
+        self.losses: Sequence[Loss] = ()
+        """What was found to be missing when the log was opened, and not before."""
+        self.damage: str | None = None
+        """Why it could not be looked for."""
 
     async def open(self) -> None:
         """Create or bring up to date what is there. StoreFailed when it cannot be used."""
@@ -64,8 +66,9 @@ class SqliteStore:
             await self._commits.append(events, durable=durable)
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
-        extent = await self._writer.write(partial(log.copy, source=source, events=events))
-        await self._writer.run(lambda _: self._progress.add([extent]))
+        await self._writer.write(
+            lambda connection: self._progress.add([log.copy(connection, source, events)])
+        )
 
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
@@ -136,6 +139,9 @@ class SqliteStore:
         finally:
             await thread.close()
 
+    async def accept_losses(self) -> None:
+        await self._writer.write(lambda _: self._progress.accept())
+
     def lease(self, name: str, holder: str) -> FileLease | None:
         return self._leases.take(name, holder)
 
@@ -147,24 +153,23 @@ class SqliteStore:
         connection = connect_writer(self._path, self._busy_seconds)
         try:
             migrate(connection)
-            self.lost = self._reconciled(connection)
+            self._reconcile(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _reconciled(self, connection: sqlite3.Connection) -> Sequence[str]:
-        """What is missing by the record of how far the log was. Whatever else is wrong is left to `verify`."""
+    def _reconcile(self, connection: sqlite3.Connection) -> None:
+        """Find what is missing by the record of how far the log was. Whatever else is wrong is left to `verify`."""
         try:
-            return [str(loss) for loss in self._progress.reconcile(connection)]
+            self.losses = self._progress.reconcile(connection)
         except OSError as error:
-            return [f"the record of how far it was cannot be used: {error}"]
+            self.damage = f"the record of how far the log was cannot be used: {error}"
         except sqlite3.DatabaseError as error:
             if library_code(error) in DAMAGE_CODES:
-                return [f"the file is damaged: {error}"]
-            if is_locked(error):
-                return []  # Whoever opens the log next has another look.
-            raise
+                self.damage = f"the file is damaged: {error}"
+            elif not is_locked(error):  # If it is, whoever opens the log next has another look.
+                raise
 
     def _connect_reader(self) -> sqlite3.Connection:
         return connect_reader(self._path, self._busy_seconds)

@@ -49,6 +49,7 @@ class MemoryAgents:
         self.behaviour = behaviour
         self.launched: list[MemoryAgent] = []
         self.sandbox: SandboxInForce | None = None
+        """What those that are launched from now on say of theirs."""
 
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False

@@ -33,7 +33,7 @@ Work = Callable[[Path], None]
 
 
 class ProposesFirst(Here):
-    def mode(self, workspace: Path) -> ReviewMode:
+    async def mode(self, workspace: Path) -> ReviewMode:
         return "proposal"
 
 

@@ -4,7 +4,13 @@ from collections.abc import Callable
 
 import msgspec
 
-from portico.domain.events import CheckpointCreated, CheckpointRestored, ProposalUpdated
+from portico.domain.events import (
+    CHANGED_OUTSIDE_REVIEW,
+    CheckpointCreated,
+    CheckpointRestored,
+    Notice,
+    ProposalUpdated,
+)
 from portico.domain.reviews import ProposedFile
 from portico.doors.terminal.chat_status import ChatStatus
 from portico.doors.terminal.plain import PlainRenderer
@@ -67,6 +73,35 @@ def test_what_became_of_it_is_one_line_and_the_way_back() -> None:
           as it was before that   portico checkpoints restore c2 --session s1
         """
     )
+
+
+OUTSIDE = Notice(
+    level="warning",
+    text="This file changed in your folder during this turn, outside the review: a.txt.",
+    details="changed: a.txt",
+    code=CHANGED_OUTSIDE_REVIEW,
+    paths=("a.txt",),
+    checkpoint_id="c1",
+)
+
+
+def test_files_that_changed_outside_the_review_come_with_the_commands_that_put_them_back() -> None:
+    assert Stage(width=100).show(started(), OUTSIDE) == picture(
+        """
+        ! This file changed in your folder during this turn, outside the review: a.txt.
+          changed: a.txt
+          look      portico checkpoints diff c1 --session s1
+          put back  portico checkpoints restore c1 --session s1
+        """
+    )
+    lines: list[str] = []
+    feed(plain(lines.append), OUTSIDE)
+    assert "".join(lines).splitlines() == [
+        "warning: This file changed in your folder during this turn, outside the review: a.txt.",
+        "  changed: a.txt",
+        "  look: portico checkpoints diff c1 --session s1",
+        "  put back: portico checkpoints restore c1 --session s1",
+    ]
 
 
 def test_a_long_path_is_cut_and_its_counts_stay_in_sight() -> None:

@@ -92,6 +92,18 @@ def test_a_workspace_that_is_not_trusted_chooses_no_model(tmp_path: Path) -> Non
     assert load_scenarios(None, tmp_path, trusted=True).by_name["REVIEW"].model == "scripted:other"
 
 
+def test_a_workspace_that_is_not_trusted_lets_a_scenario_that_reads_do_no_more(tmp_path: Path) -> None:
+    widened = (
+        GOOD.replace("REVIEW", "ASK").replace("mode: read", "mode: write").replace("[read, grep]", "['*']")
+    )
+    write(tmp_path, widened)
+    built_in = load_scenarios(None, tmp_path / "nothing", trusted=False).by_name["ASK"]
+    found = load_scenarios(None, tmp_path, trusted=False).by_name["ASK"]
+    assert (found.mode, found.tools, found.limits) == (Mode.READ, built_in.tools, built_in.limits)
+    assert found.description == "Looks at changes"
+    assert load_scenarios(None, tmp_path, trusted=True).by_name["ASK"].mode is Mode.WRITE
+
+
 @pytest.mark.parametrize(
     ("text", "line", "why"),
     [

@@ -18,6 +18,7 @@ from typing import Any
 
 from portico.conductor.mcp.stand_in import TCP, UNIX
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream
+from portico.sandbox.sockets import socket_folder
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ class Listener:
     def _unix_socket(self) -> socket.socket | None:
         if not hasattr(socket, "AF_UNIX") or not hasattr(asyncio, "start_unix_server"):
             return None
-        folder = Path(tempfile.mkdtemp(prefix="portico-mcp-"))  # Made with mode 0700.
+        folder = Path(tempfile.mkdtemp(dir=socket_folder()))  # Made with mode 0700.
         path = str(folder / "socket")
         if len(path.encode()) > _LONGEST_UNIX_PATH:
             folder.rmdir()

@@ -115,4 +115,4 @@ class ServerReviews:
         )
         async with self._calls.client() as (client, headers):
             told = await client.finish_review(request, headers=headers)
-        return Finished(commit=told.commit, reference=told.reference)
+        return Finished(commit=told.commit, reference=told.reference, notes=tuple(told.notes))

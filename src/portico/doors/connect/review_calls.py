@@ -122,7 +122,7 @@ class ReviewCalls(SessionCalls):
         # Its agent must not stay in a folder that may go; it comes back with the next prompt.
         await self.dispatcher.release(name)
         done = await self._decided(self._reviews.finish(name, ending, request.message or None), name)
-        return pb.FinishReviewResponse(commit=done.commit, reference=done.reference)
+        return pb.FinishReviewResponse(commit=done.commit, reference=done.reference, notes=list(done.notes))
 
     async def _decided(self, work: Coroutine[Any, Any, _Result], name: SessionId) -> _Result:
         return await self.dispatcher.see_through(work, name=f"deciding on changes of {name}")

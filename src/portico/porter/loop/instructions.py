@@ -5,7 +5,7 @@ from datetime import date
 from pathlib import Path
 
 from portico.domain.errors import PermissionDenied
-from portico.files.regular import read_beginning
+from portico.files import real
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.workspace import Workspace
 
@@ -62,7 +62,7 @@ def _from_files(workspace: Workspace) -> list[str]:
 
 def _text(workspace: Workspace, path: Path) -> str:
     try:
-        data = read_beginning(workspace.inside(path), limit=4 * (_LONGEST + 1))
+        data = real.read_beginning(workspace.inside(path), limit=4 * (_LONGEST + 1))
     except (OSError, PermissionDenied):
         return ""
     text = data.decode("utf-8", errors="replace").replace("\r\n", "\n")

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import Raw
 
 from portico.acp import _schema as schema
+from portico.domain.provider_keys import without_provider_keys
 from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.channel import ServerFailed
 from portico.rpc.connection import Connection, Reply
@@ -131,7 +132,12 @@ async def open_pipes(server: schema.McpServer, cwd: Path, environ: Mapping[str, 
     command = (server.command or "", *(server.args or ()))
     added = {variable.name: variable.value for variable in server.env or ()}
     try:
-        group = await spawn(command, cwd=cwd, environ={**environ, **added}, wrapper=wrapper_of(environ))
+        group = await spawn(
+            command,
+            cwd=cwd,
+            environ={**without_provider_keys(environ), **added},
+            wrapper=wrapper_of(environ),
+        )
     except CannotRun as error:
         raise ServerFailed(f"The MCP server {server.name} cannot be started: {error.reason}.") from error
     return Pipes(server.name, group, asked)

@@ -1,7 +1,7 @@
 """Finds scenarios: those that come with Porter, then the user's, then the workspace's, which replace others by name.
 
-A scenario of a workspace that is not trusted chooses no model: code would go to somebody whom the person
-did not choose.
+A scenario of a workspace that is not trusted chooses no model, since code would go to a provider that the person did
+not choose. In the place of a known one it changes only texts: what reads only goes on to read only.
 """
 
 import re
@@ -34,8 +34,17 @@ def load_scenarios(user: Path | None, workspace: Path, *, trusted: bool) -> Scen
             if isinstance(read, Problem):
                 problems.append(read)
             else:
-                found[read.name] = read if trust else msgspec.structs.replace(read, model=None)
+                found[read.name] = read if trust else _texts_of(read, found.get(read.name))
     return Scenarios(found, tuple(problems))
+
+
+def _texts_of(scenario: Scenario, known: Scenario | None) -> Scenario:
+    """A scenario without its model, and under a name that is known with nothing but its texts."""
+    if known is None:
+        return msgspec.structs.replace(scenario, model=None)
+    return msgspec.structs.replace(
+        known, description=scenario.description, instructions=scenario.instructions
+    )
 
 
 def parse_scenario(data: bytes, path: str) -> Scenario | Problem:

@@ -18,7 +18,10 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import FileMissing, InvalidInput
+from portico.files import real
+from portico.files.folders import make_folders
 from portico.review.checkpoints.blobs import read_blob
+from portico.review.disk.cloning import copy_bytes
 from portico.review.git.filters import filtered_paths, store_as_is, with_entries
 from portico.review.git.keeping import Work, commit, keep_work, stage_tree, unchanged_since
 from portico.review.git.private_folder import private_git
@@ -153,7 +156,7 @@ class Worktrees:
         """The files with those that have a filter as they are, unless the person's are the same."""
         own = await asyncio.to_thread(_differing, worktree.repository, worktree.path, work.filtered)
         entries: dict[str, str | None] = {
-            path: f"{mode} {await store_as_is(inner.git, path)}" for path, mode in own.items()
+            name: f"{mode} {await store_as_is(inner.git, name)}" for name, mode in own.items()
         }
         return await with_entries(inner, work.files, entries, self._folder)
 
@@ -197,6 +200,7 @@ class Worktrees:
 
 def _differing(root: Path, path: Path, names: Iterable[str]) -> dict[str, str]:
     """The files of a worktree that are not the person's, each with the mode that git keeps."""
+    root, path = _real(root), _real(path)
     found: dict[str, str] = {}
     for name in names:
         theirs, ours = _facts(root, name), _facts(path, name)
@@ -208,36 +212,41 @@ def _differing(root: Path, path: Path, names: Iterable[str]) -> dict[str, str]:
 
 def _of_other_size(root: Path, path: Path, names: Iterable[str]) -> list[str]:
     """The files that both trees have, with more bytes in one. None that is found behind a link."""
-    found: list[str] = []
-    real = root.resolve()
-    for name in names:
-        theirs, ours = _facts(root, name), _facts(path, name)
-        if theirs is None or ours is None or theirs.st_size == ours.st_size:
-            continue
-        if (real / name).parent.resolve() == (real / name).parent:
-            found.append(name)
-    return found
+    root, path = _real(root), _real(path)
+    pairs = ((name, _facts(root, name), _facts(path, name)) for name in names)
+    return [
+        name
+        for name, theirs, ours in pairs
+        if theirs is not None and ours is not None and theirs.st_size != ours.st_size
+    ]
 
 
 def _take_over(root: Path, path: Path, names: Iterable[str], same: Iterable[str]) -> None:
-    real = root.resolve()
+    root, path = _real(root), _real(path)
     for name in same:
-        if _facts(root, name) is None or (real / name).parent.resolve() != (real / name).parent:
+        theirs, ours = _facts(root, name), _facts(path, name)
+        if theirs is None:
             continue
-        (path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(root / name, path / name, follow_symlinks=False)
+        make_folders((path / name).parent).close()
+        real.unlink(path / name, missing_ok=True)
+        copy_bytes(root / name, path / name)
+        real.chmod(path / name, (ours or theirs).st_mode & 0o777)
     for name in names:
         theirs, ours = _facts(root, name), _facts(path, name)
         if theirs is None or ours is None or (theirs.st_mode ^ ours.st_mode) & 0o777 == 0:
             continue
         if (theirs.st_mode ^ ours.st_mode) & stat.S_IXUSR == 0:
-            (path / name).chmod(theirs.st_mode & 0o777)
+            real.chmod(path / name, theirs.st_mode & 0o777)
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
 
 
 def _facts(root: Path, name: str) -> os.stat_result | None:
-    """None for what is no file."""
+    """None for what is no file, or is found behind a link."""
     try:
-        facts = os.lstat(f"{root}/{name}")
+        facts = real.lstat(f"{root}/{name}")
     except OSError:
         return None
     return facts if stat.S_ISREG(facts.st_mode) else None

@@ -9,12 +9,14 @@ from typing import BinaryIO
 
 from portico.domain.errors import StoreFailed
 from portico.files import real
+from portico.files.folders import Folders
 from portico.review.checkpoints.permissions import Permissions
 from portico.review.checkpoints.shadows import Difference
 from portico.review.disk.swapping import set_mode
 from portico.review.git.program import Git, translated
 
 _CHUNK_BYTES = 1024 * 1024
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL
 _BATCH_BYTES = 8 * 1024 * 1024
 
 
@@ -78,7 +80,7 @@ def _part(
     wanted: Sequence[tuple[Path, Difference]],
     permissions: Permissions | None,
 ) -> None:
-    with gathered.open("rb") as source:
+    with gathered.open("rb") as source, Folders() as folders:
         for place, each in wanted:
             header = source.readline().decode().split()
             if len(header) != 3 or header[1] != "blob":
@@ -91,20 +93,20 @@ def _part(
                 real.symlink(os.fsdecode(source.read(size)), place)
             else:
                 executable = each.new.mode == "100755"
-                _write(source, size, place, 0o777 if executable else 0o666)
                 had = None if permissions is None else permissions.of(each.path, program=executable)
-                set_mode(place, workspace / each.path, had, executable=executable)
+                descriptor = real.open_file(place, _NEW, 0o777 if executable else 0o666, folders)
+                with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
+                    _copy(source, size, file)
+                    set_mode(descriptor, workspace / each.path, had, folders, executable=executable)
+                    os.fsync(descriptor)
             source.read(1)
 
 
-def _write(source: BinaryIO, size: int, place: Path, mode: int) -> None:
-    descriptor = real.open_file(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
-    with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
-        while size > 0:
-            chunk = source.read(min(size, _CHUNK_BYTES))
-            if not chunk:
-                raise StoreFailed("The checkpoint is cut short; everything is as it was.")
-            file.write(chunk)
-            size -= len(chunk)
-        file.flush()
-        os.fsync(descriptor)
+def _copy(source: BinaryIO, size: int, target: BinaryIO) -> None:
+    while size > 0:
+        chunk = source.read(min(size, _CHUNK_BYTES))
+        if not chunk:
+            raise StoreFailed("The checkpoint is cut short; everything is as it was.")
+        target.write(chunk)
+        size -= len(chunk)
+    target.flush()

@@ -44,6 +44,7 @@ _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
 _PATIENT_SECONDS = 300.0
+_WATCH_SECONDS = 1.0
 
 
 class Checkpoints:
@@ -93,7 +94,9 @@ class Checkpoints:
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
         """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
         async with self._opened(workspace) as shadow:
-            snapshot = await shadow.snapshot(self._bounds, hurried=True)
+            taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
+            bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
+            snapshot = await shadow.snapshot(bounds, hurried=True)
             listed = await self._list(shadow)
             if listed and listed[0].holds(snapshot):
                 return listed[0]
@@ -192,9 +195,9 @@ class Checkpoints:
             checkpoint = await self._find(shadow, checkpoint_id)
             await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
-    async def recover(self, workspace: Path) -> Rollback | None:
-        """Undo a restore that was killed halfway; every other call does so too."""
-        async with self._alone(self._shadow(workspace)) as rollback:
+    async def recover(self, workspace: Path, *, waits: bool = True) -> Rollback | None:
+        """Undo a restore that was killed halfway; every other call does so too. SessionBusy while it is under way."""
+        async with self._alone(self._shadow(workspace), waits=waits) as rollback:
             return rollback
 
     async def _swapped(self, shadow: Shadow, kept: Checkpoint, target: Checkpoint) -> bool:
@@ -341,8 +344,9 @@ class Checkpoints:
             yield shadow
 
     @asynccontextmanager
-    async def _alone(self, shadow: Shadow) -> AsyncIterator[Rollback | None]:
-        async with self._busy.setdefault(shadow.folder, asyncio.Lock()), alone(shadow.folder / "lock"):
+    async def _alone(self, shadow: Shadow, *, waits: bool = True) -> AsyncIterator[Rollback | None]:
+        busy = self._busy.setdefault(shadow.folder, asyncio.Lock())
+        async with busy, alone(shadow.folder / "lock", waits=waits):
             try:
                 swap = self._swap(shadow)
                 rollback = await ended(lambda _: swap.undo())

@@ -23,11 +23,11 @@ from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.permissions import Permissions
-from portico.review.checkpoints.taken_files import TakenFiles, correct
 from portico.review.disk.threads import ended
 from portico.review.git.listing import inside
 from portico.review.git.program import Git
 from portico.review.git.repositories import find_repository
+from portico.review.git.taken_files import take
 
 STAGING_PREFIX = ".portico-restore-"
 _GAVE_UP = "gave-up"
@@ -253,11 +253,7 @@ class Shadow:
             # then: an empty file is no blob for a pack, and git loses the pack where it writes both kinds so.
             packed = ("core.bigFileThreshold=1", "core.fsyncMethod=fsync")
             taking = git.having(*packed, **_ROOM) if len(taken) > _MANY_FILES else git
-            words = ("update-index", "-z", "--add", "--replace", "--remove", "--stdin")
-            files = await asyncio.to_thread(TakenFiles, self.workspace, taken)
-            await taking.run(*words, given=_given(taken))
-            if doubted := await asyncio.to_thread(files.doubted):
-                await correct(git, self.workspace, doubted)
+            await take(taking, self.workspace, taken)
 
     def _save(self, index: Path) -> None:
         beside = index.with_suffix(f"{index.suffix}-saved")

@@ -13,10 +13,10 @@ _LOCK_SECONDS = 60.0
 
 
 @asynccontextmanager
-async def alone(path: Path) -> AsyncIterator[None]:
-    """Hold a lock between processes without holding up this one."""
+async def alone(path: Path, *, waits: bool = True) -> AsyncIterator[None]:
+    """Hold a lock between processes without holding up this one. SessionBusy if that takes too long, or at once."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + _LOCK_SECONDS
+    deadline = loop.time() + (_LOCK_SECONDS if waits else 0.0)
     try:
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
@@ -24,7 +24,7 @@ async def alone(path: Path) -> AsyncIterator[None]:
         raise not_kept(path.parent, error) from error
     try:
         while not lock(descriptor, wait=False):
-            if loop.time() > deadline:
+            if loop.time() >= deadline:
                 raise SessionBusy(
                     "Another Portico is at work on what is kept of this workspace.",
                     suggestion="Wait for it to end, and try again.",

@@ -104,6 +104,10 @@ class Applier:
         """Held by whoever applies or recovers; the kernel frees it when that process dies."""
         return self._state / "apply.lock"
 
+    def roots_left(self) -> set[Path]:
+        """The folders that an apply is under way in, or was cut short in."""
+        return self._intents.roots()
+
     def recover(self) -> Recovered:
         """Bring every folder that an apply was interrupted in back to what it was."""
         self._state.mkdir(parents=True, exist_ok=True)

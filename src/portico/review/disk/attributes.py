@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from portico.files import real
+from portico.files.folders import Folders
 
 _NOTES = "user."
 _ACCESS = "system.posix_acl_access"
@@ -17,10 +18,10 @@ _IMPOSSIBLE = {errno.ENOTSUP, errno.EPERM, errno.EACCES, errno.ENODATA}
 
 if sys.platform == "linux":
 
-    def carry_attributes(source: Path, target: int) -> None:
+    def carry_attributes(source: Path, target: int, folders: Folders | None = None) -> None:
         """Give a new file what its forerunner has. Where one of both can have none, there is none to give."""
         try:
-            descriptor = real.open_file(source)
+            descriptor = real.open_file(source, folders=folders)
         except OSError:
             return  # It has gone, is a link, or may not be read.
         try:
@@ -42,5 +43,5 @@ if sys.platform == "linux":
 
 else:
 
-    def carry_attributes(source: Path, target: int) -> None:
+    def carry_attributes(source: Path, target: int, folders: Folders | None = None) -> None:
         """Give a new file what its forerunner has. Here Python knows no way to."""

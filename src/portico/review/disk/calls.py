@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from portico.files import real
+from portico.files.folders import Folders
 from portico.review.disk.attributes import carry_attributes
 from portico.review.text.changes import LINK_MODE, digest_of
 
@@ -31,18 +32,18 @@ class Found(NamedTuple):
 class Disk:
     """The real disk. Every call does one thing, whole or with an OSError."""
 
-    def read(self, path: Path) -> Found:
-        descriptor = real.open_file(path)
+    def read(self, path: Path, folders: Folders | None = None) -> Found:
+        descriptor = real.open_file(path, folders=folders)
         with open(descriptor, "rb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             facts = os.fstat(descriptor)
             data = file.read()
         return Found(data, stat.S_IMODE(facts.st_mode), stamp_of(facts), (facts.st_uid, facts.st_gid))
 
-    def read_entry(self, path: Path) -> Found:
+    def read_entry(self, path: Path, folders: Folders | None = None) -> Found:
         """A file, or a symbolic link itself: its content is where it leads."""
-        facts = real.lstat(path)
+        facts = real.lstat(path, folders)
         if not stat.S_ISLNK(facts.st_mode):
-            return self.read(path)
+            return self.read(path, folders)
         target = os.fsencode(real.readlink(path))
         return Found(target, LINK_MODE, stamp_of(facts), (facts.st_uid, facts.st_gid))
 
@@ -122,8 +123,8 @@ class BufferedDisk(Disk):
     def __init__(self, buffers: Mapping[str, bytes]) -> None:
         self._buffers = buffers
 
-    def read(self, path: Path) -> Found:
-        found = super().read(path)
+    def read(self, path: Path, folders: Folders | None = None) -> Found:
+        found = super().read(path, folders)
         typed = self._buffers.get(str(path))
         return found if typed is None else found._replace(data=typed)
 

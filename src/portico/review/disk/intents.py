@@ -4,6 +4,7 @@ An intent is `begun` until one rename makes it `done`; that rename is the moment
 Whoever finds a begun intent without its owner backs it out; a done one only needs its leftovers removed.
 """
 
+import contextlib
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,12 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     receipt: str | None = None
 
 
+class _Rooted(msgspec.Struct, frozen=True):
+    """As much of an intent as says which folder it is about."""
+
+    root: str
+
+
 class Intents:
     """The intents in a state folder."""
 
@@ -84,6 +91,14 @@ class Intents:
     def any_left(self) -> bool:
         """Whether somebody is at work here, or left something behind."""
         return any_intent(self._folder)
+
+    def roots(self) -> set[Path]:
+        """The folders that an apply is under way in, or was cut short in."""
+        found = set()
+        for record in (*self._folder.glob("*.begun"), *self._folder.glob("*.done")):
+            with contextlib.suppress(OSError, msgspec.DecodeError):
+                found.add(Path(codecs.decode_json(record.read_bytes(), _Rooted).root))
+        return found
 
     def left(self) -> Iterator[tuple[Path, Intent | None]]:
         """What earlier processes left, and None for an intent that cannot be read. Drafts touched nothing."""

@@ -13,6 +13,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
 from portico.files import real
+from portico.files.folders import Folders
 from portico.review.disk.calls import Disk, Found, digest_as
 from portico.review.disk.intents import Folder, Intent, Step
 from portico.review.disk.places import Places
@@ -68,6 +69,7 @@ class Planner:
         self._disk = disk
         self._limits = limits
         self._places = Places(root, folds_names=disk.folds_names(root))
+        self._folders = Folders()
         self._token = secrets.token_hex(6)
         self._leaving: set[Path] = set()
         self._writes: list[Write] = []
@@ -80,11 +82,12 @@ class Planner:
         emptied = self._emptied(changes.emptied)
         self._leaving = {Path(folder.path) for folder in emptied}
         sources, targets = self._find_places(changes.changes)
-        for change in changes.changes:
-            try:
-                self._take(change, sources.get(change.path), targets.get(change.path))
-            except OSError as error:
-                raise unapplied(change.path, error) from error
+        with self._folders:
+            for change in changes.changes:
+                try:
+                    self._take(change, sources.get(change.path), targets.get(change.path))
+                except OSError as error:
+                    raise unapplied(change.path, error) from error
         return Plan(
             intent=Intent(
                 root=str(self._places.root),
@@ -188,7 +191,11 @@ class Planner:
 
     def _look(self, path: str, place: Path | None) -> Found | None:
         """The file that is there, unless it is about to make room."""
-        if place is None or self._places.is_behind_going(place) or (facts := real.find(place)) is None:
+        if (
+            place is None
+            or self._places.is_behind_going(place)
+            or (facts := real.find(place, self._folders)) is None
+        ):
             return None
         if stat.S_ISDIR(facts.st_mode):
             if place in self._leaving:
@@ -202,7 +209,7 @@ class Planner:
                 f"{path} is too large to be changed here; nothing was changed.",
                 suggestion="Leave this file out, and change it by hand.",
             )
-        return self._disk.read_entry(place)
+        return self._disk.read_entry(place, self._folders)
 
     def _check_room(self, path: str, target: Path) -> None:
         """See to it that every folder above a file is one, or can become one."""

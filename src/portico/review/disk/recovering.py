@@ -15,7 +15,10 @@ from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
 
 
 class Recovered(msgspec.Struct, frozen=True):
-    """Applies that were taken back, and folders that could not be brought back yet."""
+    """Applies that were taken back, and folders that could not be brought back yet.
+
+    An intent that cannot be read says of no folder that it is half changed.
+    """
 
     taken_back: tuple[Rollback, ...] = ()
     unfinished: tuple[str, ...] = ()
@@ -26,7 +29,6 @@ def recover_all(intents: Intents, disk: Disk, rollbacks: Rollbacks) -> Recovered
     unfinished: list[str] = []
     for record, intent in intents.left():
         if intent is None:
-            unfinished.append(str(record))
             continue
         try:
             if record.suffix == ".done":
@@ -40,7 +42,8 @@ def recover_all(intents: Intents, disk: Disk, rollbacks: Rollbacks) -> Recovered
             else:
                 told = rollbacks.begin(record.stem, Path(intent.root), "apply")
                 back_out(intent, disk, told)
-                taken_back.append(told.finish())
+                if rollbacks.concern_person(Path(intent.root)):
+                    taken_back.append(told.finish())
             intents.forget(record)
         except OSError:
             unfinished.append(intent.root)

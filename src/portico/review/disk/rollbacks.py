@@ -54,11 +54,18 @@ class Rollback(msgspec.Struct, frozen=True):
 
 
 class Rollbacks:
-    """The rollbacks that nobody has been told about, one file each, with the earlier versions beside it."""
+    """The rollbacks that nobody has been told about, one file each, with the earlier versions beside it.
 
-    def __init__(self, folder: Path, disk: Disk | None = None) -> None:
+    Those in a folder of `ours`, as working copies are, concern no person.
+    """
+
+    def __init__(self, folder: Path, disk: Disk | None = None, *, ours: Path | None = None) -> None:
         self._folder = folder
         self._disk = disk or Disk()
+        self._ours = None if ours is None else Path(os.path.realpath(ours))
+
+    def concern_person(self, root: Path) -> bool:
+        return self._ours is None or self._ours not in root.parents
 
     def begin(self, name: str, root: Path, what: Literal["apply", "restore"]) -> "RollbackRecord":
         """The record of the rollback with this name, which goes on with what a killed process had written."""

@@ -20,7 +20,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, StoreFailed
 from portico.files import real
-from portico.files.folders import make_folders
+from portico.files.folders import Folders, make_folders
 from portico.review.disk.attributes import carry_attributes
 from portico.review.disk.calls import Disk
 from portico.review.disk.rollbacks import Rollback, RollbackRecord, Rollbacks
@@ -244,10 +244,10 @@ class Swap:
         for each in arrivals:
             parts = each.path.split("/")[:-1]
             for depth in range(1, len(parts) + 1):
-                name = "/".join(parts[:depth])
-                if not (self._workspace / name).is_dir() or (self._workspace / name).is_symlink():
-                    folders.setdefault(name)
-        records += [f"/{name}" for name in folders]
+                above = "/".join(parts[:depth])
+                if not (self._workspace / above).is_dir() or (self._workspace / above).is_symlink():
+                    folders.setdefault(above)
+        records += [f"/{folder}" for folder in folders]
         records += [f"{'~' if each.replaces else '+'}{each.staged}:{each.path}" for each in arrivals]
         beside = self._journal.with_suffix(".tmp")
         with beside.open("wb") as file:
@@ -308,22 +308,20 @@ def _is_entry(facts: os.stat_result) -> bool:
     return stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)
 
 
-def set_mode(staged: Path, place: Path, had: int | None, *, executable: bool) -> None:
+def set_mode(staged: int, place: Path, had: int | None, folders: Folders, *, executable: bool) -> None:
     """Give a staged file the rights it `had`, and what is noted on the file that it replaces."""
-    facts = real.find(place)
+    facts = real.find(place, folders)
+    if sys.platform == "win32":
+        return
     if facts is None or not stat.S_ISREG(facts.st_mode):
         if had is not None:
-            real.chmod(staged, had)
+            os.fchmod(staged, had)
         return
-    descriptor = real.open_file(staged)
-    try:
-        carry_attributes(place, descriptor)
-        real.chmod(staged, _given_back(facts.st_mode, had, executable=executable))
-        if sys.platform != "win32" and (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
-            with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
-                os.fchown(descriptor, facts.st_uid, facts.st_gid)
-    finally:
-        os.close(descriptor)
+    carry_attributes(place, staged, folders)
+    os.fchmod(staged, _given_back(facts.st_mode, had, executable=executable))
+    if (facts.st_uid, facts.st_gid) != (os.getuid(), os.getgid()):
+        with contextlib.suppress(PermissionError):  # Only the superuser may give files away.
+            os.fchown(staged, facts.st_uid, facts.st_gid)
 
 
 def give_back_rights(place: Path, has: int, had: int) -> None:

@@ -3,10 +3,12 @@
 Without its program, the form of such a file that git keeps is not known. Nothing here runs one but `clean`.
 """
 
+import asyncio
 import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from portico.review.disk.calls import Disk
 from portico.review.git.private_folder import private_git
 from portico.review.git.program import Git
 from portico.review.git.repositories import Repository
@@ -39,7 +41,8 @@ async def clean(repository: Repository, path: str, data: bytes | None = None) ->
 
 async def store_as_is(git: Git, path: str) -> str:
     """A blob with the very bytes of a file."""
-    return (await git.run("hash-object", "-w", "--no-filters", "--", path)).text
+    data = await asyncio.to_thread(lambda: Disk().read(Path(os.path.realpath(git.folder), path)).data)
+    return (await git.run("hash-object", "-w", "--no-filters", "--stdin", given=data)).text
 
 
 async def entries_of(git: Git, tree: str, paths: Collection[str]) -> dict[str, str | None]:

@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Mapping
 from pathlib import Path
 
 from portico.domain.errors import StoreFailed
@@ -80,7 +81,7 @@ def _git_folder(link: Path) -> Path | None:
     return link.parent / os.fsdecode(named.removeprefix(b"gitdir:").strip(b" \r\n"))
 
 
-def _check(folder: Path, names: dict[str, int | None]) -> None:
+def _check(folder: Path, names: Mapping[str, int | None]) -> None:
     for name, limit in names.items():
         path = folder / name
         try:

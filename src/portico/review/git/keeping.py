@@ -19,6 +19,7 @@ from portico.review.git.filters import filtered_paths
 from portico.review.git.private_folder import private_git
 from portico.review.git.program import Git, translated
 from portico.review.git.repositories import Repository
+from portico.review.git.taken_files import take
 
 _NOT_INSIDE = "--ignore-submodules=dirty"
 """To look for changes inside of submodules, git would run itself there, with their config."""
@@ -52,10 +53,11 @@ async def keep_work(repository: Repository, scratch: Path) -> Work:
         there = [name for name in (*states, *new) if name not in gone]
         filtered = await filtered_paths(repository, there)
         taken = [name for name in there if name not in filtered]
-        for words, names in ((("--force-remove",), gone), (("--add", "--remove", "--replace"), taken)):
-            if names:
-                given = b"".join(os.fsencode(name) + b"\0" for name in names)
-                await git.run("update-index", "-z", *words, "--stdin", given=given)
+        if gone:
+            given = b"".join(os.fsencode(name) + b"\0" for name in gone)
+            await git.run("update-index", "-z", "--force-remove", "--stdin", given=given)
+        if taken:
+            await take(git, repository.root, taken)
         files = (await git.run("write-tree", "--missing-ok")).text
         return Work(files, staged, intended, tuple(sorted(filtered)))
 

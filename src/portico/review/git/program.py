@@ -134,7 +134,7 @@ class Git:
                 task.cancel()
             if process.returncode is None:
                 _ask_to_end(process)
-                await asyncio.shield(process.wait())
+                await asyncio.shield(_drained(process, tasks))
         return Answer(code, output, errors.decode(errors="replace").strip())
 
 
@@ -150,6 +150,12 @@ async def _started(
         _ask_to_end(process)
         await process.communicate()
         raise
+
+
+async def _drained(process: asyncio.subprocess.Process, tasks: Iterable[asyncio.Task[Any]]) -> None:
+    """Read to the end what is not wanted any more: before that, the library tells of no end of a process."""
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await process.communicate()
 
 
 def _ask_to_end(process: asyncio.subprocess.Process) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path, PurePosixPath
 
 import msgspec
 
-from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
 from portico.review.git.git_files import check_git_files, common_folder_of, leads_to, unreadable
 from portico.review.git.program import Git, translated
 
@@ -171,3 +171,21 @@ async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
 def submodule_of(path: str, submodules: Collection[str]) -> str | None:
     """The submodule that a file is in."""
     return next((str(one) for one in PurePosixPath(path).parents if str(one) in submodules), None)
+
+
+async def ignored_files(workspace: Path, paths: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
+    """Which files of a workspace its repository ignores; none where that cannot be asked."""
+    try:
+        repository = await find_repository(workspace, environ)
+        if repository is None:
+            return frozenset()
+        inner = await asyncio.to_thread(_between, repository.root, workspace)
+        names = {(inner / path).as_posix(): path for path in paths}
+        return frozenset(names[name] for name in await repository.ignored(tuple(names)))
+    except (PorticoError, ValueError):
+        return frozenset()
+
+
+def _between(outer: Path, inner: Path) -> Path:
+    """The way from one folder to another that is in it, whatever links lead to them."""
+    return Path(os.path.realpath(inner)).relative_to(os.path.realpath(outer))

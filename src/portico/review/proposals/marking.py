@@ -4,13 +4,14 @@ Computed once, when a proposal changes, and kept with it. Files are looked at, a
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import PermissionDenied, PorticoError
+from portico.domain.protected_files import obeyed_by
 from portico.review.disk.calls import Disk
 from portico.review.disk.places import link_leads_to
 from portico.review.disk.planning import Limits, NotWritable, Planner
@@ -85,7 +86,7 @@ def _mark(
     if against is None and isinstance(trouble, PermissionDenied) and not isinstance(trouble, NotWritable):
         against = trouble.message
     told = trouble.message if isinstance(trouble, PorticoError) else None
-    warnings = [against or told, change.warning, *_warnings(workspace, change, old, new)]
+    warnings = [against or told or _obedience(paths), change.warning, *_warnings(workspace, change, old, new)]
     return Mark(
         added=compared.added,
         removed=compared.removed,
@@ -94,6 +95,13 @@ def _mark(
         denied=against is not None,
         conflict=trouble is True,
         warning=" ".join(one for one in warnings if one) or None,
+    )
+
+
+def _obedience(paths: Iterable[str]) -> str | None:
+    program = next((found for path in paths if (found := obeyed_by(path.split("/")))), None)
+    return (
+        None if program is None else f"It is a file that {program} obeys: look closely before you apply it."
     )
 
 

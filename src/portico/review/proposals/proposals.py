@@ -147,8 +147,17 @@ class Proposals:
         with self._found(proposal_id, revision) as record:
             return self._deciding.undo(record, resolve or {}, writer or self._applier)
 
+    def owe_replay(self, session: str) -> None:
+        """Note, before the agent's own tree is made anew, that what waits is to be written to it."""
+        with self._held(session):
+            if any(_open(record, "turn") for record in self._store.records(session)):
+                self._store.replay_mark(session).touch()
+
     def replay(self, session: str, folder: Path) -> None:
-        """Write what waits as the proposal of a turn to another tree, whatever that holds: to the agent's own."""
+        """Write what waits as the proposal of a turn to the agent's own tree, whatever that holds, if it is owed that."""
+        mark = self._store.replay_mark(session)
+        if not mark.exists():
+            return
         with self._held(session):
             for record in self._store.records(session):
                 if not _open(record, "turn"):
@@ -160,6 +169,7 @@ class Proposals:
                     sides: dict[str, Side] = {change.path: "agent" for change in outcome.changes}
                     resolver = Resolver(folder, self._applier.disk)
                     self._applier.apply(folder, resolver.resolve(changes, sides).changes)
+            mark.unlink(missing_ok=True)
 
     def unsettled(self, session: str) -> Sequence[tuple[Proposal, tuple[Settling, ...]]]:
         """What the tree that the agent works in has not been told of yet, with contents."""

@@ -100,6 +100,10 @@ class ProposalStore:
     def place(self, session: str, proposal_id: str) -> Path:
         return self._folder / file_name(session) / f"{proposal_id}.json"
 
+    def replay_mark(self, session: str) -> Path:
+        """A file that is there while the tree of a session's agent lacks what is proposed."""
+        return self._folder / file_name(session) / "replay"
+
     def session_of(self, proposal_id: str) -> str:
         """The session that a proposal belongs to."""
         found = list(self._folder.glob(f"*/{proposal_id}.json")) if _SAFE.fullmatch(proposal_id) else []

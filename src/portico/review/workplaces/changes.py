@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 
 from portico.files import real
+from portico.files.folders import Folders
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.text.changes import (
     LINK_MODE,
@@ -51,23 +52,21 @@ class Surveyor:
         new = frozenset(listed) - self._record.base.keys()
         if new and carried.exists():
             new -= frozenset(os.fsdecode(name) for name in carried.read_bytes().split(b"\0"))
-        changed: list[_Changed] = []
-        for path in sorted((*new, *self._record.base)):
-            one = self._look(path)
-            if one is not None:
-                changed.append(one)
+        with Folders() as folders:
+            looked_at = [self._look(path, folders) for path in sorted((*new, *self._record.base))]
+        changed = [one for one in looked_at if one is not None]
         proposable = self._within_bounds(one for one in changed if self._fits(one))
         changes = _with_renames([self._change(one) for one in proposable])
         return Survey(ChangeSet(changes, emptied=self._emptied(changes)), tuple(self._kept_back))
 
-    def _look(self, path: str) -> _Changed | None:
+    def _look(self, path: str, folders: Folders) -> _Changed | None:
         entry = self._record.base.get(path)
         known = self._record.own.get(path)
-        stamp = current_stamp(f"{self._tree.top}/{path}")
+        stamp = current_stamp(f"{self._tree.top}/{path}", folders)
         if entry is not None and stamp is not None and stamp == known:
             return None
         try:
-            found = self._tree.find(path, self._bounds.file_bytes)
+            found = self._tree.find(path, self._bounds.file_bytes, folders)
         except IsFolder:
             found = None
         except Unfit as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.files.folders import make_folders
+from portico.files.folders import Folders, make_folders
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.workplaces.records import Record, Stamp
 from portico.review.workplaces.scratch_files import Unfit, find, settled
@@ -71,17 +71,18 @@ class Filler:
     def fill(self, paths: Iterable[str]) -> list[LeftOut]:
         """Copy these files of the person's tree. What could not be copied is returned, each with its reason."""
         self._record.top.mkdir(parents=True, exist_ok=True)
-        for path in measure(self._record.root, frozenset(paths), self._bounds):
-            if self._stop.is_set():
-                raise SessionBusy("The copy for the agent was given up before it was whole.")
-            try:
-                self._copy(path)
-            except Unfit as error:
-                self._left_out.append(LeftOut(path, str(error)))
-            except FileExistsError:
-                self._left_out.append(
-                    LeftOut(path, "has a name that means another file where the copy is kept")
-                )
+        with Folders() as folders:
+            for path in measure(self._record.root, frozenset(paths), self._bounds):
+                if self._stop.is_set():
+                    raise SessionBusy("The copy for the agent was given up before it was whole.")
+                try:
+                    self._copy(path, folders)
+                except Unfit as error:
+                    self._left_out.append(LeftOut(path, str(error)))
+                except FileExistsError:
+                    self._left_out.append(
+                        LeftOut(path, "has a name that means another file where the copy is kept")
+                    )
         for path, stamp in self._stamps.items():
             if settled(stamp) is not None:
                 self._record.own[path] = stamp
@@ -89,20 +90,21 @@ class Filler:
 
     def adopt(self, paths: Iterable[str]) -> list[LeftOut]:
         """Take what is in the workplace already as its base."""
-        for path in measure(self._record.top, frozenset(paths), self._bounds):
-            try:
-                found = self._tree.find(path, self._bounds.file_bytes)
-            except Unfit as error:
-                self._left_out.append(LeftOut(path, str(error)))
-                continue
-            if found is not None:
-                place = {} if found.data is None else {"place": self._record.contents.add(found.data)}
-                self._record.base[path] = msgspec.structs.replace(found.entry, **place)
+        with Folders() as folders:
+            for path in measure(self._record.top, frozenset(paths), self._bounds):
+                try:
+                    found = self._tree.find(path, self._bounds.file_bytes, folders)
+                except Unfit as error:
+                    self._left_out.append(LeftOut(path, str(error)))
+                    continue
+                if found is not None:
+                    place = {} if found.data is None else {"place": self._record.contents.add(found.data)}
+                    self._record.base[path] = msgspec.structs.replace(found.entry, **place)
         return self._left_out
 
-    def _copy(self, path: str) -> None:
+    def _copy(self, path: str, folders: Folders) -> None:
         source = f"{self._record.root}/{path}"
-        found = find(source, self._bounds.file_bytes)
+        found = find(source, self._bounds.file_bytes, folders)
         if found is None:
             return
         folder = path.rpartition("/")[0]
@@ -118,7 +120,7 @@ class Filler:
             )
             self._record.base[path] = found.entry
         else:
-            self._stamps[path] = self._tree.add(path, found)
+            self._stamps[path] = self._tree.add(path, found, folders)
             place = self._record.contents.add(found.data)
             self._record.base[path] = msgspec.structs.replace(found.entry, place=place)
             if found.entry.link and leads_out(path, found.data):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from portico.files.folders import Folders
 from portico.review.text.changes import digest_of
 from portico.review.workplaces.changes import prefix_of, shown
 from portico.review.workplaces.filling import Bounds
@@ -38,14 +39,15 @@ class Refresher:
         steps: list[Step] = []
         left: list[str] = []
         gone: list[str] = []
-        for path, found in self._changed(frozenset(listed)):
-            one = self._planned(path, found)
-            if found is None:
-                gone.append(path)
-            if one is None:
-                left.append(path)
-            else:
-                steps.append(one)
+        with Folders() as folders:
+            for path, found in self._changed(frozenset(listed), folders):
+                one = self._planned(path, found)
+                if found is None:
+                    gone.append(path)
+                if one is None:
+                    left.append(path)
+                else:
+                    steps.append(one)
         if self._record.base and len(gone) == len(self._record.base) == len(steps) + len(left):
             # A disk that is not mounted looks like this; nobody means to have nothing.
             return Refreshed(left=tuple(shown(self._record, path) for path in gone))
@@ -66,12 +68,12 @@ class Refresher:
             self._record.persons |= self._stamps
             self._record.save()
 
-    def _changed(self, present: frozenset[str]) -> Iterator[tuple[str, Found | None]]:
+    def _changed(self, present: frozenset[str], folders: Folders) -> Iterator[tuple[str, Found | None]]:
         """What the person's tree has at the paths where it differs from the base."""
         root = self._record.root
         for path in sorted(present | self._record.base.keys()):
             entry = self._record.base.get(path)
-            stamp = current_stamp(f"{root}/{path}")
+            stamp = current_stamp(f"{root}/{path}", folders)
             typed = self._typed.get(path)
             known = self._record.persons.get(path)
             if typed is not None:
@@ -82,7 +84,7 @@ class Refresher:
             if known is not None and known == stamp:
                 continue
             try:
-                found = find(f"{root}/{path}", self._bounds.file_bytes)
+                found = find(f"{root}/{path}", self._bounds.file_bytes, folders)
             except IsFolder:
                 found = None
             except Unfit:

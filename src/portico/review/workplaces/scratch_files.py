@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from portico.files import real
-from portico.files.folders import Folder
+from portico.files.folders import Folder, Folders
 from portico.review.text.changes import digest_of
 from portico.review.workplaces.records import Entry, Stamp
 
@@ -54,17 +54,19 @@ def settled(stamp: Stamp) -> Stamp | None:
     return stamp if latest + tick < time.time_ns() else None
 
 
-def current_stamp(place: str) -> Stamp | None:
-    """What a file is stamped with now; None where there is nothing."""
+def current_stamp(place: str, folders: Folders | None = None) -> Stamp | None:
+    """What a file is stamped with now; None where there is nothing. `folders` may be kept open between files."""
     try:
-        return stamp_of(real.lstat(place))
+        return stamp_of(real.lstat(place, folders))
     except OSError:
         return None
 
 
-def find(place: str, limit: int) -> Found | None:
+def find(place: str, limit: int, folders: Folders | None = None) -> Found | None:
     """What is there, read whole and as of one moment; None where there is nothing."""
     try:
+        if folders is not None:
+            return _find(*folders.parent(place), limit)
         folder, name = real.parent(place)
         with folder:
             return _find(folder, name, limit)
@@ -75,12 +77,12 @@ def find(place: str, limit: int) -> Found | None:
 
 
 def _find(folder: Folder, name: str, limit: int) -> Found:
-    for _ in range(_TRIES):
+    for _ in range(_TRIES - 1):
         before = folder.lstat(name)
-        last = _read(folder, name, before, limit)
+        found = _read(folder, name, before, limit)
         if stamp_of(folder.lstat(name)) == stamp_of(before):
-            return last
-    return last._replace(stamp=None)
+            return found
+    return _read(folder, name, folder.lstat(name), limit)._replace(stamp=None)
 
 
 def _read(folder: Folder, name: str, facts: os.stat_result, limit: int) -> Found:
@@ -115,17 +117,17 @@ def _whole(descriptor: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def write_new(place: str, data: bytes, entry: Entry, modified_ns: int | None = None) -> Stamp:
+def write_new(folder: Folder, name: str, data: bytes, entry: Entry, modified_ns: int | None = None) -> Stamp:
     """Make a file or link that is not there yet. FileExistsError where the name means one that is."""
     if entry.link:
-        real.symlink(os.fsdecode(data), place)
-        return stamp_of(real.lstat(place))
-    descriptor = real.open_file(place, _NEW, _PERMISSIONS)
+        folder.symlink(os.fsdecode(data), name)
+        return stamp_of(folder.lstat(name))
+    descriptor = folder.open(name, _NEW, _PERMISSIONS)
     try:
         left = memoryview(data)
         while left:
             left = left[os.write(descriptor, left) :]
-        _dress(descriptor, place, entry.mode, modified_ns)
+        _dress(descriptor, f"{folder.path}/{name}", entry.mode, modified_ns)
         return stamp_of(os.fstat(descriptor))
     finally:
         os.close(descriptor)

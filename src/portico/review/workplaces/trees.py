@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from portico.files import real
-from portico.files.folders import make_folders
+from portico.files.folders import Folders, make_folders, open_folder
 from portico.review.disk.cloning import copy_bytes
 from portico.review.text.changes import digest_of
 from portico.review.workplaces.records import Entry, Stamp
@@ -41,8 +41,8 @@ class Tree:
         self._here = os.fsencode(top)
         self._there = os.fsencode(root)
 
-    def find(self, path: str, limit: int) -> Found | None:
-        found = find(f"{self.top}/{path}", limit)
+    def find(self, path: str, limit: int, folders: Folders | None = None) -> Found | None:
+        found = find(f"{self.top}/{path}", limit, folders)
         if found is None or not found.entry.link or found.data is None:
             return found
         target = _moved(found.data, self._here, self._there)
@@ -56,10 +56,10 @@ class Tree:
         except IsFolder:
             return None
 
-    def add(self, path: str, found: Found) -> Stamp:
+    def add(self, path: str, found: Found, folders: Folders) -> Stamp:
         """Make a file in a tree that is being filled."""
         data = self._local(found.entry, found.data or b"")
-        return write_new(f"{self.top}/{path}", data, found.entry, found.modified_ns)
+        return write_new(*folders.parent(f"{self.top}/{path}"), data, found.entry, found.modified_ns)
 
     def add_from(self, path: str, source: Path, found: Found) -> Stamp | None:
         """Make a file that is too large to be held, in a tree that is being filled."""
@@ -82,7 +82,8 @@ class Tree:
                 if digest_at(staged, entry.size) != entry.digest:
                     return None
             else:
-                write_new(str(staged), self._local(entry, data), entry, modified_ns)
+                with open_folder(self._waiting) as waiting:
+                    write_new(waiting, staged.name, self._local(entry, data), entry, modified_ns)
             make_folders(place.parent).close()
             real.rename(staged, place)
         except OSError as error:

@@ -46,10 +46,13 @@ def touch(turn: Turn, path: str) -> None:
 
 @VERBS.takes({"path": str, "content": str})
 def save(turn: Turn, fields: Json) -> None:
-    """A file written by the agent itself, without asking its client; folders are made."""
+    """A file written by the agent itself, without asking its client; folders are made. It says what it could not."""
     path = turn.path(fields["path"])
-    files.make_folder_of(path)
-    files.replace(path, fields["content"])
+    try:
+        files.make_folder_of(path)
+        files.replace(path, fields["content"])
+    except OSError as error:
+        turn.say(f"save failed: {error.strerror}")
 
 
 @VERBS.takes(str)

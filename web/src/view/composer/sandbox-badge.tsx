@@ -4,8 +4,9 @@ import type { SandboxInForce } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 
 const PROMISES: Readonly<Record<string, string>> = {
-  workspace: "It writes only its own folder, and reads none of your secrets.",
-  strict: "It writes only its own folder, reads none of your secrets, and reaches only hosts that are named.",
+  workspace: "It can neither write outside of its own folder nor read your secrets.",
+  strict:
+    "It can neither write outside of its own folder, nor read your secrets, nor reach hosts that are not named.",
 };
 
 export function SandboxBadge({ session }: { readonly session: SessionModel }) {
@@ -28,6 +29,6 @@ export function SandboxBadge({ session }: { readonly session: SessionModel }) {
 
 function explained({ level, backend, note }: SandboxInForce): string {
   const promise = PROMISES[level];
-  const confined = promise === undefined ? "" : `The agent is confined (${level}, by ${backend}). ${promise}`;
-  return [confined, note].filter((text) => text !== "").join(" ");
+  if (promise === undefined) return note;
+  return `Sandbox: ${level}, by ${backend}. ${note === "" ? promise : note}`;
 }

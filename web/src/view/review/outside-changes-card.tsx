@@ -29,7 +29,7 @@ export function OutsideChangesCard({ item, session, gateway }: CardProps<NoticeI
       </ul>
       {checkpointId !== undefined && (
         <>
-          <p class="p-card-about p-soft">If you changed them yourself, there is nothing to do.</p>
+          <p class="p-card-about p-soft">If that was you, there is nothing to do.</p>
           <div class="p-card-actions">
             <button type="button" class="p-button" onClick={() => (asking.value = true)}>
               Put back…
