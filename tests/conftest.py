@@ -2,7 +2,10 @@
 
 import os
 import signal
-from collections.abc import Iterator
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from hypothesis import settings
 
 from tests.support.frames import FrameWatch
 from tests.support.program import Portico
+from tests.support.warm import QuickPortico, warmed
 
 # Busy machines are slow, which says nothing about the code. The examples are the same each time, so that whoever
 # makes a change sees what it broke; with this variable they are new ones, for whoever goes looking for faults.
@@ -72,11 +76,20 @@ def frame_watch(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fra
     watch.check()
 
 
+@pytest.fixture(scope="session")
+def warm_line() -> Iterator[Callable[[], socket.socket]]:
+    """The line to an imported Portico, which is started when it is first needed."""
+    with ExitStack() as stack:
+        yield cache(lambda: stack.enter_context(warmed()))
+
+
 @pytest.fixture
-def portico(own_home: Path, frame_watch: FrameWatch, tmp_path: Path) -> Iterator[Portico]:
+def portico(
+    own_home: Path, frame_watch: FrameWatch, tmp_path: Path, warm_line: Callable[[], socket.socket]
+) -> Iterator[Portico]:
     """The program, as a person or a script would start it. What a test leaves running is a failure."""
     workspace = tmp_path / "workspace"
     workspace.mkdir()
-    program = Portico(own_home, workspace)
+    program = QuickPortico(own_home, workspace, warm_line)
     yield program
     program.close()

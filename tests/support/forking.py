@@ -1,8 +1,8 @@
 """A program that has imported Portico and forks at each start, which then has nothing left to import.
 
-It has one thread, as whoever forks should. An order is JSON, with descriptors for standard output and standard error;
-the answers are numbers of four bytes: the id of the process and, when that has ended, its exit code. Before all of
-them comes a zero, when everything is imported.
+It has one thread, as a program that forks should. An order is its length and JSON, with descriptors for standard
+input, output and error. The answers are numbers of four bytes: the id of the process and, when that has ended, its
+exit code. Before all of them comes a zero, when everything is imported.
 """
 
 import json
@@ -11,8 +11,10 @@ import socket
 import sys
 from importlib import import_module
 
-# The command, and what it imports when it is under way.
-IMPORTED = ("portico.cli.exec", "portico.cli.editor_reviews")
+# Commands that tests start often.
+COMMANDS = ("exec", "sessions", "review", "checkpoints", "prompts", "agents", "approvals")
+# Those, and what they import when they are under way.
+IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.cli.editor_reviews")
 
 
 def heard(line: socket.socket) -> int:
@@ -22,9 +24,10 @@ def heard(line: socket.socket) -> int:
 def serve(line: socket.socket) -> int:
     """Until nobody is there any more, or in a new process: its exit code."""
     while True:
-        order, streams, _, _ = socket.recv_fds(line, 1 << 16, 2)
-        if not order:
+        length, streams, _, _ = socket.recv_fds(line, 4, 3)
+        if not length:
             return 0
+        order = line.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL)
         process = os.fork()
         if process == 0:
             line.close()
@@ -41,7 +44,7 @@ def _run(order: bytes, streams: list[int]) -> int:
     from portico.cli.main import main
 
     wanted = json.loads(order)
-    for place, descriptor in enumerate(streams, start=1):
+    for place, descriptor in enumerate(streams):
         os.dup2(descriptor, place)
         os.close(descriptor)
     os.chdir(wanted["folder"])
