@@ -104,8 +104,7 @@ class Swap:
         staging = Staging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
             # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
-            self._mark.touch(mode=0o600)
-            self._mark.write_bytes(os.fsencode(self._workspace))
+            self._write(self._mark, os.fsencode(self._workspace))
             staging.make()
         except OSError as error:
             raise _translated(str(self._workspace), error) from error
@@ -250,12 +249,14 @@ class Swap:
                     folders.setdefault(above)
         records += [f"/{folder}" for folder in folders]
         records += [f"{'~' if each.replaces else '+'}{each.staged}:{each.path}" for each in arrivals]
+        self._write(self._journal, b"\0".join(os.fsencode(record) for record in records))
+
+    def _write(self, place: Path, data: bytes) -> None:
+        """Write a file of the state folder, so that a kill leaves all of it or nothing."""
         beside = self._journal.with_suffix(".tmp")
-        with beside.open("wb") as file:
-            file.write(b"\0".join(os.fsencode(record) for record in records))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self._journal)
+        beside.unlink(missing_ok=True)
+        Disk().write_new(beside, data, 0o600)
+        beside.replace(place)
 
     def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
         """Give a place that got a new file what it had before, unless the person has written there since."""
