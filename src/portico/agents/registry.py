@@ -188,12 +188,10 @@ class AgentRegistry:
 
         The person's own agents have to be there.
         """
-        known = None if name in self._custom else self._known.get(name)
-        command = self.resolve(name).command if known is None else (known.program, *known.args)
         try:
-            check_installation(command, cwd=Path.cwd(), environ=self._environ)
+            check_installation(self.resolve(name).command, cwd=Path.cwd(), environ=self._environ)
         except CannotRun as error:
-            return None if error.absent and known is not None else error
+            return None if error.absent and self.known(name) is not None else error
         return None
 
     def parse_command(self, text: str) -> AgentSpec:

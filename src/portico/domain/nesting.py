@@ -17,7 +17,8 @@ _STEPS = [1 if byte in b"[{" else -1 for byte in range(256)]
 
 def is_too_deep(text: bytes) -> bool:
     """Whether a text nests deeper than `MAX_DEPTH`. It need not be proper JSON."""
-    if text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
+    # Most messages are too short to hold that many pairs of brackets, or have fewer.
+    if len(text) <= 2 * MAX_DEPTH or text.count(b"[") + text.count(b"{") <= MAX_DEPTH:
         return False
     brackets = _STRING.sub(b"", text).translate(None, _OTHERS)
     return max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) > MAX_DEPTH

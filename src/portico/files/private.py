@@ -32,20 +32,29 @@ def take_from_others(folder: Path) -> None:
     if os.name == "nt":
         return
     folders, seen = [folder], 0
+    _take(folder)
     while folders and seen < _MOST_ENTRIES:
-        place = folders.pop()
-        with suppress(OSError):
-            _take(place, place.lstat())
-            with os.scandir(place) as entries:
-                for entry in entries:
-                    seen += 1
-                    status = entry.stat(follow_symlinks=False)
-                    if stat.S_ISDIR(status.st_mode) and entry.name not in _OF_THEIR_OWN:
-                        folders.append(Path(entry.path))
-                    elif stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode):
-                        _take(Path(entry.path), status)
+        for entry in _entries(folders.pop()):
+            seen += 1
+            path = Path(entry.path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if is_folder or entry.is_file(follow_symlinks=False):
+                _take(path)
+            if is_folder and entry.name not in _OF_THEIR_OWN:
+                folders.append(path)
 
 
-def _take(path: Path, status: os.stat_result) -> None:
-    if not stat.S_ISLNK(status.st_mode) and status.st_mode & _OTHERS:
-        path.chmod(stat.S_IMODE(status.st_mode) & ~_OTHERS)
+def _entries(folder: Path) -> "list[os.DirEntry[str]]":
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError:
+        return []  # It has gone meanwhile, or is not ours.
+
+
+def _take(path: Path) -> None:
+    # What goes meanwhile needs no mending, and what belongs to somebody else cannot have it.
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if not stat.S_ISLNK(mode) and mode & _OTHERS:
+            path.chmod(stat.S_IMODE(mode) & ~_OTHERS)

@@ -37,7 +37,8 @@ class Connection(H11Protocol):
 
     @property
     def calls(self) -> int:
-        return int(self.cycle is not None and not self.cycle.response_complete)
+        cycle: Any = self.cycle  # None before the first call, whatever its type says
+        return int(cycle is not None and not cycle.response_complete)
 
     def drop(self) -> None:
         self.transport.abort()
@@ -69,11 +70,12 @@ class Connection(H11Protocol):
             self._clear_deadline()
 
     def handle_events(self) -> None:
-        before = self.scope
+        before: Any = self.scope
         super().handle_events()
-        if self.scope is not None and self.scope is not before:
+        scope: Any = self.scope
+        if scope is not before:
             # The call's task has not begun yet.
-            offer_recognition(self.scope, self._recognise)  # type: ignore[arg-type]
+            offer_recognition(scope, self._recognise)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._room.leave(self)
