@@ -23,7 +23,7 @@ TEST = re.compile(r"^(tests/[\w/.-]+\.py)::(\w+)$")
 COMMAND = re.compile(r"(?<![\w.-])(?<!from )portico ([a-z][a-z-]*)\b(?![/=.])")
 
 # Paths a reader meets while running Portico; nobody commits them.
-BUILT = (".venv", "node_modules", ".portico")
+BUILT = (".git", ".venv", "node_modules", ".portico")
 
 
 def documents(root: Path) -> list[Path]:

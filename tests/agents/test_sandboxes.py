@@ -157,8 +157,87 @@ def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -
     assert sandboxes.command_wrapper(place.workspace, None) == ()
 
 
+def test_files_need_no_comparison_exactly_where_the_kernel_keeps_the_agent_out(place: Place) -> None:
+    def kept_out(spec: AgentSpec = AGENT, *, flag: str = "", implied: bool = True) -> bool:
+        sandboxes = Sandboxes({**place.environ, "PORTICO_SANDBOX": flag})
+        return sandboxes.keeps_out(spec, place.workspace, implied=implied)
+
+    assert kept_out()
+    assert kept_out(flag="strict")
+    assert not kept_out(flag="none")
+    assert not kept_out(implied=False)
+    porter = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
+    assert not kept_out(porter), "Porter itself is not confined."
+    place.user(write=[str(place.workspace / "src")])
+    assert not kept_out(), "The person has opened a part of the workspace."
+
+
+def test_where_no_backend_works_files_are_compared(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernel, "BACKENDS", ())
+    assert not Sandboxes(place.environ).keeps_out(AGENT, place.workspace, implied=True)
+
+
+def test_a_workspace_that_is_only_read_is_shown_wherever_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Confinement] = []
+
+    def wrapper(confinement: Confinement) -> tuple[str, ...]:
+        given.append(confinement)
+        return ("confined",)
+
+    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    place.confine(reads=True)
+    assert all(place.workspace in one.readable and place.workspace not in one.writable for one in given)
+
+
 def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(place: Place) -> None:
     sandboxes = Sandboxes(place.environ)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=True)
     assert sandboxes.command_wrapper(place.workspace, None) == ()
+
+
+@pytest.fixture
+def asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[Confinement]:
+    """The confinements that agents were started with."""
+    found: list[Confinement] = []
+
+    def wrapper(confinement: Confinement) -> tuple[str, ...]:
+        found.append(confinement)
+        return ("confined",)
+
+    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    return found
+
+
+def test_an_agent_that_is_known_may_write_its_own_folders(place: Place, asked: list[Confinement]) -> None:
+    home = Path(place.environ["HOME"])
+    place.confine(AgentSpec(name="opencode", command=("/usr/bin/opencode", "acp")), copy=True)
+    assert {home / ".config" / "opencode", home / ".local" / "share" / "opencode"} <= {*asked[0].writable}
+    assert (home / ".local" / "state" / "opencode").is_dir()
+    place.confine(
+        AgentSpec(name="mine", command=("/opt/bin/codex-acp",), env={"CODEX_HOME": str(home / "codex")}),
+        copy=True,
+    )
+    assert home / "codex" in asked[-2].writable
+
+
+def test_what_the_user_names_may_be_written(place: Place, asked: list[Confinement]) -> None:
+    place.user(write=["~/cache", "/srv/shared", "partly/named"])
+    place.confine(copy=True)
+    assert Path("/srv/shared") in asked[0].writable
+    assert not any("partly" in str(path) for path in asked[0].writable)
+
+
+def test_a_program_in_the_hidden_workspace_can_be_run_and_nothing_else_of_it_is_shown(
+    place: Place, asked: list[Confinement]
+) -> None:
+    program = place.workspace / ".venv" / "bin" / "agent"
+    program.parent.mkdir(parents=True)
+    program.touch()
+    place.confine(AgentSpec(name="agent", command=(str(program),)), copy=True)
+    assert place.workspace in asked[0].hidden
+    assert [path for path in asked[0].readable if path.is_relative_to(place.workspace)] == [
+        place.workspace / ".venv"
+    ]

@@ -154,11 +154,10 @@ def test_an_agent_that_the_settings_name_is_used(portico: Portico) -> None:
     assert named.code == 2
 
 
-def test_a_workspace_that_is_not_trusted_chooses_no_program(portico: Portico) -> None:
+def test_a_workspace_that_is_not_trusted_chooses_no_agent(portico: Portico) -> None:
     portico.workspace_settings({"agent": "theirs", "agents": {"theirs": custom_agent()}})
-    ran = portico.run("exec", "--json-stream", "say mine")
-    assert (ran.code, ran.out) == (2, b"")
-    assert "theirs" in ran.err
+    ran = portico.run("exec", "--json-stream", "/help")
+    assert ran.stream.lines[0]["payload"]["agent"] == "porter"
     portico.settings({"trustedWorkspaces": [str(portico.workspace)]})
     assert portico.run("exec", "--json-stream", "say ours").stream.answer == "ours"
 

@@ -169,18 +169,31 @@ def test_a_beginning_that_several_sessions_have_is_refused(portico: Portico) -> 
     complain(portico.run("sessions", "show", shared), "Several")
 
 
-@pytest.mark.parametrize(
-    "text",
-    ['{"agent": ', '{"agents": {"x": {}}}', '{"colour": "red"}', "[]", '{"permissions": {"allow": ["fly"]}}'],
-)
-@pytest.mark.parametrize("owner", ["user", "workspace"])
-def test_settings_that_are_wrong_are_named(portico: Portico, owner: str, text: str) -> None:
-    if owner == "user":
-        portico.settings(text)
-    else:
-        portico.settings({"trustedWorkspaces": [str(portico.workspace)]})
-        portico.workspace_settings(text)
+WRONG = [
+    '{"agent": ',
+    '{"agents": {"x": {}}}',
+    '{"colour": "red"}',
+    "[]",
+    '{"permissions": {"allow": ["fly"]}}',
+]
+
+
+@pytest.mark.parametrize("text", WRONG)
+def test_settings_that_are_wrong_are_named(portico: Portico, text: str) -> None:
+    portico.settings(text)
     complain(portico.run("exec", "--agent-command", portico.agent, "say hi"), "")
+
+
+@pytest.mark.parametrize("trusted", [[], ["."]])
+def test_settings_of_a_folder_that_are_wrong_are_told_and_stop_nothing(
+    portico: Portico, trusted: list[str]
+) -> None:
+    portico.settings({"trustedWorkspaces": [str(portico.workspace / one) for one in trusted]})
+    portico.workspace_settings(WRONG[0])
+    ran = portico.run("exec", "--agent-command", portico.agent, "say hi")
+    assert ran.code == 0
+    assert "hi" in ran.text
+    assert "The settings of this folder are ignored." in ran.err
 
 
 def test_the_line_of_a_mistake_in_the_settings_is_the_one_in_the_file(portico: Portico) -> None:

@@ -74,3 +74,12 @@ def test_a_host_without_a_port_is_an_input_error_and_no_agent_starts(portico: Po
     failed = json.loads(ran.out)
     assert (ran.code, failed["diagnostics"]["error_code"]) == (5, "INVALID_INPUT")
     assert "host:port" in failed["diagnostics"]["suggestion"]
+
+
+def test_the_doctor_says_what_confines_agents_here(portico: Portico) -> None:
+    findings = {one["subject"]: one for one in json.loads(portico.run("doctor", "--api").out)["findings"]}
+    assert findings["sandbox"] == {
+        "subject": "sandbox",
+        "verdict": "ok",
+        "detail": "bubblewrap and sandlock confine agents",
+    }

@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import Bounds
+from portico.review.outside_changes import OutsideChanges
 from portico.review.reviews import Reviews
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, seen
@@ -282,6 +284,26 @@ async def test_where_there_are_too_many_files_to_keep_changes_are_shown_all_the_
     assert notice is not None
     assert (notice.paths, notice.checkpoint_id) == (("a.txt",), None)
     assert "They cannot be put back: " in (notice.details or "")
+
+
+async def test_a_folder_that_takes_too_long_to_look_through_is_not_waited_for_again(
+    tmp_path: Path, work: Path
+) -> None:
+    state = tmp_path / "state"
+    checkpoints = Checkpoints(state / "checkpoints", os.environ, ManualClock())
+
+    def outside(seconds: float) -> OutsideChanges:
+        return OutsideChanges(state / "outside", os.environ, checkpoints, state, seconds=seconds)
+
+    # What git keeps track of is compared all the same, and so are hooks.
+    for number, seconds in enumerate((1e-9, 60.0)):
+        changes = outside(seconds)
+        await changes.note("s1", work, "Only look")
+        planted = f".git/hooks/hook{number}"
+        write(work, {"build/out.o": f"{number}\n", "a.txt": f"{number}\n", planted: "#!/bin/sh\n"})
+        (notice,) = await changes.find("s1", work)
+        assert isinstance(notice, Notice)
+        assert notice.paths == (planted, "a.txt")
 
 
 async def test_what_portico_keeps_inside_the_folder_is_its_own(work: Path) -> None:

@@ -119,7 +119,8 @@ def test_which_rules_name_a_protected_file(rule: str, path: str, covered: bool) 
 
 @pytest.mark.parametrize("kind", ["edit", "delete", "move"])
 def test_a_change_that_names_a_protected_file_anywhere_is_one_of_it(kind: str) -> None:
-    for told in ({"destination": SETTINGS}, {"also": {"x": SETTINGS}}, {"changes": {SETTINGS: {}}}):
+    inputs: list[Json] = [{"destination": SETTINGS}, {"also": {"x": SETTINGS}}, {"changes": {SETTINGS: {}}}]
+    for told in inputs:
         assert not parse_rule(kind).covers(deed(kind, told, f"{WORKSPACE}/src/a.py"))
     assert parse_rule("read").covers(deed("read", None, SETTINGS))
 
@@ -178,6 +179,16 @@ class TestInTheBroker:
             scene.to_client(id=8, method="fs/write_text_file", params=WRITE)
             await scene.shown()
 
+    @pytest.mark.parametrize("knows_portico", [False, True])
+    async def test_what_belongs_to_git_is_asked_about_where_it_is_not_refused_anyway(
+        self, tmp_path: Path, knows_portico: bool
+    ) -> None:
+        write = {**WRITE, "path": f"{WORKSPACE}/.git/hooks/pre-commit"}
+        async with broker(approvals_in(tmp_path), knows_portico=knows_portico) as scene, asyncio.timeout(20):
+            scene.to_client(id=7, method="fs/write_text_file", params=write)
+            method = (await scene.ends.client.receive())["method"]
+            assert method == ("fs/write_text_file" if knows_portico else "session/request_permission")
+
     async def test_a_rule_that_names_it_lets_it_be_written(self, tmp_path: Path) -> None:
         async with broker(approvals_in(tmp_path), policy(allow=["edit:.portico/**"])) as scene:
             await written(scene)
@@ -191,6 +202,9 @@ class TestInTheBroker:
             own = {"sessionId": "reviewed", "path": "/own/tree/.vscode/tasks.json", "content": "{}"}
             scene.to_client(id=7, method="fs/write_text_file", params=own)
             assert (await scene.ends.client.receive())["params"] == own
+            gits = {**own, "path": "/own/tree/.git/hooks/x"}
+            scene.to_client(id=9, method="fs/write_text_file", params=gits)
+            assert (await scene.ends.client.receive())["params"] == gits  # The files of the tree refuse it.
             real = {**own, "path": f"{WORKSPACE}/.vscode/tasks.json"}
             scene.to_client(id=8, method="fs/write_text_file", params=real)
             await scene.shown()

@@ -1,5 +1,6 @@
 """A hostile repository names a program wherever git lets it, and none of them is ever run."""
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Sequence
@@ -10,6 +11,10 @@ import pytest
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ReviewMode
+from portico.doors.terminal.workspace_files import list_files
+from portico.porter.listing import files_below
+from portico.porter.searching import Query, search
+from portico.porter.workspace import Workspace
 from portico.review.branches.branches import Ending
 from portico.review.git.private_folder import private_git
 from portico.review.git.repositories import find_repository, need_repository
@@ -192,6 +197,15 @@ async def test_a_direct_turn_runs_no_program_of_the_repository(hostile: Hostile,
     reviews = reviews_of(tmp_path)
     await take_turn(reviews, hostile.root, "direct", {"b.evil": "agent\n"})
     await take_turn(reviews, hostile.root, "direct", {"c.set": "agent\n"})
+    hostile.check()
+
+
+async def test_looking_for_files_and_words_runs_no_program_of_the_repository(hostile: Hostile) -> None:
+    assert hostile.root / "a.txt" in await files_below(hostile.root, os.environ)
+    assert "a.txt" in await asyncio.to_thread(list_files, hostile.root)
+    workspace = Workspace(hostile.root)
+    found = await search(Query(text="mine"), workspace, None, 100, os.environ)
+    assert {match.path.name for match in found.matches} == {"a.txt", "b.evil"}
     hostile.check()
 
 

@@ -28,6 +28,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes t
 ATTACKS = Path(sandbox_attacks.__file__)
 SHELL = AgentSpec(name="shell", command=("/bin/sh",))
 SECRET = "secret words\n"
+PASSWORD = "secret-word"
 OLD = "old words\n"
 ON_OWN_TREE = ("plant a hook", "change the git settings")
 PLACES = ("proposal", "worktree", "read-only", "direct")
@@ -54,6 +55,7 @@ class House:
         (self.real / ".gitignore").write_text(".env\n")
         for words in (("init", "-q"), ("add", "."), ("commit", "-qm", "first")):
             subprocess.run(("git", "-C", self.real, *self.identity, *words), check=True, env=self.environ)
+        self.git_settings = (self.real / ".git" / "config").read_text()
 
     identity = ("-c", "user.name=P", "-c", "user.email=p@example.org", "-c", "commit.gpgsign=false")
 
@@ -96,7 +98,9 @@ class Ground:
 
     def _attack(self, backend: str, place: str, level: str | None = None) -> dict[str, str]:
         level = level or ("workspace" if place == "direct" else None)
+        # An attacker who may write the tree has changed these.
         (self.house.real / "a.txt").write_text(OLD)
+        (self.house.real / ".git" / "config").write_text(self.house.git_settings)
         confined, own = self.words(backend, place, level)
         assert confined.state is not None
         assert (confined.state.backend, confined.state.level) == (backend, level or "workspace")
@@ -298,3 +302,17 @@ def test_a_secret_that_was_deleted_meanwhile_is_not_made_again(ground: Ground) -
     words = sandboxes.command_wrapper(house.real, None)
     subprocess.run((*words, "true"), cwd=house.real, check=True, timeout=60)
     assert not key.exists()
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_password_in_the_settings_of_git_is_not_read_and_git_works(ground: Ground, place: str) -> None:
+    config = ground.house.real / ".git" / "config"
+    ground.folder(place)  # Made before the password is there, as a working copy may be.
+    kept = ground.house.git_settings
+    config.write_text(f'{kept}[remote "origin"]\n\turl = https://me:{PASSWORD}@example.org/a.git\n')
+    try:
+        ran = ground.run("bubblewrap", place, "sh", "-c", f"cat '{config}'; git status --porcelain")
+    finally:
+        config.write_text(kept)
+    assert PASSWORD not in ran.stdout + ran.stderr
+    assert ran.returncode == 0, ran.stderr

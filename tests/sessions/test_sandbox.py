@@ -80,3 +80,16 @@ async def test_a_turn_whose_agent_must_not_start_unconfined_fails_with_what_to_d
         ]
         assert (error.code, error.message) == ("PERMISSION_DENIED", "A sandbox is required.")
         assert msgspec.to_builtins(error)["details"]["suggestion"] == "See: portico doctor"
+
+
+async def test_an_agent_that_dies_in_a_sandbox_leaves_word_of_what_may_help(tmp_path: Path) -> None:
+    async def die(agent: FakeAgent, request: acp.PromptRequest) -> None:
+        assert agent.end is not None
+        await agent.end.close()
+
+    async with world(die, tmp_path) as host:
+        host.agents.sandbox = CONFINED
+        (error,) = [
+            event.payload for event in await host.prompt() if isinstance(event.payload, ErrorReported)
+        ]
+        assert "sandbox.write" in (error.details.suggestion or "")

@@ -36,6 +36,9 @@ class Nothing:
     def is_told(self, path: str) -> bool:
         return True
 
+    async def text_before(self, path: str) -> str | None:
+        raise AssertionError("every write is told here")
+
     def wrote(self, path: str, old: str | None, new: str) -> None: ...
 
 

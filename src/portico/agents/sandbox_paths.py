@@ -5,13 +5,12 @@ another one to it when it is started again.
 """
 
 import os
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from portico.agents.registry import KNOWN_AGENTS
 from portico.config.paths import config_folder, expanded, state_folder
-from portico.domain.privacy import is_private
+from portico.domain.privacy import holds_credential, is_private
 from portico.domain.protected_files import obeyed_by
 from portico.rpc.placing import corresponding_tops
 from portico.sessions.ports import AgentSpec
@@ -56,7 +55,6 @@ _BASES = {
     "XDG_STATE_HOME": ".local/state",
 }
 _OF_GIT = (".git/config", ".git/hooks")
-_CREDENTIAL = re.compile(r"://[^/\s]*@|extraheader|password|token", re.IGNORECASE)
 _SHARED_BY_WORKTREES = ("objects", "refs", "logs")
 
 
@@ -86,6 +84,14 @@ def private_paths(folder: Path) -> Iterator[Path]:
         waiting = inner
 
 
+def credential_paths(tree: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+    """Settings of git that have a password or a token in them, of a tree and of the person."""
+    home, common = _home(environ), _common_repository(tree)
+    own = (*_expanded(("~/.gitconfig", "$XDG_CONFIG_HOME/git/config"), {**environ, "HOME": str(home)}),)
+    configs = own if common is None else (*own, common / "config")
+    return tuple(path for path in configs if _has_credential(path))
+
+
 def protected_paths(folder: Path) -> tuple[Path, ...]:
     """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
     found = [folder / name for name in _OF_GIT]
@@ -111,7 +117,7 @@ def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple
             return (top, worktree, *_shared(common)), (common,)
     # A copy has its repository beside it, over the objects of the person's.
     config = common / "config"
-    shown = () if _CREDENTIAL.search(_text(config)) else (config,)
+    shown = () if _has_credential(config) else (config,)
     return (top, top.parent.parent / "git"), (common / "objects", *shown)
 
 
@@ -196,6 +202,10 @@ def _common_repository(tree: Path) -> Path | None:
 
 def _shared(common: Path) -> tuple[Path, ...]:
     return tuple(common / name for name in _SHARED_BY_WORKTREES)
+
+
+def _has_credential(config: Path) -> bool:
+    return holds_credential((".git", "config"), _text(config))
 
 
 def _first_line(path: Path) -> str | None:

@@ -146,14 +146,17 @@ class _Place:
         writable, readable = list(sandbox_paths.named_paths(self._setting.write)), list[Path]()
         if self._folder is None:
             hidden += sandbox_paths.private_paths(self._workspace)
+            hidden += sandbox_paths.credential_paths(self._workspace, self._environ)
             readable.append(
                 self._workspace
             )  # It may be below /tmp, for which the agent has a folder of its own.
             if not self._reads_only:
                 writable.append(self._workspace)
-                readable += sandbox_paths.protected_paths(self._workspace)
+                protected = sandbox_paths.protected_paths(self._workspace)
+                readable += (path for path in protected if path not in hidden)
         else:
-            hidden.append(sandbox_paths.person_tree(self._workspace, self._folder))
+            tree = sandbox_paths.person_tree(self._workspace, self._folder)
+            hidden += (tree, *sandbox_paths.credential_paths(tree, self._environ))
             hidden += sandbox_paths.private_paths(self._folder)
             written, read = sandbox_paths.working_copy(self._workspace, self._folder)
             linked = linked_folders(config_folder(self._environ))

@@ -47,7 +47,7 @@ class Decisions:
 
     def is_for_person(self, deed: Deed) -> bool:
         """Whether a person has to be asked about what the agent has the client do without asking."""
-        return (deed.is_protected and not deed.in_own_folder) or self.is_in_doubt(deed)
+        return (deed.is_protected and not deed.stays_in_folder) or self.is_in_doubt(deed)
 
     def is_in_doubt(self, deed: Deed) -> bool:
         """Whether a denial may be meant for it."""

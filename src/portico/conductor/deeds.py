@@ -50,6 +50,8 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
     """Whose approvals count, where the name of an agent does not say which program it is."""
     in_own_folder: bool = False
     """Whether it is about files of a folder that only stands for the workspace, and about nothing else."""
+    stays_in_folder: bool = False
+    """Whether the files are in such a folder, git's own among them, which are never written there."""
     has_diff: bool = False
 
     @property
@@ -66,6 +68,11 @@ class Deed(msgspec.Struct, frozen=True, kw_only=True):
         """Whether it changes a file that makes a program run something, or that grants something."""
         paths = (*self.paths, *self.texts)
         return self.changes_files and any(obeyed_by(path.split("/")) for path in paths)
+
+    @property
+    def is_gits_own(self) -> bool:
+        """Whether it is about files that belong to git itself, and about nothing else."""
+        return bool(self.paths) and all(_is_gits_own(path) for path in self.paths)
 
     @property
     def on_windows(self) -> bool:
@@ -116,14 +123,23 @@ def deed_of(call: acp.ToolCallUpdate, *, agent: str, workspace: str, folder: str
         return deed
     own = (name for name in _names(given, workspace) if is_readable and not _is_rooted(name, workspace))
     paths = tuple(dict.fromkeys((*deed.paths, *own)))
-    return msgspec.structs.replace(deed, paths=paths, in_own_folder=_is_about_files_in(folder, deed))
+    return msgspec.structs.replace(
+        deed,
+        paths=paths,
+        in_own_folder=_is_about_files_in(folder, deed),
+        stays_in_folder=bool(deed.paths) and not any(_is_rooted(name, folder) for name in deed.paths),
+    )
 
 
 def _is_about_files_in(folder: str, deed: Deed) -> bool:
     """Whether a deed is about files in a folder and nothing else, and not about git's own, which no review shows."""
     if not deed.understood or deed.commands or deed.addresses or deed.elsewhere or not deed.paths:
         return False
-    return not any(_is_rooted(name, folder) or ".git" in name.casefold().split("/") for name in deed.paths)
+    return not any(_is_rooted(name, folder) or _is_gits_own(name) for name in deed.paths)
+
+
+def _is_gits_own(path: str) -> bool:
+    return ".git" in path.casefold().split("/")
 
 
 def _is_windows(workspace: str) -> bool:

@@ -128,12 +128,23 @@ class Folder:
         if self.descriptor is None:
             Path(self.named(name)).chmod(mode)
             return
-        descriptor = os.open(name, getattr(os, "O_PATH", _NO_WAIT) | _NO_FOLLOW, dir_fd=self.descriptor)
+        try:
+            descriptor = self.open(name)
+        except PermissionError:
+            self._chmod_unreadable(name, mode)
+            return
+        try:
+            os.chmod(descriptor, mode)
+        finally:
+            os.close(descriptor)
+
+    def _chmod_unreadable(self, name: str, mode: int) -> None:
+        """Set the bits of a file that its own owner may not open, where the system has a name for its descriptor."""
+        descriptor = os.open(name, getattr(os, "O_PATH", 0) | _NO_FOLLOW, dir_fd=self.descriptor)
         try:
             if stat.S_ISLNK(os.fstat(descriptor).st_mode):
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-            # A descriptor of a path alone cannot be changed itself; on Linux the system names what it stands for.
-            os.chmod(f"/proc/self/fd/{descriptor}" if hasattr(os, "O_PATH") else descriptor, mode)
+            os.chmod(f"/proc/self/fd/{descriptor}", mode)
         finally:
             os.close(descriptor)
 

@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import os
 import threading
+import time
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from portico.review.session_review import short_label
 from portico.sessions.deadlines import put_down
 
 _LISTING_SECONDS = 5.0
+_GIVING_UP_SECONDS = 600.0
 _NAMED = 5
 _LISTED = 100
 _GIT, _WORK, _IGNORED = range(3)
@@ -50,12 +52,19 @@ class OutsideChanges:
     """For all sessions. `ours` is the state folder, in which changes are Portico's own."""
 
     def __init__(
-        self, folder: Path, environ: Mapping[str, str], checkpoints: Checkpoints, ours: Path
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        checkpoints: Checkpoints,
+        ours: Path,
+        *,
+        seconds: float = _LISTING_SECONDS,
     ) -> None:
         self._folder = folder
         self._environ = environ
         self._checkpoints = checkpoints
         self._ours = ours
+        self._seconds = seconds
         self._rest: dict[Path, asyncio.Task[None]] = {}
 
     async def note(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
@@ -112,8 +121,16 @@ class OutsideChanges:
         ours = inside(self._ours, folder)
         without = () if ours is None else (ours,)
 
+        gave_up = self._beside(workspace, "gave-up")
+
         def work(stop: threading.Event) -> FileStats:
-            return list_stats(folder, git_folders, without=without, seconds=_LISTING_SECONDS, stop=stop)
+            # A folder that took too long is not looked through again for a while, so that no turn waits for it.
+            seconds = 0.0 if _is_recent(gave_up) else self._seconds
+            found = list_stats(folder, git_folders, without=without, seconds=seconds, stop=stop)
+            if seconds and not found.whole and not stop.is_set():
+                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                gave_up.touch(mode=0o600)
+            return found
 
         return await ended(work)
 
@@ -172,8 +189,19 @@ class OutsideChanges:
         return self._folder / f"{file_name(session)}.noted"
 
     def _last(self, workspace: Path) -> Path:
+        return self._beside(workspace, "last")
+
+    def _beside(self, workspace: Path, kind: str) -> Path:
+        """A file for a workspace, whichever session works there."""
         name = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:24]
-        return self._folder / f"{name}.last"
+        return self._folder / f"{name}.{kind}"
+
+
+def _is_recent(place: Path) -> bool:
+    try:
+        return 0 <= time.time() - place.stat().st_mtime < _GIVING_UP_SECONDS
+    except OSError:
+        return False
 
 
 def _kind(before: FileStats, now: FileStats, path: str) -> ChangeKind:

@@ -3,6 +3,7 @@
 An agent's own tool call tells it if it names the command or the file; else a card is made for it.
 """
 
+import asyncio
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,9 @@ import msgspec
 
 from portico.domain.command_words import line_of
 from portico.domain.values import TerminalOutput
+from portico.files import real
 from portico.sessions.ports import TerminalRequest
+from portico.sessions.tools import MAX_WRITTEN_CHARACTERS
 
 if TYPE_CHECKING:
     from portico.sessions.live import LiveSession
@@ -49,10 +52,26 @@ class ClientCalls:
         """Whether a tool call that is under way names a file."""
         return any(self._place(named) == self._place(path) for named in self._session.tools.named_paths())
 
+    async def text_before(self, path: str) -> str | None:
+        """What a file has on disk; None for one that is new, or no text, or too long to be told.
+
+        Not asked of the editor, who takes a read for the agent's: it would overwrite what it has not seen.
+        """
+        return await asyncio.to_thread(self._text_on_disk, path)
+
     def wrote(self, path: str, old: str | None, new: str) -> None:
         """A file was written that no tool call names."""
         for payload in self._session.tools.wrote(self._place(path), old, new):
             self._session.journal.record(payload)
+
+    def _text_on_disk(self, path: str) -> str | None:
+        root = Path(os.path.realpath(self._folder or self._session.workspace))
+        place = Path(os.path.realpath(root / path))
+        try:
+            within = place.is_relative_to(root)
+            return real.read(place, limit=MAX_WRITTEN_CHARACTERS).decode() if within else None
+        except (OSError, ValueError):
+            return None
 
     def _place(self, path: str) -> str:
         """Where a file is for the person; a session's own folder stands for the workspace."""

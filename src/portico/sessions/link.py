@@ -255,7 +255,7 @@ class AgentLink:
             )
         return AgentReported(
             f"The agent {self.spec.name} reported an error: {reason}",
-            suggestion="Try again. If it fails again, the agent's own log may say more.",
+            suggestion=f"Try again. If it fails again, the agent's own log may say more.{self._sandbox_hint}",
             details=self._details(),
         )
 
@@ -267,8 +267,18 @@ class AgentLink:
             status, how = None, "closed its output but is still running"
         return AgentCrashed(
             f"The agent {self.spec.name} {how}.",
-            suggestion="Send the prompt again to start it anew; the conversation is kept.",
+            suggestion=f"Send the prompt again to start it anew; the conversation is kept.{self._sandbox_hint}",
             details=self._details(status),
+        )
+
+    @property
+    def _sandbox_hint(self) -> str:
+        """What a person can do for an agent that fails because it is confined, as far as anybody knows."""
+        if self.sandbox is None or self.sandbox.level == "none":
+            return ""
+        return (
+            " It runs in a sandbox: name what else it has to write in the setting sandbox.write, "
+            "or leave the sandbox out with --sandbox none."
         )
 
     def _auth_required(self, error: RpcError) -> AuthRequired:

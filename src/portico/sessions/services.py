@@ -54,6 +54,8 @@ class Record(Protocol):
 
     def is_told(self, path: str) -> bool: ...
 
+    async def text_before(self, path: str) -> str | None: ...
+
     def wrote(self, path: str, old: str | None, new: str) -> None: ...
 
 
@@ -88,19 +90,12 @@ def _serve_files(files: Files, record: Record) -> dict[str, Serve]:
         if record.is_told(request.path):
             await files.write_text(request.path, request.content)
         else:
-            old = await _text_before(files, request.path)
+            old = await record.text_before(request.path)
             await files.write_text(request.path, request.content)
             record.wrote(request.path, old, request.content)
         return acp.WriteTextFileResponse()
 
     return {"fs/read_text_file": read, "fs/write_text_file": write}
-
-
-async def _text_before(files: Files, path: str) -> str | None:
-    try:
-        return await files.read_text(path, line=None, limit=None)
-    except PorticoError:
-        return None
 
 
 def _serve_terminals(terminals: Terminals, record: Record) -> dict[str, Serve]:

@@ -157,6 +157,7 @@ class PermissionBroker(SessionProxy):
         if denial is None and (
             message.method in READING
             or not self._decisions.is_for_person(deed)
+            or (self._client_knows_portico and deed.is_gits_own)  # It refuses that by itself.
             or self._grants.use(root, deed)
             or self._decisions.allowance(root, deed, reads_only=reads_only) is not None
         ):

@@ -25,12 +25,12 @@ async def run(bench: Bench, wanted: Move) -> str:
     source, target = bench.place(wanted.source), bench.place(wanted.target)
     for path in (source, target):
         require_writing(bench, path)
-    places = bench.workspace.entry(source), bench.workspace.entry(target)
     before, after = bench.workspace.shown(source), bench.workspace.shown(target)
     if source in bench.workspace.roots or target.is_relative_to(source):
         raise ToolFailure(f"{before} cannot be moved to {after}.")
     if not await asyncio.to_thread(source.exists):
         raise ToolFailure(f"There is no {before}.{await near_names(bench, source)}")
+    places = bench.workspace.entry(source), bench.workspace.entry(target)
     work = Work(
         title=f"Move {before} to {after}",
         kind="move",

@@ -104,6 +104,7 @@ class Swap:
         staging = Staging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
             # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
+            self._mark.touch(mode=0o600)
             self._mark.write_bytes(os.fsencode(self._workspace))
             staging.make()
         except OSError as error:

@@ -151,7 +151,7 @@ class Proposals:
         """Note, before the agent's own tree is made anew, that what waits is to be written to it."""
         with self._held(session):
             if any(_open(record, "turn") for record in self._store.records(session)):
-                self._store.replay_mark(session).touch()
+                self._store.replay_mark(session).touch(mode=0o600)
 
     def replay(self, session: str, folder: Path) -> None:
         """Write what waits as the proposal of a turn to the agent's own tree, whatever that holds, if it is owed that."""

@@ -96,14 +96,17 @@ def _read(folder: Folder, name: str, facts: os.stat_result, limit: int) -> Found
     if not stat.S_ISREG(facts.st_mode):
         raise Unfit("is a device, pipe or socket")
     descriptor = folder.open(name)
-    with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - pathlib opens no descriptors
+    try:
         data: bytes | None = None
         size = facts.st_size
         if size <= limit:
             data = _whole(descriptor, size)
             digest, size = digest_of(data), len(data)
         else:
-            digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=20)).hexdigest()
+            with open(descriptor, "rb", buffering=0, closefd=False) as file:
+                digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=20)).hexdigest()
+    finally:
+        os.close(descriptor)
     return Found(Entry(digest, size, facts.st_mode & _PERMISSIONS), stamp, data, facts.st_mtime_ns)
 
 
