@@ -173,3 +173,10 @@ def test_what_an_agent_says_on_standard_error_stays_out_of_the_stream(portico: P
     assert not any(
         line["type"] != "session_started" and "to the side" in str(line) for line in ran.stream.lines
     )
+
+
+def test_a_program_that_sends_back_what_it_is_sent_is_no_agent(portico: Portico) -> None:
+    ran = portico.run("exec", "--agent-command", "cat", "hello")
+    assert ran.code == 5
+    assert "not an ACP agent" in ran.complaint[0]
+    assert "portico agents list" in ran.complaint[1]

@@ -21,7 +21,6 @@ MISTAKES = {
     "an empty agent command": (["exec", "--agent-command", " ", "hello"], "empty"),
     "two agents": (["exec", "--agent", "porter", "--agent-command", "x", "hello"], "not allowed with"),
     "proxies and none": (["acp", "--no-proxies", "--proxy", "x"], "not allowed with"),
-    "a program that is no agent": (["exec", "--agent-command", "cat", "hello"], "not an ACP agent"),
     "two sessions": (["exec", "--continue", "--session", "x", "hello"], "not allowed with"),
     "a folder that is not there": (["exec", "--cwd", "nowhere", "hello"], "nowhere"),
     "a folder that cannot be": (["exec", "--cwd", "x" * 300, "hello"], "cannot be used: "),
