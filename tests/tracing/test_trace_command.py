@@ -113,7 +113,7 @@ class TestRecording:
         editor.answer_to(editor.prompt(session_id, "hello"))
         assert "·node" in said(editor.heard)
         assert editor.hang_up().code == 0
-        assert lines(trace)[1]["links"] == ["editor", "permissions", "node", "mcp-bridge", "agent"]
+        assert lines(trace)[1]["links"] == ["editor", "settlement", "permissions", "node", "mcp-bridge", "agent"]
         assert hops(trace, "session/prompt") == ["editor→node", "node→agent"]
         inner = [
             line["frame"]["params"]["method"]

@@ -34,7 +34,7 @@ class SettledFolder(SessionProxy):
     `untold` is what was settled before the first session was opened.
     """
 
-    name = "settled folder"
+    name = "settlement"
     client_methods = SessionProxy.client_methods | {"session/prompt"} | _CANCEL
 
     def __init__(self, folder: Path, settle: Settle, untold: Sequence[Notice] = ()) -> None:
