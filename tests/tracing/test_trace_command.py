@@ -113,8 +113,15 @@ class TestRecording:
         editor.answer_to(editor.prompt(session_id, "hello"))
         assert "·node" in said(editor.heard)
         assert editor.hang_up().code == 0
-        assert lines(trace)[1]["links"] == ["editor", "settlement", "permissions", "node", "mcp-bridge", "agent"]
-        assert hops(trace, "session/prompt") == ["editor→node", "node→agent"]
+        assert lines(trace)[1]["links"] == [
+            "editor",
+            "settlement",
+            "permissions",
+            "node",
+            "mcp-bridge",
+            "agent",
+        ]
+        assert hops(trace, "session/prompt") == ["editor→settlement", "settlement→node", "node→agent"]
         inner = [
             line["frame"]["params"]["method"]
             for line in lines(trace)
