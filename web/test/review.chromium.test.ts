@@ -358,7 +358,7 @@ describe("the way back", () => {
     await page.waitForSelector("dialog >> text=8 files");
     await page.click("dialog >> .p-button-main");
     await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
-    expect(await page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
+    await expect.poll(() => page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
   });
 
   test("is listed with what changed since each checkpoint", async () => {
