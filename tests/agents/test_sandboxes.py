@@ -170,6 +170,9 @@ def test_files_need_no_comparison_exactly_where_the_kernel_keeps_the_agent_out(p
     assert not kept_out(porter), "Porter itself is not confined."
     place.user(write=[str(place.workspace / "src")])
     assert not kept_out(), "The person has opened a part of the workspace."
+    sandboxes = Sandboxes(place.environ)
+    assert sandboxes.keeps_out(AGENT, place.workspace, implied=True, tree=place.copy), "It is another folder."
+    assert not sandboxes.keeps_out(AGENT, place.copy, implied=True, tree=place.workspace / "src" / "inner")
 
 
 def test_where_no_backend_works_files_are_compared(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:

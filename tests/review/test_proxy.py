@@ -3,7 +3,7 @@
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import count
 from pathlib import Path
@@ -19,6 +19,7 @@ from portico.review.chain.translation import Translation
 from portico.review.reviews import Reviews
 from portico.testing import ManualClock
 from tests.conductor.support import Ends, chain
+from tests.review.trees import git, repository
 
 Json = dict[str, Any]
 _SESSIONS = count(1)
@@ -40,8 +41,9 @@ class Talk:
     def to_client(self, **message: Any) -> None:
         self.ends.agent.send(json.dumps({"jsonrpc": "2.0", **message}))
 
-    async def greet(self) -> None:
-        self.to_agent(id=0, method="initialize", params={"protocolVersion": 1, "clientCapabilities": {}})
+    async def greet(self, **offered: Any) -> None:
+        params = {"protocolVersion": 1, "clientCapabilities": offered}
+        self.to_agent(id=0, method="initialize", params=params)
         await self.ends.agent.receive()
         self.to_client(id=0, result={"protocolVersion": 1})
         await self.ends.client.receive()
@@ -82,7 +84,12 @@ def folder_of(opening: Json) -> Path:
 
 
 @asynccontextmanager
-async def talking(tmp_path: Path, mode: Any = "proposal") -> AsyncIterator[Talk]:
+async def talking(
+    tmp_path: Path,
+    mode: Any = "proposal",
+    keeps_out: Callable[[Path], bool] = lambda _: False,
+    **offered: Any,
+) -> AsyncIterator[Talk]:
     workspace = tmp_path / "app"
     workspace.mkdir(exist_ok=True)
     (workspace / "a.txt").write_text("one\n")
@@ -94,11 +101,12 @@ async def talking(tmp_path: Path, mode: Any = "proposal") -> AsyncIterator[Talk]
         sessions=EditorSessions(tmp_path / "state" / "editor_sessions"),
         open_files=LocalFiles,
         make_id=lambda: SessionId(f"session{next(_SESSIONS)}"),
+        keeps_out=keeps_out,
     )
     async with chain(ReviewProxy(needs), Translation()) as ends:
         talk = Talk(ends, workspace, reviews)
         async with asyncio.timeout(20):
-            await talk.greet()
+            await talk.greet(**offered)
             yield talk
 
 
@@ -130,6 +138,36 @@ async def test_files_that_change_outside_the_review_are_shown_with_the_command_t
         words = shown["content"][0]["content"]["text"]
         assert words.startswith("changed: a.txt\n\nTo put them back: `portico checkpoints restore ")
         assert (await talk.ends.client.receive())["result"] == {"stopReason": "end_turn"}
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+async def test_files_of_a_folder_that_the_agent_is_kept_out_of_are_not_compared_unless_the_editor_runs_commands(
+    tmp_path: Path, terminal: bool
+) -> None:
+    def keeps_out(folder: Path) -> bool:
+        return folder == tmp_path / "app"
+
+    async with talking(tmp_path, keeps_out=keeps_out, terminal=terminal) as talk:
+        await talk.open()
+        prompt = await talk.prompt()
+        (talk.workspace / "a.txt").write_text("by the person\n")
+        await talk.end_turn(prompt)
+        heard = await talk.ends.client.receive()
+        assert ("outside the review" in str(heard)) is terminal
+
+
+async def test_a_branch_that_a_confined_agent_moved_in_the_persons_repository_is_shown(
+    tmp_path: Path,
+) -> None:
+    repository(tmp_path / "app", a__txt="one\n")
+    async with talking(tmp_path, "worktree", lambda _: True) as talk:
+        await talk.open()
+        prompt = await talk.prompt()
+        git(talk.workspace, "branch", "planted")
+        (talk.workspace / "a.txt").write_text("by the person\n")
+        await talk.end_turn(prompt)
+        shown = (await talk.ends.client.receive())["params"]["update"]
+        assert shown["title"].endswith("outside the review: .git/refs/heads/planted.")
 
 
 async def test_an_agent_may_write_before_it_has_answered_that_the_session_is_open(tmp_path: Path) -> None:

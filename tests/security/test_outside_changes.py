@@ -43,9 +43,11 @@ def files(folder: Path) -> Seen:
     return {name: facts for name, facts in seen(folder).items() if name.split("/")[0] != ".git"}
 
 
-async def told(reviews: Reviews, work: Path, deed: Callable[[Path], object]) -> Notice | None:
+async def told(
+    reviews: Reviews, work: Path, deed: Callable[[Path], object], *, git_only: bool = False
+) -> Notice | None:
     """What the person is told after a turn in which something does this to their folder."""
-    assert await reviews.note_files("s1", work, "Only look") == []
+    assert await reviews.note_files("s1", work, "Only look", git_only=git_only) == []
     deed(work)
     found: Sequence[AnyPayload] = await reviews.changed_outside("s1", work)
     assert await reviews.changed_outside("s1", work) == [], "It is told once."
@@ -201,6 +203,31 @@ async def test_the_branch_that_portico_gave_the_agent_may_be_committed_to(
         git(review.folder, "commit", "--quiet", "--all", "--message=done")
 
     assert await told(reviews, work, commit) is None
+
+
+async def test_a_confined_agent_in_a_worktree_moves_no_branch_of_the_persons_unseen(
+    work: Path, reviews: Reviews
+) -> None:
+    def deed(folder: Path) -> None:
+        git(folder, "update-ref", "refs/heads/main", "HEAD~1")
+        git(folder, "branch", "planted")
+        write(folder, {"a.txt": "by the person, who may work on\n"})
+
+    git(work, "commit", "--quiet", "--allow-empty", "--message=second")
+    assert await reviews.note_files("s1", work, "Only look", git_only=True) == []
+    review = await reviews.open("s1", work, "worktree")
+    await review.begin_turn("Commit it")
+    git(review.folder, "commit", "--quiet", "--allow-empty", "--message=done")
+    assert await reviews.changed_outside("s1", work) == []
+
+    notice = await told(reviews, work, deed, git_only=True)
+    assert notice is not None
+    assert notice.level == "warning"
+    assert notice.checkpoint_id is None
+    assert (notice.details or "").splitlines() == [
+        "changed: .git/refs/heads/main (not kept, so it cannot be put back)",
+        "new: .git/refs/heads/planted (not kept, so it cannot be put back)",
+    ]
 
 
 async def test_what_a_killed_turn_did_is_told_by_the_next_portico(tmp_path: Path, work: Path) -> None:

@@ -188,6 +188,20 @@ async def test_nothing_is_compared_for_an_agent_that_a_sandbox_keeps_out(
     assert (host.session_id in host.reviews.noted) is not in_force
 
 
+@pytest.mark.parametrize("in_force", [True, False])
+async def test_the_repository_is_compared_around_a_confined_turn_in_a_worktree(
+    tmp_path: Path, in_force: bool
+) -> None:
+    async with world(answer, tmp_path, confined=lambda *_: True) as host:
+        host.agents.sandbox = SandboxInForce(level="workspace" if in_force else "none")
+        host.reviews.outside = [OUTSIDE]
+        host.session_id = await host.service.start(tmp_path, SPEC, mode="worktree")
+        await host.prompt("hello")
+        assert [event.payload for event in await host.events()].count(OUTSIDE) == 1
+    assert host.reviews.git_noted == [host.session_id]
+    assert (host.session_id in host.reviews.noted) is not in_force, "All files are, if no sandbox came of it."
+
+
 async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:
     async with world(stop_when_told, tmp_path) as host:
         (await reviewed(host)).after = [PROPOSED]

@@ -68,15 +68,19 @@ class Sandboxes:
             self._commands[workspace, folder] = partial(find_backend(confinement).wrapper, confinement)
         return confined
 
-    def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool) -> bool:
-        """Whether an agent that must not write the workspace will be kept from it by the kernel. Blocks."""
+    def keeps_out(self, spec: AgentSpec, workspace: Path, *, implied: bool, tree: Path | None = None) -> bool:
+        """Whether the kernel keeps an agent from writing the workspace that it is started for. Blocks.
+
+        With a `tree`, that is what it must not write: one agent may serve sessions in several folders.
+        """
         from portico.sandbox.kernel import find_backend
 
         setting = load_settings(config_folder(self._environ), workspace).sandbox
         if self._is_porter(spec) or self._level(setting, implied=implied) == "none":
             return False
         opened = sandbox_paths.named_paths(setting.write)
-        if any(workspace.is_relative_to(each) or each.is_relative_to(workspace) for each in opened):
+        tree = tree or workspace
+        if any(tree.is_relative_to(each) or each.is_relative_to(tree) for each in opened):
             return False
         try:
             find_backend(Confinement())

@@ -5,7 +5,7 @@ import asyncio
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
@@ -131,10 +131,10 @@ class _Door:
         async with self._explained():
             spec = self._spec()
             await self._settle()
-            process = await self._launch(spec)
+            process, keeps_out = await self._launch(spec)
             # While the agent starts, so do the proxies.
             plan = self._plan()
-            stations = await self._stations(plan, spec)
+            stations = await self._stations(plan, spec, keeps_out)
         wire = tapped(process.stream, self._environ, spec.name, "client")
         limit = self._flags.start_limit
 
@@ -168,17 +168,22 @@ class _Door:
         default = self._environ.get(AGENT_VARIABLE) or settings.agent
         return registry.choose(name=self._flags.agent, command=self._flags.agent_command, default=default)
 
-    async def _launch(self, spec: AgentSpec) -> AgentProcess:
+    async def _launch(self, spec: AgentSpec) -> tuple[AgentProcess, Callable[[Path], bool]]:
+        """The agent, and whether its sandbox keeps it from writing a folder."""
         from portico.agents.processes import LocalAgents
         from portico.agents.sandboxes import Sandboxes
 
-        apart = self._apart()
-        agents = LocalAgents(self._environ, Sandboxes(self._environ, copies=self._copies(apart)))
-        process = await agents.launch(spec, Path.cwd(), folder=apart)
+        apart, workspace = self._apart(), Path.cwd()
+        sandboxes = Sandboxes(self._environ, copies=self._copies(apart))
+        process = await LocalAgents(self._environ, sandboxes).launch(spec, workspace, folder=apart)
         self._started.append(process)
         if self._watch is not None:
             self._watch.learn(spec.env)
-        return process
+        if process.sandbox is None or process.sandbox.level == "none":
+            return process, lambda _: False
+        return process, lambda tree: sandboxes.keeps_out(
+            spec, workspace, implied=apart is not None, tree=tree
+        )
 
     async def _settle(self) -> None:
         """Let no agent find a folder that a killed process left half changed."""
@@ -236,10 +241,12 @@ class _Door:
         reviews = None if mode == "direct" else self._reviews()
         return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch, reviews)
 
-    async def _stations(self, plan: "ChainPlan", spec: AgentSpec) -> Sequence[Station]:
+    async def _stations(
+        self, plan: "ChainPlan", spec: AgentSpec, keeps_out: Callable[[Path], bool] = lambda _: False
+    ) -> Sequence[Station]:
         if self._flags.no_proxies:
             return ()
-        stations = await plan.stations(spec, Path.cwd())
+        stations = await plan.stations(spec, Path.cwd(), keeps_out)
         return [self._settled_folder(), *stations] if self._mode() == "direct" else stations
 
     def _settled_folder(self) -> Station:

@@ -84,12 +84,15 @@ class ChainPlan:
         self._reviews = reviews
         self._editor_tools = editor_tools
 
-    async def stations(self, spec: AgentSpec, workspace: Path) -> Sequence[Station]:
+    async def stations(
+        self, spec: AgentSpec, workspace: Path, keeps_out: Callable[[Path], bool] = lambda _: False
+    ) -> Sequence[Station]:
+        """The proxies for an agent. `keeps_out` says whether its sandbox keeps it from writing a folder."""
         settings = await within_deadline(lambda: load_settings(config_folder(self._environ), workspace))
         stations: list[Station] = []
         if state_file := self._environ.get(EDITOR_STATE_VARIABLE):
             stations.append(ProxyStation(EditorContext(Path(state_file), time.time)))
-        stations += self._review_stations(spec)
+        stations += self._review_stations(spec, keeps_out)
         approvals = FileApprovals(
             state_folder(self._environ) / "approvals.json", lambda: time.time_ns() // 1_000_000
         )
@@ -106,7 +109,7 @@ class ChainPlan:
         stations.append(ProxyStation(McpBridge(self._wishes.mcp_bridge)))
         return stations
 
-    def _review_stations(self, spec: AgentSpec) -> list[Station]:
+    def _review_stations(self, spec: AgentSpec, keeps_out: Callable[[Path], bool]) -> list[Station]:
         if self._reviews is None:
             return []
         # Late: most chains of an editor are direct, and have to start quickly.
@@ -119,10 +122,8 @@ class ChainPlan:
         ]
         if self._wishes.mode == "direct":
             return after
-        return [
-            ProxyStation(review_proxy(self._environ, spec.name, self._wishes.mode, self._reviews)),
-            *after,
-        ]
+        review = review_proxy(self._environ, spec.name, self._wishes.mode, self._reviews, keeps_out)
+        return [ProxyStation(review), *after]
 
     def _policy(self, spec: AgentSpec, settings: Settings) -> Policy:
         allowances = tuple(map(parse_rule, settings.permissions.allow))

@@ -1,7 +1,7 @@
 """Builds review before write for a chain: the proxy for ACP editors, and the tool to propose with."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from portico.cli.clock import SystemClock
@@ -17,8 +17,14 @@ from portico.review.reviews import Reviews
 from portico.review.text.changes import ChangeSet
 
 
-def review_proxy(environ: Mapping[str, str], agent: str, mode: ReviewMode, reviews: Reviews) -> ReviewProxy:
-    """Review in an editor that speaks ACP, for sessions with one agent."""
+def review_proxy(
+    environ: Mapping[str, str],
+    agent: str,
+    mode: ReviewMode,
+    reviews: Reviews,
+    keeps_out: Callable[[Path], bool],
+) -> ReviewProxy:
+    """Review in an editor that speaks ACP, for sessions with one agent, which a sandbox `keeps_out` of folders."""
     needs = ReviewNeeds(
         agent=agent,
         mode=mode,
@@ -26,6 +32,7 @@ def review_proxy(environ: Mapping[str, str], agent: str, mode: ReviewMode, revie
         sessions=kept_editor_sessions(environ),
         open_files=LocalFiles,
         make_id=_make_id,
+        keeps_out=keeps_out,
     )
     return ReviewProxy(needs)
 

@@ -1,8 +1,9 @@
 """Changes in the person's own files during a turn that must not touch them, which no review has seen.
 
 A mode in which the agent works elsewhere, or only reads, is a promise of Portico and no wall: a program can write by
-full path. Where nothing confines it, the files are noted before a turn and compared after it. What is noted lies in
-the state folder, so that the next Portico can compare after a kill.
+full path. Where nothing confines it, the files are noted before a turn and compared after it. Of an agent in a
+worktree, which has to write the branches of the repository, git's files are compared though it is confined. What is
+noted lies in the state folder, so that the next Portico can compare after a kill.
 """
 
 import asyncio
@@ -41,11 +42,12 @@ _PATH_BYTES = 16 * 1024
 
 
 class _Noted(msgspec.Struct, frozen=True):
-    """The files before a turn. Without a `checkpoint` there is no way back, and `problem` says why."""
+    """The files before a turn, or git's alone. Without a `checkpoint` there is no way back; `problem` says why."""
 
     checkpoint: str | None
     problem: str | None
     stats: FileStats
+    git_only: bool = False
 
 
 class OutsideChanges:
@@ -67,11 +69,16 @@ class OutsideChanges:
         self._seconds = seconds
         self._rest: dict[Path, asyncio.Task[None]] = {}
 
-    async def note(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
-        """Note how the files are before a turn; what changed in one that was killed is told."""
+    async def note(
+        self, session: str, workspace: Path, label: str, *, git_only: bool = False
+    ) -> list[AnyPayload]:
+        """Note how the files are before a turn, or git's alone; what changed in one that was killed is told."""
         late = await self.find(session, workspace)
         # Before the checkpoint is taken, so that no change between the two goes unseen.
-        stats = await self._list(workspace)
+        stats = await self._list(workspace, git_only=git_only)
+        if git_only:
+            await asyncio.to_thread(self._write, session, _Noted(None, None, stats, git_only=True))
+            return late
         if await asyncio.to_thread(self._note_again, session, workspace, stats):
             return late
         checkpoint, problem = None, None
@@ -91,14 +98,14 @@ class OutsideChanges:
         if noted is None:
             return []
         await self._stop_keeping(workspace)
-        now = await self._list(workspace)
+        now = await self._list(workspace, git_only=noted.git_only)
         if noted.stats.proves_same(now):
             await asyncio.to_thread(self._path(session).replace, self._last(workspace))
             return []
         touched = noted.stats.differing(now)
         checkpoint, problem = noted.checkpoint, noted.problem
         changes: Mapping[str, ChangeKind] = {path: _kind(noted.stats, now, path) for path in touched}
-        unheld: frozenset[str] = frozenset()
+        unheld = frozenset(changes) if noted.git_only else frozenset[str]()
         if checkpoint is not None:
             try:
                 compared = await self._checkpoints.compare(workspace, checkpoint, touched)
@@ -115,7 +122,7 @@ class OutsideChanges:
     def forget(self, session: str) -> None:
         self._path(session).unlink(missing_ok=True)
 
-    async def _list(self, workspace: Path) -> FileStats:
+    async def _list(self, workspace: Path, *, git_only: bool) -> FileStats:
         folder = await asyncio.to_thread(workspace.resolve)
         git_folders = await self._git_folders(folder)
         ours = inside(self._ours, folder)
@@ -125,7 +132,7 @@ class OutsideChanges:
 
         def work(stop: threading.Event) -> FileStats:
             # A folder that took too long is not looked through again for a while, so that no turn waits for it.
-            seconds = 0.0 if _is_recent(gave_up) else self._seconds
+            seconds = 0.0 if git_only or _is_recent(gave_up) else self._seconds
             found = list_stats(folder, git_folders, without=without, seconds=seconds, stop=stop)
             if seconds and not found.whole and not stop.is_set():
                 self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -164,11 +164,13 @@ class Reviews:
                 self._parts.arrangements.keep(arrangement)
             return SessionReview(arrangement, self._parts, workplace, self._told(session))
 
-    async def note_files(self, session: str, workspace: Path, label: str) -> list[AnyPayload]:
-        """Note how the person's files are before a turn that must not touch them."""
+    async def note_files(
+        self, session: str, workspace: Path, label: str, *, git_only: bool = False
+    ) -> list[AnyPayload]:
+        """Note how the person's files are before a turn that must not touch them, or the repository's alone."""
         await self._parts.settlement.settle(workspace)
         async with self._parts.arrangements.held(session):
-            return await self._outside.note(session, workspace, label)
+            return await self._outside.note(session, workspace, label, git_only=git_only)
 
     async def changed_outside(
         self, session: str, workspace: Path, *, beside: bool = False

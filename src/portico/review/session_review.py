@@ -48,7 +48,7 @@ class SessionReview:
         untold: Sequence[AnyPayload] = (),
     ) -> None:
         self._session = arrangement.session
-        self._mode = arrangement.mode
+        self.mode = arrangement.mode
         self._workspace = Path(arrangement.workspace)
         self._parts = parts
         self._workplace = workplace
@@ -70,7 +70,7 @@ class SessionReview:
             if self._workplace is not None:
                 told = await self._begin_apart(self._workplace)
             else:
-                told = await self._begin_branch(label) if self._mode == "branch" else []
+                told = await self._begin_branch(label) if self.mode == "branch" else []
                 self._kept = False
                 told.append(await self._keep())
                 self._kept = True
@@ -161,7 +161,7 @@ class SessionReview:
     @property
     def _hurried(self) -> bool:
         """In direct mode a turn may go on without a checkpoint, so it is not held up for long."""
-        return self._mode == "direct"
+        return self.mode == "direct"
 
 
 def checkpoint_payload(checkpoint: Checkpoint) -> CheckpointCreated:

@@ -278,8 +278,13 @@ class Reviews(Protocol):
 
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> Review: ...
 
-    async def note_files(self, session_id: SessionId, workspace: Path, label: str) -> Sequence[AnyPayload]:
-        """Note how the person's files are before a turn that must not touch them; what the log should say of it."""
+    async def note_files(
+        self, session_id: SessionId, workspace: Path, label: str, *, git_only: bool = False
+    ) -> Sequence[AnyPayload]:
+        """Note how the person's files are before a turn that must not touch them; what the log should say of it.
+
+        With `git_only`, note what git runs or obeys and nothing else.
+        """
         ...
 
     async def changed_outside(

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from msgspec import UNSET
 
@@ -40,7 +41,7 @@ class Reviewing:
         self._reviews = reviews
         self._journal = journal
         self._review: Review | None = None
-        self._noted = False
+        self._noted: Literal["nothing", "git", "all"] = "nothing"
         self._beside = beside
 
     @property
@@ -74,12 +75,22 @@ class Reviewing:
         self.mode, self._review = mode, None
 
     async def note_files(self, label: str, *, confined: bool) -> None:
-        """Once in a turn, note how the files are that it must not touch; a `confined` agent cannot."""
-        if self._noted or confined or self.writes_workspace:
+        """Once in a turn, note how the files are that it must not touch; a `confined` agent cannot.
+
+        In a worktree it can touch the branches of the person's repository all the same.
+        """
+        wanted: Literal["nothing", "git", "all"] = "all"
+        if confined:
+            wanted = "git" if self.mode == "worktree" and not self._reads_only else "nothing"
+        if self.writes_workspace or wanted in ("nothing", self._noted) or self._noted == "all":
             return
-        self._noted = True
+        self._noted = wanted
         try:
-            self._record(await self._reviews.note_files(self._session_id, self._workspace, label))
+            self._record(
+                await self._reviews.note_files(
+                    self._session_id, self._workspace, label, git_only=wanted == "git"
+                )
+            )
         except PorticoError as error:
             self._record([_warning(_NOT_COMPARED, error)])
 
@@ -97,8 +108,8 @@ class Reviewing:
 
     async def end_turn(self) -> None:
         """Write down what the person has to look at."""
-        if self._noted:
-            self._noted = False
+        if self._noted != "nothing":
+            self._noted = "nothing"
             outside = self._reviews.changed_outside(self._session_id, self._workspace, beside=self._beside())
             await self._tell(outside, _NOT_COMPARED)
         if self._review is not None:

@@ -35,7 +35,8 @@ class OpenReview:
 class OpenReviews:
     """`folders` says where agents work in a mode, if not in the workspace.
 
-    `outside` is what changed in the person's files during a turn in which they were `noted`.
+    `outside` is what changed in the person's files during a turn in which they were `noted`, or of their
+    repository alone `git_noted`.
     `at_stake` refuses to let a session be deleted, and `refusal` that it works in another mode.
     """
 
@@ -44,6 +45,7 @@ class OpenReviews:
         self.opened: dict[SessionId, OpenReview] = {}
         self.forgotten: list[SessionId] = []
         self.noted: list[SessionId] = []
+        self.git_noted: list[SessionId] = []
         self.outside: Sequence[AnyPayload] = ()
         self.at_stake: PorticoError | None = None
         self.refusal: PorticoError | None = None
@@ -60,14 +62,16 @@ class OpenReviews:
     async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
         return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
 
-    async def note_files(self, session_id: SessionId, workspace: Path, label: str) -> Sequence[AnyPayload]:
-        self.noted.append(session_id)
+    async def note_files(
+        self, session_id: SessionId, workspace: Path, label: str, *, git_only: bool = False
+    ) -> Sequence[AnyPayload]:
+        (self.git_noted if git_only else self.noted).append(session_id)
         return ()
 
     async def changed_outside(
         self, session_id: SessionId, workspace: Path, *, beside: bool = False
     ) -> Sequence[AnyPayload]:
-        return self.outside if session_id in self.noted else ()
+        return self.outside if session_id in (*self.noted, *self.git_noted) else ()
 
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
         return ()

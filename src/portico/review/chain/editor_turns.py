@@ -54,8 +54,12 @@ class Turns:
     async def begin(self, label: str) -> None:
         """PorticoError if the turn must not begin."""
         session = self.session
-        if session.files is not None and not self._confined:
-            self._show_notices(await self._reviews.note_files(session.session_id, session.workspace, label))
+        if session.files is not None and not (self._confined and session.review.mode != "worktree"):
+            self._show_notices(
+                await self._reviews.note_files(
+                    session.session_id, session.workspace, label, git_only=self._confined
+                )
+            )
         self._show_notices(await session.review.begin_turn(label))
         self._running = True
 

@@ -75,8 +75,8 @@ class ReviewNeeds(msgspec.Struct, frozen=True, kw_only=True):
     sessions: EditorSessions
     open_files: Callable[[Path], Files]
     make_id: Callable[[], SessionId]
-    confined: bool = False
-    """Whether the kernel keeps the agent away from the person's files."""
+    keeps_out: Callable[[Path], bool] = lambda _: False
+    """Whether the kernel keeps the agent from writing a folder. Blocks."""
 
 
 class _Turn:
@@ -153,6 +153,7 @@ class ReviewProxy(WorkplaceProxy):
         if review.folder != workspace:
             files = WorkplaceFiles(workspace, review.folder, needs.open_files, review.adopt)
             self.opening.append(files)
+        confined = files is not None and await self._is_confined(workspace)
         placed = Placed(
             session=session_id,
             workspace=asked.cwd,
@@ -178,12 +179,16 @@ class ReviewProxy(WorkplaceProxy):
                     review=review,
                     files=files,
                 )
-                self._opened(session)
+                self._opened(session, confined=confined)
             self.place.send_left(answer)
 
         self.forward_right(message.with_params(params), answered)
 
-    def _opened(self, session: ReviewedSession) -> None:
+    async def _is_confined(self, workspace: Path) -> bool:
+        """Whether nothing that the agent does can write a folder; what an editor runs for it is in no sandbox."""
+        return not self.runs_commands and await asyncio.to_thread(self._needs.keeps_out, workspace)
+
+    def _opened(self, session: ReviewedSession, *, confined: bool) -> None:
         def tell(update: acp.SessionUpdate) -> None:
             self.tell_client(
                 "session/update", acp.SessionNotification(session_id=session.agent_session_id, update=update)
@@ -191,7 +196,7 @@ class ReviewProxy(WorkplaceProxy):
 
         self.sessions[session.agent_session_id] = session
         self._talks[session.agent_session_id] = Turns(
-            session, self._needs.reviews, tell, self.ask_client, confined=self._needs.confined
+            session, self._needs.reviews, tell, self.ask_client, confined=confined
         )
         named = EditorSession(
             agent=self._needs.agent,

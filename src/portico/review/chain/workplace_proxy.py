@@ -34,7 +34,10 @@ class ReviewedSession(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkplaceProxy(Proxy):
-    """Serves fs/* and places terminals for the sessions in `sessions`, and for `opening` ones."""
+    """Serves fs/* and places terminals for the sessions in `sessions`, and for `opening` ones.
+
+    An editor that `runs_commands` does so where no sandbox of the agent's holds.
+    """
 
     agent_methods = frozenset({READ, WRITE, "terminal/create"})
 
@@ -43,6 +46,7 @@ class WorkplaceProxy(Proxy):
         self.sessions: dict[str, ReviewedSession] = {}
         self.opening: list[WorkplaceFiles] = []
         self.buffers = Buffers(self.ask_client, acp.FileSystemCapabilities())
+        self.runs_commands = False
 
     def from_agent(self, message: Message) -> None:
         try:
@@ -58,10 +62,11 @@ class WorkplaceProxy(Proxy):
     def met(self, initialize: Raw) -> None:
         """Learn from `initialize` what the editor can do."""
         try:
-            offered = decode(initialize, acp.InitializeRequest).client_capabilities.fs
+            offered = decode(initialize, acp.InitializeRequest).client_capabilities
         except msgspec.DecodeError:
             return
-        self.buffers = Buffers(self.ask_client, offered)
+        self.buffers = Buffers(self.ask_client, offered.fs)
+        self.runs_commands = offered.terminal
 
     def _read(self, message: Message, asked: acp.ReadTextFileRequest) -> None:
         files, session_id = self._files(asked.session_id, asked.path)

@@ -58,7 +58,10 @@ def list_stats(
     seconds: float,
     stop: threading.Event,
 ) -> FileStats:
-    """List a folder, with git folders that may be outside of it, but not the paths in `without`."""
+    """List a folder, with git folders that may be outside of it, but not the paths in `without`.
+
+    In no `seconds`, git's files are listed and nothing else.
+    """
     root = os.fsencode(folder)
     latest = time.time_ns() - _TICK
     deadline = time.monotonic() + seconds
@@ -75,7 +78,7 @@ def list_stats(
     whole = dict(files)
     folders = [b""]
     while folders:
-        if stop.is_set() or time.monotonic() > deadline:
+        if stop.is_set() or time.monotonic() >= deadline:
             return FileStats(files, whole=False)
         for path, entry in _entries(root, folders.pop()):
             if path in skipped:
