@@ -20,7 +20,8 @@ from portico.review.branches.branches import Branches, Ending
 from portico.review.checkpoints.checkpoint import Checkpoint
 from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.shadows import Bounds
-from portico.review.disk.applying import Applier, Writer
+from portico.review.decisions import Decisions, Outcome
+from portico.review.disk.applying import Applier
 from portico.review.disk.leftovers import APPLIES, CHECKPOINTS
 from portico.review.disk.rollbacks import Rollbacks
 from portico.review.endings import Endings, FinishOutcome
@@ -28,7 +29,6 @@ from portico.review.gathering import Gathering
 from portico.review.git.repositories import ignored_files, need_repository
 from portico.review.going_back import Compared, GoingBack, RestoreOutcome
 from portico.review.outside_changes import OutsideChanges
-from portico.review.proposals.deciding import Decided
 from portico.review.proposals.proposals import Proposals
 from portico.review.proposals.protection import Protection
 from portico.review.proposals.resolving import Side, Sides
@@ -38,26 +38,13 @@ from portico.review.proposals.store import Proposal
 from portico.review.session_review import Parts, SessionReview
 from portico.review.settlement import Settlement
 from portico.review.standing import ReviewStatus, at_stake, look_at
-from portico.review.text.changes import ChangeSet, paths_of
+from portico.review.text.changes import ChangeSet
 from portico.review.workplaces.workplaces import Workplaces
-from portico.review.writing import Deed, Writing, Written
+from portico.review.writing import Writing
 from portico.sessions.ports import Clock
 from portico.sessions.windows import NoWindows, Windows
 
 Protect = Callable[[Path], Protection]
-
-_TAKEN_BACK_ALREADY = Notice(
-    level="info",
-    text="Nothing had to be taken back: the files were as before already. What was applied is proposed again.",
-)
-
-
-class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision came to, how the proposal stands then, and what the log should say."""
-
-    decided: Decided
-    proposal: ProposalUpdated
-    payloads: tuple[AnyPayload, ...]
 
 
 class Reviews:
@@ -77,7 +64,7 @@ class Reviews:
         self._parts = parts
         self._proposals = proposals
         self._going_back = GoingBack(parts.checkpoints, parts.gathering, parts.arrangements)
-        self._writing = writing
+        self._decisions = Decisions(parts, proposals, writing)
         self._outside = outside
         self._endings = Endings(folder / "finishing", environ, parts, proposals, writing, protect)
         self._untold: dict[str, list[AnyPayload]] = {}
@@ -220,12 +207,12 @@ class Reviews:
     async def payload(self, session: str, proposal_id: str) -> ProposalUpdated:
         """How a proposal stands, for those who look."""
         async with self._ready(session):
-            await self._owned(session, proposal_id)
+            await self._decisions.owned(session, proposal_id)
             return await asyncio.to_thread(self._proposals.payload, proposal_id)
 
     async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, Sides]:
         """One file of a proposal in full, with its three sides."""
-        proposal = await self._owned(session, proposal_id)
+        proposal = await self._decisions.owned(session, proposal_id)
         await self._parts.settlement.settle(Path(proposal.workspace))
         sight = await self._parts.gathering.see(session, Path(proposal.workspace), (path,))
         return await asyncio.to_thread(self._proposals.file, proposal_id, path, sight.disk)
@@ -234,7 +221,7 @@ class Reviews:
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> ChangeSet:
         """The chosen part of a proposal, with its contents."""
-        await self._owned(session, proposal_id)
+        await self._decisions.owned(session, proposal_id)
         return await asyncio.to_thread(self._proposals.chosen, proposal_id, revision, selection)
 
     async def propose(
@@ -260,13 +247,9 @@ class Reviews:
         resolve: Mapping[str, Side] | None = None,
     ) -> Outcome:
         """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
-        return await self._write(
-            session,
-            proposal_id,
-            lambda writer: self._proposals.apply(proposal_id, revision, selection, resolve, writer),
-            revision=revision,
-            doing="applying a proposal",
-        )
+        async with self._ready(session) as arrangement:
+            outcome = await self._decisions.apply(arrangement, proposal_id, revision, selection, resolve)
+            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
 
     async def undo(
         self,
@@ -276,25 +259,17 @@ class Reviews:
         resolve: Mapping[str, Side] | None = None,
     ) -> Outcome:
         """Take the last apply back, with a checkpoint from before, all of it or nothing."""
-        outcome = await self._write(
-            session,
-            proposal_id,
-            lambda writer: self._proposals.undo(proposal_id, revision, resolve, writer),
-            revision=revision,
-            doing="taking an apply back",
-        )
-        if not outcome.decided.already:
-            return outcome
-        return msgspec.structs.replace(outcome, payloads=(*outcome.payloads, _TAKEN_BACK_ALREADY))
+        async with self._ready(session) as arrangement:
+            outcome = await self._decisions.undo(arrangement, proposal_id, revision, resolve)
+            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
 
     async def discard(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> Outcome:
         """Give the chosen part up. It goes from the agent's own tree as well."""
         async with self._ready(session) as arrangement:
-            await self._owned(session, proposal_id)
-            decided = await asyncio.to_thread(self._proposals.discard, proposal_id, revision, selection)
-            return await self._outcome(arrangement, proposal_id, Written(decided, [], {}))
+            outcome = await self._decisions.discard(arrangement, proposal_id, revision, selection)
+            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
 
     async def revision_prompt(
         self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
@@ -339,45 +314,6 @@ class Reviews:
                     suggestion="Apply or discard what it proposes, or go back to a checkpoint.",
                 )
             return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
-
-    async def _write(
-        self,
-        session: str,
-        proposal_id: str,
-        decide: Callable[[Writer], Decided],
-        *,
-        revision: int | None,
-        doing: str,
-    ) -> Outcome:
-        async with self._ready(session) as arrangement:
-            proposal = await self._owned(session, proposal_id, revision)
-            last = proposal.applies[-1].undo if proposal.applies else ChangeSet()
-            deed = Deed(
-                session=session,
-                workspace=Path(arrangement.workspace),
-                paths=paths_of(proposal.changes) | paths_of(last),
-                doing=doing,
-            )
-            written = await self._writing.write(deed, decide)
-            return await self._outcome(arrangement, proposal_id, written)
-
-    async def _outcome(self, arrangement: Arrangement, proposal_id: str, written: Written) -> Outcome:
-        """What a decision came to, once the agent's tree knows of it."""
-        session, workspace = arrangement.session, Path(arrangement.workspace)
-        told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
-        proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
-        told += await self._parts.settlement.notices(workspace)
-        payloads = self._told(session, *told, proposal)
-        return Outcome(decided=written.decided, proposal=proposal, payloads=payloads)
-
-    async def _owned(self, session: str, proposal_id: str, revision: int | None = None) -> Proposal:
-        proposal = await asyncio.to_thread(self._proposals.get, proposal_id, revision)
-        if proposal.session != session:
-            raise InvalidInput(
-                f"The session {session} has no proposal {proposal_id}.",
-                suggestion=f"See what it proposes with: portico review show {session}",
-            )
-        return proposal
 
     def _told(self, session: str, *payloads: AnyPayload) -> tuple[AnyPayload, ...]:
         """What to tell, after what could not be told before."""
