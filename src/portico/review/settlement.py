@@ -39,7 +39,11 @@ class Settlement:
         self._rollbacks = rollbacks
 
     async def settle_all(self) -> list[Notice]:
-        """Roll back whatever was cut short in any folder, but for what cannot be settled just now; what that was."""
+        """Roll back whatever was cut short in any folder, but for what cannot be settled just now; what that was.
+
+        Earlier versions of rollbacks that are long past are removed.
+        """
+        await asyncio.to_thread(self._rollbacks.prune)
         rollbacks: list[Rollback] = []
         with contextlib.suppress(SessionBusy, StoreFailed):
             if await asyncio.to_thread(any_intent, self._folder / APPLIES):

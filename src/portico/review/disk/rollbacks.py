@@ -1,11 +1,13 @@
 """Record of rolled back applies and restores, kept until a session has told the person about them.
 
 A file that the person changed after the kill stays as they have it. The version that a rollback would have put there
-is kept here, so that no content is lost on either side.
+is kept here for a month after the person was told, so that no content is lost on either side.
 """
 
 import contextlib
 import os
+import shutil
+import time
 from pathlib import Path
 from typing import Literal
 
@@ -13,10 +15,12 @@ import msgspec
 
 from portico.domain import codecs
 from portico.domain.events import Notice
+from portico.files.private import make_private_folder
 from portico.review.disk.calls import Disk
 from portico.review.text.changes import LINK_MODE
 
 _NAMED = 5
+_KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 class OwnEdit(msgspec.Struct, frozen=True):
@@ -80,8 +84,17 @@ class Rollbacks:
             if rollback is not None and related(Path(rollback.root), real):
                 found.append(rollback)
                 with contextlib.suppress(OSError):
+                    os.utime(place.with_suffix(""))  # Its time runs from now on.
+                with contextlib.suppress(OSError):
                     place.unlink()
         return found
+
+    def prune(self) -> None:
+        """Remove earlier versions that the person was told about more than 30 days ago."""
+        with contextlib.suppress(OSError):
+            for place in self._folder.iterdir():
+                if place.is_dir() and _age(place) > _KEPT_SECONDS and not _note_of(place).exists():
+                    shutil.rmtree(place, ignore_errors=True)
 
 
 class RollbackRecord:
@@ -89,7 +102,7 @@ class RollbackRecord:
 
     def __init__(self, place: Path, rollback: Rollback, disk: Disk) -> None:
         self._place = place
-        self._note = place.with_name(f"{place.name}.json")
+        self._note = _note_of(place)
         self._disk = disk
         self.rollback = _read(self._note) or rollback
 
@@ -113,7 +126,7 @@ class RollbackRecord:
         return self.rollback
 
     def _copy(self, source: Path, target: Path) -> None:
-        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(target.parent)
         found = self._disk.read_entry(source)
         beside = target.with_name(f"{target.name}.part")
         self._disk.remove(beside)
@@ -121,11 +134,20 @@ class RollbackRecord:
         self._disk.rename(beside, target)
 
     def _write(self) -> None:
-        self._note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(self._note.parent)
         beside = self._place.with_name(f"{self._place.name}.part")
         self._disk.remove(beside)
         self._disk.write_new(beside, msgspec.json.encode(self.rollback), 0o600)
         self._disk.rename(beside, self._note)
+
+
+def _note_of(place: Path) -> Path:
+    """The record that lies beside the earlier versions until it is told."""
+    return place.with_name(f"{place.name}.json")
+
+
+def _age(place: Path) -> float:
+    return time.time() - place.stat().st_mtime
 
 
 def related(one: Path, other: Path) -> bool:
