@@ -1,10 +1,14 @@
 """No way leads from a workplace to the person's repository or files without somebody being told."""
 
+import asyncio
+import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from portico.domain.errors import StoreFailed
 from portico.review.git.repositories import find_repository
 from tests.review.test_workplaces import told, workplaces
 from tests.review.trees import content, git, repository, write
@@ -56,3 +60,43 @@ async def test_a_repository_of_any_name_is_worked_in(tmp_path: Path, name: str) 
     assert told(await mode.changes(place)) == [("create", "b.txt")]
     assert content(workspace) == before
     assert git(workspace, "log", "--format=%s") == "first"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows makes no links for everybody")
+@pytest.mark.parametrize("name", ["packed-refs", "HEAD", "index", "origin", "shallow"])
+async def test_a_link_that_an_agent_puts_into_its_repository_leads_portico_to_no_file_outside(
+    tmp_path: Path, name: str
+) -> None:
+    workspace = repository(tmp_path / "w")
+    place = await workplaces(tmp_path).open(workspace, "s1")
+    outside = tmp_path / "outside"
+    outside.write_text("theirs\n")
+    planted = Path(git(place.folder, "rev-parse", "--absolute-git-dir")) / name
+    if name == "shallow":
+        git(workspace, "commit", "--quiet", "--allow-empty", "--message=more")
+        write(workspace, {".git/shallow": git(workspace, "rev-parse", "HEAD")})
+    elif planted.exists():
+        outside.write_bytes(planted.read_bytes())
+        planted.unlink()
+    planted.symlink_to(outside)
+    before = outside.read_bytes()
+    git(workspace, "commit", "--quiet", "--allow-empty", "--message=second")
+    with suppress(StoreFailed):
+        await workplaces(tmp_path).refresh(place)
+    assert outside.read_bytes() == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+@pytest.mark.parametrize("name", ["packed-refs", "HEAD", "origin", "index"])
+async def test_a_pipe_that_an_agent_puts_into_its_repository_holds_nobody_up(
+    tmp_path: Path, name: str
+) -> None:
+    workspace = repository(tmp_path / "w")
+    place = await workplaces(tmp_path).open(workspace, "s1")
+    planted = Path(git(place.folder, "rev-parse", "--absolute-git-dir")) / name
+    planted.unlink()
+    os.mkfifo(planted)
+    git(workspace, "commit", "--quiet", "--allow-empty", "--message=second")
+    async with asyncio.timeout(20):
+        with suppress(StoreFailed):
+            await workplaces(tmp_path).refresh(place)

@@ -16,6 +16,7 @@ import msgspec
 
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput, StoreFailed
+from portico.files.private import make_private_folder
 from portico.rpc.programs import CannotRun, find_program
 
 _VIEW_SECONDS = 60
@@ -53,7 +54,7 @@ def install(agent: str, package: Package, environ: Mapping[str, str]) -> Path:
     """Fetch a package with what it depends on, in the place of an earlier one. The folder that it is in."""
     folder = _folder(agent, environ)
     fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")
-    fresh.mkdir(parents=True, mode=0o700)
+    make_private_folder(fresh)
     try:
         # In a folder of its own: npm reads settings and packages of the one it stands in.
         options = ("--prefix", str(fresh), "--no-audit", "--no-fund", "--save-exact", "--loglevel=error")

@@ -21,6 +21,7 @@ from portico.config.sandbox_settings import SandboxSetting, wished_level
 from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
+from portico.files.private import make_private_folder
 from portico.sandbox.confinement import Confinement, Unavailable
 from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
@@ -185,7 +186,7 @@ class _Place:
         key = hashlib.sha256(os.fsencode(self._folder or self._workspace)).hexdigest()[:16]
         folder = all_of_them / key
         if not folder.is_dir():
-            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            make_private_folder(folder)
             _sweep(all_of_them)
         return folder
 

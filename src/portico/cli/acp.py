@@ -221,7 +221,7 @@ class _Door:
         from portico.agents.sandbox_paths import shared_repository
 
         workplaces = apart.parent / "workplaces"
-        workplaces.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(workplaces)
         return (workplaces, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
 
     def _mode(self) -> "ReviewMode":

@@ -11,6 +11,9 @@ _OTHERS = 0o077
 # Folders in which modes mean something, or git has its own: others cannot enter them, which is enough.
 _OF_THEIR_OWN = frozenset({"objects", "tree", "worktrees"})
 _MOST_ENTRIES = 20_000
+_NO_TRAP = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+_FRESH = os.O_WRONLY | os.O_TRUNC | _NO_TRAP
+_CHUNK_BYTES = 1024 * 1024
 
 
 def make_private_folder(folder: Path) -> None:
@@ -22,9 +25,38 @@ def make_private_folder(folder: Path) -> None:
         one.mkdir(mode=FOLDER, exist_ok=True)
 
 
-def open_private(path: Path, flags: int) -> int:
-    """A descriptor of a file that is created for its owner only, if it is."""
-    return os.open(path, flags | os.O_CREAT, FILE)
+def open_private(path: Path, flags: int, *, follows: bool = True) -> int:
+    """A descriptor of a file that is created for its owner only, if it is.
+
+    Unless it `follows`, a link is an OSError, and so is a pipe that nobody reads.
+    """
+    return os.open(path, flags | os.O_CREAT | (0 if follows else _NO_TRAP), FILE)
+
+
+def write_private(path: Path, data: bytes) -> None:
+    """Have a file hold these bytes. It is created for its owner only, if it is. OSError if it is a link."""
+    with open(open_private(path, _FRESH), "wb") as file:
+        file.write(data)
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Have a file hold these bytes, for its owner only: whole or not at all, also after a power cut."""
+    beside = path.with_name(f"{path.name}.new")
+    with open(open_private(beside, _FRESH), "wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    beside.replace(path)
+
+
+def copy_private(source: Path, target: Path) -> None:
+    """Copy a file with its times, for its owner only. OSError if a link is in the place of the copy."""
+    import shutil  # Late: few who keep private files copy any.
+
+    with source.open("rb") as old, open(open_private(target, _FRESH), "wb") as new:
+        shutil.copyfileobj(old, new, _CHUNK_BYTES)
+        facts = os.fstat(old.fileno())
+    os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
 def take_from_others(folder: Path) -> None:

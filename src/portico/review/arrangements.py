@@ -16,6 +16,7 @@ import msgspec
 from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
+from portico.files.private import make_private_folder
 from portico.review.disk.alone import alone, not_kept
 from portico.review.disk.calls import Disk
 
@@ -84,7 +85,7 @@ class Arrangements:
         path = self._path(arrangement.session)
         beside = path.with_suffix(".new")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(self._folder)
             self._disk.remove(beside)
             self._disk.write_new(beside, msgspec.json.encode(arrangement), 0o600)
             self._disk.rename(beside, path)

@@ -20,6 +20,7 @@ from portico.domain.codecs import decode_msgpack
 from portico.domain.errors import PorticoError
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
 from portico.domain.privacy import is_private
+from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular
 from portico.review.arrangements import file_name
 from portico.review.checkpoints.checkpoints import Checkpoints
@@ -135,7 +136,7 @@ class OutsideChanges:
             seconds = 0.0 if git_only or _is_recent(gave_up) else self._seconds
             found = list_stats(folder, git_folders, without=without, seconds=seconds, stop=stop)
             if seconds and not found.whole and not stop.is_set():
-                self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+                make_private_folder(self._folder)
                 gave_up.touch(mode=0o600)
             return found
 
@@ -177,12 +178,9 @@ class OutsideChanges:
         return True
 
     def _write(self, session: str, noted: _Noted) -> None:
-        path = self._path(session)
-        beside = path.with_suffix(".new")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside.write_bytes(msgspec.msgpack.encode(noted))
-            beside.replace(path)
+            make_private_folder(self._folder)
+            replace_private(self._path(session), msgspec.msgpack.encode(noted))
         except OSError as error:
             raise not_kept(self._folder, error) from error
 

@@ -9,7 +9,6 @@ import contextlib
 import hashlib
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
+from portico.files.private import copy_private, make_private_folder
 from portico.review.branches.filtered_files import FilteredFiles, Sides, Start
 from portico.review.branches.submodules import Standing, Submodules
 from portico.review.checkpoints.checkpoint import Moment
@@ -308,9 +308,9 @@ class Branches:
         message = msgspec.json.encode(session).decode()
         start = await commit(repository, session.files, [session.home_commit, staged], message)
         place = self._index(repository, session.slug)
-        place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(place.parent)
         with contextlib.suppress(FileNotFoundError):  # There is none where nothing was ever checked out.
-            shutil.copy2(repository.git_folder / "index", place)
+            copy_private(repository.git_folder / "index", place)
         await repository.git.run("update-ref", _start(session.slug), start)
 
     async def _find(self, repository: Repository, slug: str) -> BranchSession | None:

@@ -15,6 +15,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice
+from portico.files.private import make_private_folder
 from portico.review.arrangements import Homecoming, file_name
 from portico.review.branches.branches import Ended, Ending
 from portico.review.branches.filtered_files import cannot_keep, left_out, went_through
@@ -206,7 +207,7 @@ class Finishing:
         """Put one side of each file into a folder, and name those that are there, and those that are not."""
         names = {name for change in changes for name in (change.path, change.old_path or change.path)}
         there: set[str] = set()
-        folder.mkdir(parents=True, mode=0o700)
+        make_private_folder(folder)
         for name, content, mode in self._side(changes, new):
             there.add(name)
             place = folder / self._prefix / name

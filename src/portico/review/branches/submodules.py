@@ -6,13 +6,13 @@ meanwhile stays there under refs/portico, and the person's branch is where it wa
 
 import contextlib
 import os
-import shutil
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from portico.domain.errors import PorticoError
+from portico.files.private import copy_private, make_private_folder
 from portico.review.git.keeping import check_index_free, install_index, stage_tree
 from portico.review.git.repositories import Repository, find_repository
 
@@ -45,9 +45,9 @@ class Submodules:
                 continue  # What the person has begun in it is theirs to end, and stays as they have it.
             found.append(Standing(os.fsencode(path), head.branch, commit))
             place = self._index(inner)
-            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            make_private_folder(place.parent)
             with contextlib.suppress(FileNotFoundError):
-                shutil.copy2(inner.git_folder / "index", place)
+                copy_private(inner.git_folder / "index", place)
         return tuple(found)
 
     async def check(self, repository: Repository, standings: Sequence[Standing]) -> None:

@@ -20,6 +20,7 @@ import msgspec
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.files import real
 from portico.files.folders import make_folders
+from portico.files.private import make_private_folder
 from portico.review.checkpoints.blobs import read_blob
 from portico.review.disk.cloning import copy_bytes
 from portico.review.git.filters import filtered_paths, store_as_is, with_entries
@@ -77,7 +78,7 @@ class Worktrees:
         else:
             start, filtered = worktree.start, ()
         path = self._path(repository, session)
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         branch = _branch(session)
         at = await repository.commit_of(f"{start}^1") or start
         try:

@@ -14,6 +14,7 @@ from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
+from portico.files.private import make_private_folder, write_private
 
 
 class EditorSession(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,8 +50,8 @@ class EditorSessions:
         place = self._place(session.agent, session.agent_session_id)
         beside = place.with_name(f".{secrets.token_hex(6)}.new")
         try:
-            self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            beside.write_bytes(msgspec.json.encode(session))
+            make_private_folder(self._folder)
+            write_private(beside, msgspec.json.encode(session))
             beside.replace(place)
         except OSError as error:
             with contextlib.suppress(OSError):

@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain import codecs
+from portico.files.private import replace_private
 
 _CURRENT = "permissions"
 _BITS = 0o777
@@ -104,9 +105,9 @@ def keep(folder: Path, permissions: Permissions, unsettled: tuple[str, ...], bef
     data = msgspec.msgpack.encode(in_order)
     name = f"{_CURRENT}-{hashlib.sha256(data).hexdigest()[:24]}"
     if not (folder / name).exists():
-        _write(folder / name, data)
+        replace_private(folder / name, data)
     stored = _Stored(name, tuple(map(os.fsencode, unsettled)))
-    _write(folder / _CURRENT, msgspec.msgpack.encode(stored))
+    replace_private(folder / _CURRENT, msgspec.msgpack.encode(stored))
     return name
 
 
@@ -116,12 +117,3 @@ def forget_all_but(folder: Path, names: Collection[str | None]) -> None:
     for place in folder.glob(f"{_CURRENT}-*"):
         if place.name not in names and (now is None or place.name != now.name):
             place.unlink(missing_ok=True)
-
-
-def _write(place: Path, data: bytes) -> None:
-    beside = place.with_suffix(".new")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(place)

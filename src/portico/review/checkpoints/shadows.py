@@ -21,6 +21,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
+from portico.files.private import copy_private, make_private_folder, write_private
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.permissions import Permissions
 from portico.review.disk.threads import ended
@@ -127,7 +128,7 @@ class Shadow:
         self._environ = environ
         self._store = folder / "store.git"
         self._index = self._store / "index"
-        self.git = Git(workspace, environ, _SETTINGS).having(
+        self.git = Git(workspace, environ, _SETTINGS, private=True).having(
             GIT_DIR=str(self._store),
             GIT_WORK_TREE=str(workspace),
             GIT_CONFIG_GLOBAL=os.devnull,
@@ -141,10 +142,10 @@ class Shadow:
     async def prepare(self) -> None:
         """Make the store if it is not there, and sweep what a killed process left in it."""
         if not (self._store / "info" / "attributes").is_file():
-            alone = Git(self.folder, self._environ)
+            alone = Git(self.folder, self._environ, private=True)
             await alone.run("init", "--bare", "--quiet", "--template=", str(self._store))
-            (self._store / "info").mkdir(exist_ok=True)
-            (self._store / "info" / "attributes").write_text(_ATTRIBUTES)
+            make_private_folder(self._store / "info")
+            write_private(self._store / "info" / "attributes", _ATTRIBUTES.encode())
         for left in (*self._store.glob("index.*"), *self.folder.glob("blobs.*")):
             left.unlink(missing_ok=True)
 
@@ -156,7 +157,7 @@ class Shadow:
         index = self._store / f"index.{secrets.token_hex(4)}"
         if self._index.exists():
             # With its time: git mistrusts its cache for files that are no older than the index.
-            shutil.copy2(self._index, index)
+            copy_private(self._index, index)
         git = self.git.having(GIT_INDEX_FILE=str(index))
         try:
             left_out, kept = await self._gather(git, index, bounds, hurried=hurried, aside=aside)
@@ -184,7 +185,7 @@ class Shadow:
                     _choose, self.workspace, found, bounds, without=self._ours
                 )
         except TimeoutError as error:
-            (self.folder / _GAVE_UP).write_bytes(b"")
+            write_private(self.folder / _GAVE_UP, b"")
             raise self._too_many(bounds) from error
         (self.folder / _GAVE_UP).unlink(missing_ok=True)
         looked_at = changed | {path: found[path] for path in new}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from portico.config.locking import lock, unlock
 from portico.domain.errors import SessionBusy, StoreFailed
+from portico.files.private import make_private_folder
 
 _LOCK_SECONDS = 60.0
 
@@ -18,7 +19,7 @@ async def alone(path: Path, *, waits: bool = True) -> AsyncIterator[None]:
     loop = asyncio.get_running_loop()
     deadline = loop.time() + (_LOCK_SECONDS if waits else 0.0)
     try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(path.parent)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     except OSError as error:
         raise not_kept(path.parent, error) from error

@@ -17,6 +17,7 @@ import msgspec
 from portico.config.locking import locked
 from portico.domain.errors import PorticoError, SessionBusy, StoreFailed
 from portico.files import real
+from portico.files.private import make_private_folder
 from portico.review.disk.calls import Disk, stamp_of
 from portico.review.disk.intents import Intents
 from portico.review.disk.planning import Limits, Plan, Planner, Write, unapplied
@@ -110,7 +111,7 @@ class Applier:
 
     def recover(self) -> Recovered:
         """Bring every folder that an apply was interrupted in back to what it was."""
-        self._state.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._state)
         with locked(self.lock):
             return self.recover_alone()
 
@@ -120,7 +121,7 @@ class Applier:
 
     def apply(self, root: Path, changes: ChangeSet, receipt: Receipt | None = None) -> Applied | Conflicted:
         """Apply all, or nothing with an error or the conflicts."""
-        self._state.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._state)
         with locked(self.lock):
             unfinished = self.recover_alone().unfinished
             if os.path.realpath(root) in unfinished:

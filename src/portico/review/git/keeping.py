@@ -6,7 +6,6 @@ only where an index is installed, which says so.
 
 import os
 import secrets
-import shutil
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
@@ -15,6 +14,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.privacy import is_private
+from portico.files.private import copy_private, make_private_folder
 from portico.review.git.filters import filtered_paths
 from portico.review.git.private_folder import private_git
 from portico.review.git.program import Git, translated
@@ -135,11 +135,11 @@ async def merge_trees(repository: Repository, base: str, ours: str, theirs: str,
 async def _index_copy(repository: Repository, scratch: Path) -> AsyncIterator[tuple[Git, Path]]:
     """A private git with a copy of the person's index, and where that is."""
     copy = scratch / f"index.{secrets.token_hex(4)}"
-    copy.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_private_folder(copy.parent)
     source = repository.git_folder / "index"
     if source.exists():
         # With its time: git mistrusts its cache for files that are no older than the index.
-        shutil.copy2(source, copy)
+        copy_private(source, copy)
     try:
         async with private_git(repository, scratch) as git:
             yield git.having(GIT_INDEX_FILE=str(copy)), copy

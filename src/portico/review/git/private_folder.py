@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
+from portico.files.private import copy_private, write_private
 from portico.files.regular import read_regular
 from portico.review.git.git_files import unreadable
 from portico.review.git.program import Git
@@ -60,7 +61,7 @@ def copy_rules(repository: Repository, folder: Path) -> None:
     for source in (common / "exclude", common / "attributes", repository.git_folder / "sparse-checkout"):
         with suppress(FileNotFoundError):
             rules = read_regular(source.parent / "info" / source.name, limit=_RULE_LIMIT_BYTES)
-            (folder / "info" / source.name).write_bytes(rules)
+            write_private(folder / "info" / source.name, rules)
 
 
 def quoted(text: str) -> str:
@@ -78,11 +79,11 @@ def _lay_out(folder: Path, repository: Repository, settings: dict[str, str]) -> 
     for key, value in settings.items():
         section, _, name = key.partition(".")
         lines.append(f"[{section}]\n\t{name} = {quoted(value)}\n")
-    (folder / "config").write_bytes(os.fsencode("".join(lines)))
-    (folder / "HEAD").write_text("ref: refs/heads/none\n")
+    write_private(folder / "config", os.fsencode("".join(lines)))
+    write_private(folder / "HEAD", b"ref: refs/heads/none\n")
     copy_rules(repository, folder)
     for shared in repository.git_folder.glob("sharedindex.*"):
-        shutil.copy2(shared, folder / shared.name)
+        copy_private(shared, folder / shared.name)
 
 
 def _kept(listed: bytes) -> dict[str, str]:

@@ -13,18 +13,20 @@ import sys
 from collections.abc import Coroutine, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
 from portico.files.git_settings import safe_environ, safe_words
+from portico.files.private import open_private
 from portico.rpc.programs import CannotRun, find_program
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 _ERROR_LIMIT_BYTES = 64 * 1024
 _DEADLINE_SECONDS = 300.0
 _CHUNK_BYTES = 256 * 1024
+_PRIVATE, _INHERITED = 0o077, -1
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -45,10 +47,21 @@ class Answer(msgspec.Struct, frozen=True):
 
 
 class Git:
-    """The program, at one folder. `environ` is where it is looked for and what it gets, less GIT_*."""
+    """The program, at one folder. `environ` is where it is looked for and what it gets, less GIT_*.
 
-    def __init__(self, folder: Path, environ: Mapping[str, str], settings: Iterable[str] = ()) -> None:
+    What it creates is for its owner only if it is `private`.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        environ: Mapping[str, str],
+        settings: Iterable[str] = (),
+        *,
+        private: bool = False,
+    ) -> None:
         self.folder = folder
+        self._umask = _PRIVATE if private and sys.platform != "win32" else _INHERITED
         self._settings = tuple(settings)
         self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
@@ -57,6 +70,7 @@ class Git:
         other = Git(self.folder, {})
         other._settings = self._settings + settings
         other._environ = self._environ | variables
+        other._umask = self._umask
         return other
 
     def at(self, folder: Path) -> "Git":
@@ -87,7 +101,7 @@ class Git:
                 suggestion="Install git and see that it is on PATH, or use the proposal mode.",
             ) from error
         settings = [part for setting in self._settings for part in ("-c", setting)]
-        sink = None if into is None else await asyncio.to_thread(into.open, "wb")
+        sink = None if into is None else await asyncio.to_thread(_opened, into)
         try:
             process = await _started(
                 asyncio.create_subprocess_exec(
@@ -98,6 +112,7 @@ class Git:
                     cwd=self.folder,
                     env=self._environ,
                     start_new_session=True,
+                    umask=self._umask,
                 )
             )
         except (OSError, ValueError) as error:
@@ -136,6 +151,10 @@ class Git:
                 _ask_to_end(process)
                 await asyncio.shield(_drained(process, tasks))
         return Answer(code, output, errors.decode(errors="replace").strip())
+
+
+def _opened(place: Path) -> BinaryIO:
+    return open(open_private(place, os.O_WRONLY | os.O_TRUNC), "wb")  # noqa: PTH123 - a descriptor
 
 
 async def _started(

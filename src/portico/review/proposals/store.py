@@ -17,6 +17,7 @@ from portico.config.locking import locked
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.reviews import ProposalOrigin, ProposalStatus
+from portico.files.private import make_private_folder
 from portico.review.arrangements import file_name
 from portico.review.disk.calls import Disk
 from portico.review.proposals.marking import Mark
@@ -93,7 +94,7 @@ class ProposalStore:
     def held(self, session: str) -> Iterator[Path]:
         """Nobody else touches the proposals of a session meanwhile."""
         folder = self._folder / file_name(session)
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(folder)
         with locked(folder / "lock"):
             yield folder
 

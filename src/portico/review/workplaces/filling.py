@@ -10,6 +10,7 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.files.folders import Folders, make_folders
+from portico.files.private import make_private_folder
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.workplaces.records import Record, Stamp
 from portico.review.workplaces.scratch_files import Unfit, find, settled
@@ -70,7 +71,8 @@ class Filler:
 
     def fill(self, paths: Iterable[str]) -> list[LeftOut]:
         """Copy these files of the person's tree. What could not be copied is returned, each with its reason."""
-        self._record.top.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._record.top.parent)
+        self._record.top.mkdir(exist_ok=True)
         with Folders() as folders:
             for path in measure(self._record.root, frozenset(paths), self._bounds):
                 if self._stop.is_set():

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Mapping
 from pathlib import Path
 
+from portico.files.private import open_private, write_private
 from portico.review.branches.worktrees import Worktrees
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.disk.threads import ended
@@ -107,7 +108,7 @@ class Maker:
     ) -> None:
         carried = Carrier(record.root, record.top, self._bounds, self._linked, stop).carry(ignored)
         names = (*carried.paths, *carried.linked)
-        carried_of(record).write_bytes(b"\0".join(os.fsencode(name) for name in names))
+        write_private(carried_of(record), b"\0".join(os.fsencode(name) for name in names))
         _ignore(rules_of(record), carried)
         named = sorted((*left_out, *carried.left_out), key=lambda each: each.path)
         record.left_out = tuple(
@@ -174,7 +175,8 @@ def _ignore(rules: Path, carried: Carried) -> None:
     """Have git ignore links in the place of ignored folders, which a rule for folders does not mean."""
     if not carried.linked:
         return
-    with (rules / "info" / "exclude").open("ab") as file:
+    exclude = open_private(rules / "info" / "exclude", os.O_WRONLY | os.O_APPEND, follows=False)
+    with open(exclude, "ab") as file:  # noqa: PTH123 - a descriptor
         for name in carried.linked:
             file.write(b"\n/" + re.sub(rb"([\\*?\[ ])", rb"\\\1", os.fsencode(name)))
         file.write(b"\n")

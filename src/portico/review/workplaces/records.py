@@ -13,6 +13,7 @@ import msgspec
 from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
+from portico.files.private import open_private, replace_private
 from portico.review.checkpoints.shadows import LeftOut
 
 NOT_HELD = -1
@@ -98,7 +99,7 @@ class Contents:
             self._write(durable=True)
 
     def _write(self, *, durable: bool) -> None:
-        with self.path.open("ab") as file:
+        with open(open_private(self.path, os.O_WRONLY | os.O_APPEND, follows=False), "ab") as file:  # noqa: PTH123 - a descriptor
             file.writelines(self._waiting)
             file.flush()
             if durable:
@@ -193,12 +194,7 @@ class Record:
             steps=self.steps,
             start=self.start,
         )
-        beside = self.folder / "record.new"
-        with beside.open("wb") as file:
-            file.write(msgspec.msgpack.encode(stored))
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(self.folder / "record")
+        replace_private(self.folder / "record", msgspec.msgpack.encode(stored))
 
     def tidy(self) -> None:
         """Write the contents anew once most of them are of files that have moved on."""

@@ -8,13 +8,13 @@ It is laid out by hand, since a clone would cost more processes and a worktree w
 import asyncio
 import os
 import re
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
 from portico.domain import codecs
+from portico.files.private import copy_private, make_private_folder, write_private
 from portico.files.regular import read_regular
 from portico.review.git.private_folder import copy_rules, quoted
 from portico.review.git.program import Git
@@ -43,7 +43,7 @@ async def lay_out(folder: Path, top: Path, repository: Repository | None) -> Non
     """Make the repository in `folder` for the tree `top`, from the person's if there is one."""
     await asyncio.to_thread(_make, folder, top, repository)
     if repository is None:
-        (folder / "HEAD").write_text("ref: refs/heads/main\n")
+        write_private(folder / "HEAD", b"ref: refs/heads/main\n")
     else:
         await _copy_state(folder, repository)
 
@@ -56,8 +56,8 @@ def link_to(folder: Path, top: Path) -> None:
 async def follow(folder: Path, root: Path, environ: Mapping[str, str]) -> None:
     """Take over where the person's HEAD, refs and index are by now, unless the agent has a history of its own."""
     try:
-        origin = codecs.decode_msgpack((folder / "origin").read_bytes(), _Origin)
-    except (FileNotFoundError, msgspec.DecodeError):
+        origin = codecs.decode_msgpack(read_regular(folder / "origin", limit=_CONFIG_LIMIT_BYTES), _Origin)
+    except (OSError, msgspec.DecodeError):
         return
     git_folder = Path(os.fsdecode(origin.git_folder))
     stamps = _stamps(git_folder)
@@ -72,8 +72,8 @@ async def follow(folder: Path, root: Path, environ: Mapping[str, str]) -> None:
 def _is_untouched(folder: Path, heads: tuple[str, ...]) -> bool:
     """Whether the agent has neither committed nor gone to another branch."""
     try:
-        head = (folder / "HEAD").read_text()
-    except OSError:
+        head = read_regular(folder / "HEAD", limit=_HEAD_LIMIT_BYTES).decode()
+    except (OSError, UnicodeDecodeError):
         return False
     return head in heads and not any(path.is_file() for path in (folder / "refs").rglob("*"))
 
@@ -102,26 +102,26 @@ async def _head(repository: Repository) -> str:
 
 
 def _write_state(folder: Path, repository: Repository, references: bytes, origin: _Origin) -> None:
-    (folder / "packed-refs").write_bytes(references)
+    write_private(folder / "packed-refs", references)
     shallow = repository.common_folder / "shallow"
     if shallow.is_file():
-        shutil.copyfile(shallow, folder / "shallow")
+        copy_private(shallow, folder / "shallow")
     for source in (*repository.git_folder.glob("sharedindex.*"), repository.git_folder / "index"):
         if source.is_file():
             # With its time: git mistrusts its cache for files that are no older than the index.
-            shutil.copy2(source, folder / source.name)
-    (folder / "HEAD").write_text(origin.head)
-    (folder / "origin").write_bytes(msgspec.msgpack.encode(origin))
+            copy_private(source, folder / source.name)
+    write_private(folder / "HEAD", origin.head.encode())
+    write_private(folder / "origin", msgspec.msgpack.encode(origin))
 
 
 def _make(folder: Path, top: Path, repository: Repository | None) -> None:
     for name in ("objects/info", "objects/pack", "refs/heads", "refs/tags", "info"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-    (folder / "config").write_bytes(os.fsencode(_config(top, repository)))
+        make_private_folder(folder / name)
+    write_private(folder / "config", os.fsencode(_config(top, repository)))
     if repository is None:
         return
     common = repository.common_folder
-    (folder / "objects" / "info" / "alternates").write_bytes(os.fsencode(_line(common / "objects")))
+    write_private(folder / "objects" / "info" / "alternates", os.fsencode(_line(common / "objects")))
     copy_rules(repository, folder)
 
 

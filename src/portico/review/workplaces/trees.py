@@ -74,7 +74,7 @@ class Tree:
         """Have a file at a path at once, whatever file was there. None if something is in the way, or its source has gone."""
         place = self.top / path
         staged = self._waiting / secrets.token_hex(6)
-        self._waiting.mkdir(exist_ok=True)
+        self._waiting.mkdir(mode=0o700, exist_ok=True)
         try:
             if isinstance(data, Path):
                 copy_bytes(data, staged)

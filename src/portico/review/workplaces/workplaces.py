@@ -24,6 +24,7 @@ import msgspec
 from portico.domain.errors import FileMissing, InvalidInput, StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.folders import make_folders
+from portico.files.private import make_private_folder
 from portico.review.branches.worktrees import Worktrees
 from portico.review.checkpoints.shadows import LeftOut
 from portico.review.disk.alone import alone
@@ -206,7 +207,7 @@ class Workplaces:
             raise InvalidInput(f"“{session}” cannot be the name of a session.")
         key = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         locks = self._folder / "locks"
-        locks.mkdir(parents=True, exist_ok=True, mode=0o700)
+        make_private_folder(locks)
         # A lock that is removed locks nobody out, so a few are shared by all and stay.
         shared = hashlib.sha256(f"{key}/{session}".encode()).hexdigest()[:3]
         async with alone(locks / shared):
@@ -250,7 +251,7 @@ def _ensure(folder: Path) -> None:
 
 def _clear(place: Path) -> None:
     _sweep(place)
-    place.mkdir(parents=True, mode=0o700)
+    make_private_folder(place)
 
 
 def _sweep(place: Path) -> None:
