@@ -422,15 +422,3 @@ def test_what_an_agent_proposes_with_the_tool_is_an_event_of_the_session(
     assert file.read_text() == OLD
     assert portico.run("review", "apply").code == 0
     assert file.read_text() == NEW
-
-
-@pytest.mark.parametrize(("level", "compared"), [("workspace", False), ("none", True)])
-def test_files_are_compared_around_a_turn_unless_a_sandbox_keeps_the_agent_out(
-    portico: Portico, level: str, compared: bool
-) -> None:
-    editor = ReviewingEditor(
-        portico, "--agent-command", portico.agent, "--mode", "proposal", "--sandbox", level
-    )
-    editor.turn(editor.open_session(), "say hello")
-    assert editor.hang_up().code == 0
-    assert (portico.state / "review" / "outside").exists() is compared

@@ -14,6 +14,8 @@ from portico.review.reviews import Reviews
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, seen
 from tests.review.trees import git, repository, write
+from tests.support.program import Portico
+from tests.support.reviewing import ReviewingEditor
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 
@@ -356,3 +358,15 @@ async def test_nothing_is_left_of_a_session_that_is_deleted(
     await reviews.note_files("s1", work, "Only look")
     await reviews.forget("s1", work)
     assert list((tmp_path / "state" / "outside").iterdir()) == []
+
+
+@pytest.mark.parametrize(("level", "compared"), [("workspace", False), ("none", True)])
+def test_an_editors_files_are_compared_around_a_turn_unless_a_sandbox_keeps_the_agent_out(
+    portico: Portico, level: str, compared: bool
+) -> None:
+    editor = ReviewingEditor(
+        portico, "--agent-command", portico.agent, "--mode", "proposal", "--sandbox", level
+    )
+    editor.turn(editor.open_session(), "say hello")
+    assert editor.hang_up().code == 0
+    assert (portico.state / "review" / "outside").exists() is compared
