@@ -88,7 +88,7 @@ def _origin(name: str, package: Package) -> str:
 
 
 async def _install(name: str, package: Package, environ: Mapping[str, str], *, shown: bool) -> Path:
-    """Install a package. A terminal shows since when, if it is to be shown."""
+    """Install a package. With `shown`, standard error says so, and a terminal counts the seconds."""
     work = asyncio.create_task(asyncio.to_thread(install, name, package, environ), name=f"installing {name}")
     words = f"Installing {clean_line(str(package))}…"
     moves = shown and not suits_plain(sys.stderr, environ.get("TERM", ""))
