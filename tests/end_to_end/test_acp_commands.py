@@ -52,7 +52,7 @@ class TestList:
         )
         assert lines["porter"].startswith("✓")
         assert lines["mine"].startswith("✓")
-        assert lines["theirs"].startswith("·")
+        assert lines["theirs"].startswith("✗")
         assert [name for name, line in lines.items() if "(default)" in line] == ["mine"]
 
     def test_a_program_reads_the_same(self, portico: Portico) -> None:

@@ -203,7 +203,7 @@ async def test_a_command_of_the_agent_is_shown_in_a_terminal_when_the_person_ask
     await expect(terminals).to_have_count(0)
     try:
         await window.command("Portico: Show Command in Terminal")
-        await window.pick(f"sh -c {script}")
+        await window.pick(script)
         printed = terminals.locator(".xterm-rows")
         await expect(printed).to_contain_text("anchor 7")
         await window.page.screenshot(path=OUTPUT / "tool-terminal.png")
