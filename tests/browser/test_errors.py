@@ -30,6 +30,21 @@ async def test_a_missing_agent_is_told_and_another_one_takes_the_prompt(
     await expect(chat.prompt).to_have_value("caulk the hull")
 
 
+async def test_broken_settings_of_the_folder_are_told_where_settings_are(
+    chat: Chat, house: House, shoot: Shoot
+) -> None:
+    house.workspace_settings('{"permissions": {"allow": ["everything"]}}')
+    file = house.workspace / ".portico" / "settings.json"
+    try:
+        await chat.button("Settings").click()
+        settings = chat.page.get_by_role("dialog", name="Settings")
+        warning = f"{file}: 'everything' is not a permission rule and is ignored."
+        await expect(settings.get_by_text(warning)).to_be_visible()
+        await shoot(chat, "settings-problem", night=True)
+    finally:
+        file.unlink()
+
+
 async def test_a_crash_shows_the_last_words_and_can_be_tried_again(chat: Chat, house: House) -> None:
     mark = str(house.workspace / "crashed-before")
     crash = {"crash": {"code": 3, "stderr": "the mast broke\n"}}

@@ -1,14 +1,21 @@
 // The words and choices of the frame: days, ages, and what is news.
 
 import { create } from "@bufbuild/protobuf";
+import { Code, ConnectError, createClient, createRouterTransport } from "@connectrpc/connect";
 import { describe, expect, it, vi } from "vitest";
 import type { Gateway } from "../src/gateway/types";
-import { SessionSummarySchema, type SessionSummary } from "../src/generated/portico/v1/agent_pb";
-import { TurnState } from "../src/generated/portico/v1/events_pb";
+import {
+  AgentService,
+  SessionSummarySchema,
+  type GetSettingsRequest,
+  type SessionSummary,
+} from "../src/generated/portico/v1/agent_pb";
+import { ErrorCode, ErrorDetailsSchema, TurnState } from "../src/generated/portico/v1/events_pb";
 import { preferencesOf } from "../src/view/preferences";
 import { ago, byDay, dayOf } from "../src/view/shell/days";
 import { newsBetween } from "../src/view/shell/news";
 import { REGRET_MS, Removals } from "../src/view/shell/removals";
+import { problemsIn } from "../src/view/shell/settings-problems";
 import { Summaries } from "../src/view/shell/summaries";
 
 type Facts = Partial<Omit<SessionSummary, "$typeName" | "$unknown">>;
@@ -155,4 +162,33 @@ it("remembers what the person set, and not what it cannot be", () => {
   preferences.theme.value = "dark";
   expect(kept.get("theme")).toBe("dark");
   expect(preferencesOf(memory)).toBe(preferences);
+});
+
+describe("problems with settings", () => {
+  const asking = (getSettings: (request: GetSettingsRequest) => object): Promise<readonly string[]> => {
+    const transport = createRouterTransport(({ service }) => service(AgentService, { getSettings }));
+    return problemsIn({ client: createClient(AgentService, transport) } as Gateway, "/boats");
+  };
+
+  it("are those of the folder that was asked for", async () => {
+    const problem = "/boats/.portico/settings.json is not right: line 1. It is ignored.";
+    const found = await asking(({ workspace }) => ({ problems: workspace === "/boats" ? [problem] : [] }));
+    expect(found).toEqual([problem]);
+  });
+
+  it("are also settings of the person's own that cannot be read", async () => {
+    const found = await asking(() => {
+      const value = { code: ErrorCode.INVALID_INPUT, suggestion: "Correct the file." };
+      const details = [{ desc: ErrorDetailsSchema, value }];
+      throw new ConnectError("settings.json is not right.", Code.InvalidArgument, undefined, details);
+    });
+    expect(found).toEqual(["settings.json is not right. Correct the file."]);
+  });
+
+  it("do not include a server that is away", async () => {
+    const found = await asking(() => {
+      throw new ConnectError("away", Code.Unavailable);
+    });
+    expect(found).toEqual([]);
+  });
 });

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { render } from "preact";
 import type { Gateway } from "../src/gateway/types";
 import { SessionDetailSchema } from "../src/generated/portico/v1/agent_pb";
-import { ToolKind } from "../src/generated/portico/v1/events_pb";
+import { ErrorCode, ToolKind, TurnState } from "../src/generated/portico/v1/events_pb";
 import { afterEvent } from "../src/model/detail";
 import { createSessionModel } from "../src/model/session";
 import type { SessionModel } from "../src/model/types";
@@ -50,6 +50,16 @@ export class TimelinePage {
         log.add("toolUpdated", { toolId, terminal: { terminalId: toolId, text } });
         log.add("toolCompleted", { toolId, success: true, durationMs: 10n });
       }
+    });
+  }
+
+  /** A turn that failed because its agent is not installed. */
+  missAgent(agent: string, suggestion: string): void {
+    this.server.write((log) => {
+      log.prompt("Caulk the hull");
+      const details = { agent, suggestion, recoverable: true };
+      log.add("error", { code: ErrorCode.AGENT_NOT_FOUND, message: `No ${agent} here.`, details });
+      log.end(TurnState.FAILED, "");
     });
   }
 

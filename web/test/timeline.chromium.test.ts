@@ -174,6 +174,15 @@ describe("finding", () => {
   });
 });
 
+test("an agent that is not installed is told with the command to copy", async () => {
+  await open(0);
+  await page.evaluate(() => window.timeline.missAgent("claude", "Install it: portico agents install claude"));
+  const card = page.getByRole("group", { name: "Error: The agent is not installed" });
+  await card.getByText("portico agents install claude", { exact: true }).waitFor();
+  await card.getByRole("button", { name: "Copy" }).click();
+  await card.getByRole("button", { name: "Copied" }).waitFor();
+});
+
 describe("rows", () => {
   test("keep what the person opened while they are out of sight", async () => {
     await open(200);

@@ -68,12 +68,12 @@ async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
     with opened_trace(flags.trace, environ) as trace:
         wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
         async with open_host(environ, wishes) as host:
-            chosen = await choose_session(host, flags, environ, only_own_turns=False)
+            chosen = await choose_session(host, flags, environ, only_own_turns=False, for_person=True)
             named = {"session": chosen.session_id, "go_on": False, "agent_session": None}
             same = argparse.Namespace(**{**vars(flags), **named})
 
             def again() -> Awaitable[Chosen]:
-                return choose_session(host, same, environ, only_own_turns=False)
+                return choose_session(host, same, environ, only_own_turns=False, for_person=True)
 
             chat = Chat(host, chosen, environ, options=options_of(flags), wait=flags.wait, again=again)
             chat.files = files

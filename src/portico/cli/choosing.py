@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, TypeVar, get_args
 import msgspec
 
 from portico.agents.registry import AgentRegistry
+from portico.cli.agent_install import offer_installation
+from portico.cli.answering import person_is_there
 from portico.cli.arguments import Arguments, folder_of, proper_text
 from portico.cli.chains import Wishes
 from portico.cli.conversing import Conversation, OwnConversation
@@ -24,6 +26,7 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.summaries import SessionSummary
 from portico.sessions.finding import find, latest
 from portico.sessions.ports import AgentSpec
+from portico.sessions.recovery import session_lease
 
 if TYPE_CHECKING:
     from portico.cli.joining import JoinedConversation
@@ -146,11 +149,17 @@ def check_rules(settings: Settings) -> None:
 
 
 async def choose_session(
-    host: Host, flags: argparse.Namespace, environ: Mapping[str, str], *, only_own_turns: bool
+    host: Host,
+    flags: argparse.Namespace,
+    environ: Mapping[str, str],
+    *,
+    only_own_turns: bool,
+    for_person: bool,
 ) -> Chosen:
     """Open the session that the flags name, or a new one. One that the user's server has is joined there.
 
-    With `only_own_turns`, what others do in a session that is joined is not shown.
+    With `only_own_turns`, what others do in a session that is joined is not shown. With `for_person`, a person at the
+    terminal may be asked whether to install a missing agent.
     """
     service = host.service
     workspace = folder_of(flags.cwd)
@@ -159,8 +168,11 @@ async def choose_session(
         workspace = Path(earlier.workspace)
     settings = load_settings(config_folder(environ), workspace)
     check_rules(settings)
-    spec = _agent(flags, settings, earlier, environ)
+    registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
+    spec = _agent(flags, settings, earlier, registry, environ)
     mode = _mode(flags, settings, earlier)
+    if for_person and person_is_there() and not _is_elsewhere(host, earlier):
+        spec = await offer_installation(registry, spec, environ)
     adopted = flags.agent_session is not None
     if adopted:
         wanted = proper_text(flags.agent_session, "The name of the agent's session")
@@ -227,6 +239,11 @@ async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> Se
     return await latest(host.store, workspace) if flags.go_on else None
 
 
+def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
+    """Whether another process has the session open, and its agent."""
+    return earlier is not None and host.store.lease_holder(session_lease(earlier.session_id)) is not None
+
+
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
     """The flag decides, else the session itself, else the settings. What only reads has nothing to review."""
     if flags.mode is not None and (flags.read_only or (earlier is not None and earlier.reads_only)):
@@ -283,10 +300,13 @@ def _tokens(text: str) -> int:
 
 
 def _agent(
-    flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None, environ: Mapping[str, str]
+    flags: argparse.Namespace,
+    settings: Settings,
+    earlier: SessionSummary | None,
+    registry: AgentRegistry,
+    environ: Mapping[str, str],
 ) -> AgentSpec:
     """The flags decide, else the session itself, else the environment, else the settings."""
-    registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     if earlier is not None and not flags.agent_command and not flags.agent:
         return registry.resume(earlier.agent, earlier.agent_command)
     default = environ.get(AGENT_VARIABLE) or settings.agent

@@ -1,4 +1,4 @@
-"""Asks a person at the terminal whether something is to be done for good."""
+"""Yes-or-no questions to the person at the terminal."""
 
 import sys
 
@@ -6,9 +6,14 @@ from portico.doors.terminal.lines import LineReader
 
 
 async def is_sure(question: str) -> bool:
-    """Whether the person says yes. The end of input is a no; Ctrl-C ends the command at once."""
-    print(f"{question} [y/N] ", end="", flush=True)
-    answer = await LineReader(sys.stdin.fileno()).read_line()
+    """Whether the person says yes. The end of input is a no; Ctrl-C ends the command at once.
+
+    The question is on standard error, since standard output may go elsewhere. What was typed before it is no answer.
+    """
+    lines = LineReader(sys.stdin.fileno())
+    lines.drop_typed_ahead()
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    answer = await lines.read_line()
     if answer is None:
-        print()
+        print(file=sys.stderr)
     return (answer or "").strip().lower() in ("y", "yes")

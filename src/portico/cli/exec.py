@@ -102,7 +102,8 @@ async def _turn(
 ) -> int:
     wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
     async with open_host(environ, wishes) as host:
-        chosen = await choose_session(host, flags, environ, only_own_turns=True)
+        for_person = not flags.api and not flags.json_stream
+        chosen = await choose_session(host, flags, environ, only_own_turns=True, for_person=for_person)
         blocks = (*words.blocks, *await mentioned(words.text, chosen.workspace))
         prompt = Prompt(text=words.text, blocks=blocks, options=options_of(flags), timeout=flags.timeout)
         try:

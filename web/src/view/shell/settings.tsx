@@ -8,6 +8,7 @@ import { wantsModel } from "../models/wanting";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
 import { canNotify, mayNotify } from "./notifying";
+import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
 
 export type SettingsPart = "settings" | "shortcuts";
@@ -52,8 +53,11 @@ export function Settings({ app, part, onLeave }: SettingsProps) {
 
 function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
   const { showThinking, sendKey, theme } = app.preferences;
+  const here = app.info.value?.workspace ?? "";
+  const workspace = app.front.value?.detail.value?.summary?.workspace ?? here;
   return (
     <>
+      <SettingsProblems gateway={app.gateway} workspace={workspace} />
       <Group title="Conversation">
         <Switch
           label="Show what the agent thinks"
@@ -89,7 +93,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
         />
       </Group>
       <Group title="Allowed for good">
-        <Approvals gateway={app.gateway} workspace={app.info.value?.workspace ?? ""} />
+        <Approvals gateway={app.gateway} workspace={here} />
       </Group>
       <p class="p-soft p-dialog-foot">
         {app.info.value === undefined
