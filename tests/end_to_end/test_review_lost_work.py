@@ -24,7 +24,7 @@ def proposed(portico: Portico) -> list[str]:
 def test_what_a_killed_turn_had_changed_is_shown_and_can_be_applied(portico: Portico) -> None:
     mark = portico.home / "written"
     steps = [*WRITE, {"touch": str(mark)}, {"wait_file": str(portico.home / "never")}]
-    running = portico.start_exec(steps, "--mode", "proposal")
+    running = portico.start_exec(steps, "--mode", "proposal", "--sandbox", "none")
     wait_for_file(mark)
     running.signal(signal.SIGKILL)
     running.end()

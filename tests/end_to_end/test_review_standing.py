@@ -85,7 +85,8 @@ def test_sources_and_programs_that_variables_name_are_those_of_the_agents_own_tr
     named = {"PYTHONPATH": f"{repository / 'src'}:{repository / 'gone'}:/elsewhere", "PWD": str(repository)}
     told = portico.home / "told"
     agent = agent_that_first(portico, f'pwd > {told}; echo "$PYTHONPATH" >> {told}')
-    assert portico.exec(NOTHING, "--mode", "proposal", "--agent-command", agent, environ=named).code == 0
+    flags = ("--mode", "proposal", "--sandbox", "none", "--agent-command", agent)
+    assert portico.exec(NOTHING, *flags, environ=named).code == 0
     folder, path = told.read_text().splitlines()
     assert Path(folder).is_relative_to(portico.state)
     assert path == f"{folder}/src:{repository}/gone:/elsewhere"

@@ -22,6 +22,7 @@ from portico.config.settings import linked_folders, load_settings
 from portico.domain.errors import PermissionDenied
 from portico.domain.values import SandboxInForce, SandboxLevel
 from portico.files.private import make_private_folder
+from portico.rpc.placing import placed_command
 from portico.sandbox.confinement import Confinement, Unavailable
 from portico.sandbox.sockets import socket_folder
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
@@ -152,9 +153,8 @@ class _Place:
         if self._folder is None:
             hidden += sandbox_paths.private_paths(self._workspace)
             hidden += sandbox_paths.credential_paths(self._workspace, self._environ)
-            readable.append(
-                self._workspace
-            )  # It may be below /tmp, for which the agent has a folder of its own.
+            # It may be below /tmp, for which the agent has a folder of its own.
+            readable.append(self._workspace)
             if not self._reads_only:
                 writable.append(self._workspace)
                 protected = sandbox_paths.protected_paths(self._workspace)
@@ -171,7 +171,10 @@ class _Place:
         writable += (*self._copies, socket_folder())
         if spec is not None:
             writable += sandbox_paths.agent_folders(spec, self._environ)
-            readable += sandbox_paths.program_paths(spec.command, hidden)
+            command = (
+                placed_command(spec.command, workspace=self._workspace) if self._folder else spec.command
+            )
+            readable += sandbox_paths.program_paths(command, hidden)
         return Confinement(
             writable=tuple(writable),
             readable=tuple(readable),

@@ -26,6 +26,7 @@ class Script(TypedDict, total=False):
     modes: list[str | dict[str, Any]]
     config_options: list[dict[str, Any]]
     page_size: int
+    reopens_unknown: bool
     on_initialize: list[Step]
     on_authenticate: list[Step]
     on_logout: list[Step]

@@ -118,7 +118,9 @@ async def test_the_published_window_of_a_model_of_google_is_known() -> None:
 async def test_a_provider_whose_package_is_not_installed_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setitem(sys.modules, "pydantic_ai.models.bedrock", None)
+    for name in ("pydantic_ai.models.bedrock", "pydantic_ai.providers.bedrock"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "boto3", None)
     model = open_model("bedrock:amazon.nova-pro-v1:0", {}, dict(os.environ))
     with pytest.raises(InvalidInput, match="boto3") as error:
         await model.facts()
