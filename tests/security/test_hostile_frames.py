@@ -7,7 +7,7 @@ import pytest
 from msgspec import UNSET
 
 from portico.domain import events
-from portico.domain.nesting import MAX_DEPTH
+from portico.domain.json_depth import MAX_DEPTH
 from portico.rpc.messages import Fault, answered_in_ruins, decode_frame, id_in_ruins
 from tests.conductor.support import chain
 from tests.sessions.support import FakeAgent, world

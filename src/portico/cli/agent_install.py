@@ -42,7 +42,7 @@ def install_agent(
     if not flags.yes:
         if flags.api or not sys.stdin.isatty():
             raise InvalidInput(
-                f"{name} would be fetched from npm as {package}, and nobody can be asked here.",
+                f"{name} would be installed from npm as {package}, which needs your confirmation.",
                 suggestion=f"Say yes with: portico agents install {name} --yes",
             )
         print(_origin(name, package))

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
 
-from portico.files.git_settings import safe_environ, safe_words
 from portico.porter.tree import walk
+from portico.rpc.git_settings import safe_environ, safe_words
 from portico.rpc.processes import spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE

@@ -13,9 +13,9 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.privacy import is_private
-from portico.files.git_settings import safe_environ, safe_words
 from portico.porter.workspace import Workspace
 from portico.rpc.framing import LineSplitter
+from portico.rpc.git_settings import safe_environ, safe_words
 from portico.rpc.processes import spawn
 from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE

@@ -6,7 +6,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain import codecs
-from portico.domain.nesting import MAX_DEPTH, is_too_deep
+from portico.domain.json_depth import MAX_DEPTH, is_too_deep
 from portico.rpc.framing import Overlong
 
 RequestId = int | str | None

@@ -8,7 +8,7 @@ from typing import Any
 
 from connectrpc.codec import Codec, proto_json_codec
 
-from portico.domain.nesting import MAX_DEPTH, is_too_deep
+from portico.domain.json_depth import MAX_DEPTH, is_too_deep
 
 
 class BoundedJsonCodec(Codec[Any, Any]):

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from portico.doors.fuzzy import best_matches, with_folders
-from portico.files.git_settings import safe_environ, safe_words
+from portico.rpc.git_settings import safe_environ, safe_words
 
 _MOST_FILES = 20_000
 _REMEMBERED_SECONDS = 15.0

@@ -18,8 +18,8 @@ from typing import Any, BinaryIO
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
-from portico.files.git_settings import safe_environ, safe_words
 from portico.files.private import open_private
+from portico.rpc.git_settings import safe_environ, safe_words
 from portico.rpc.programs import CannotRun, find_program
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
