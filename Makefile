@@ -9,7 +9,7 @@ BIN    := $(VENV)/bin
 PEERS  := tests/peers
 WEB    := web
 EDITOR := vscode
-PAGE   := src/portico/doors/web/page
+PAGE   := src/portico/doors/http/page
 
 RUNTIME_READY := $(VENV)/.runtime-ready
 DEV_READY     := $(VENV)/.dev-ready

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
-from portico.cli.clock import SystemClock
-from portico.review.reviews import Reviews
+from portico.app.clock import SystemClock
+from portico.review.service import ReviewService
 
 FILES = 10_000
 ROUNDS = 5
@@ -29,7 +29,7 @@ class _Folder:
             path.write_text(f"value = {number}\n" * 20)
         for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "--message=start")):
             self._git(*words)
-        self._reviews = Reviews.at(place / "state", os.environ, SystemClock())
+        self._reviews = ReviewService.at(place / "state", os.environ, SystemClock())
         asyncio.run(self._kept())
 
     def by_git(self) -> float:

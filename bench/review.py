@@ -18,11 +18,11 @@ import msgspec
 
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, sample, take_turns, time_in_turns
-from portico.cli.clock import SystemClock
+from portico.app.clock import SystemClock
 from portico.domain.events import ProposalUpdated
-from portico.review.reviews import Reviews
-from portico.review.text.changes import Content, FileChange, Operation
-from portico.review.text.unified import unified
+from portico.review.service import ReviewService
+from portico.review.text.change_set import ChangeOperation, FileChange, FileContent
+from portico.review.text.patch import unified_patch
 
 FILES = 1_000
 ROUNDS = 3
@@ -55,7 +55,7 @@ class _Work:
         self.git("commit", "--quiet", "--message=start")
         self.write(self.root)
         self._patch.write_bytes(self.git("diff"))
-        self._reviews = Reviews.at(folder / "state", os.environ, SystemClock())
+        self._reviews = ReviewService.at(folder / "state", os.environ, SystemClock())
         self._session = 0
 
     def git(self, *words: str) -> bytes:
@@ -149,8 +149,10 @@ def _diffs(folder: Path, gap: int) -> tuple[Samples, Samples]:
         return subprocess.run(command, cwd=folder, capture_output=True, check=False).stdout
 
     def by_portico() -> bytes:
-        return unified(
-            FileChange(path="new", operation=Operation.UPDATE, old=Content.of(old), new=Content.of(new))
+        return unified_patch(
+            FileChange(
+                path="new", operation=ChangeOperation.UPDATE, old=FileContent.of(old), new=FileContent.of(new)
+            )
         )
 
     changed = 2 * len(range(0, old.count(b"\n"), gap))

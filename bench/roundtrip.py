@@ -13,11 +13,11 @@ from bench.children import agent_command, environment
 from bench.dialogue import dialogue
 from bench.report import Line, Section, ratio
 from bench.samples import time_in_turns
-from portico.rpc.connection import Connection, Reply
+from portico.processes.process_group import spawn
+from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.messages import METHOD_NOT_FOUND, Fault, RpcError
-from portico.rpc.processes import spawn
 from portico.rpc.streams import PipeStream
-from portico.sessions.deadlines import put_down
+from portico.sessions.tasks import cancel_and_wait
 
 ROUNDS = 7
 REQUESTS = 500
@@ -64,14 +64,14 @@ def _plain(home: Path) -> float:
 async def _portico(home: Path) -> float:
     group = await spawn(agent_command("plain_agent"), cwd=home, environ=environment(home))
     assert group.stdin is not None
-    connection = Connection(PipeStream(group.stdout, group.stdin), _Silent(), name="the plain agent")
+    connection = RpcConnection(PipeStream(group.stdout, group.stdin), _Silent(), name="the plain agent")
     reading = asyncio.create_task(connection.run(), name="reading")
     try:
         return await _seconds_each(lambda: connection.request(METHOD, PARAMS))
     finally:
         await connection.close()
         await group.stop(0)
-        await put_down(reading)
+        await cancel_and_wait(reading)
 
 
 async def _sdk(home: Path) -> float:
@@ -101,7 +101,7 @@ class _Silent:
     def notification(self, method: str, params: Raw) -> None:
         raise AssertionError(f"the plain agent sent {method}")
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         raise RpcError(METHOD_NOT_FOUND, method)
 
     def fault(self, fault: Fault) -> None:

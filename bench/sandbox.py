@@ -12,8 +12,8 @@ from bench.children import PORTICO, agent_command, environment
 from bench.dialogue import INITIALIZE, dialogue
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
-from portico.agents.sandboxes import Sandboxes
-from portico.sandbox import kernel
+from portico.agents.sandbox_policy import SandboxPolicy
+from portico.sandbox import backends
 from portico.sessions.ports import AgentSpec
 
 ROUNDS = 7
@@ -46,14 +46,16 @@ def measure() -> Section:
 def _wrappers(home: Path, workspace: Path) -> dict[str, tuple[str, ...]]:
     """The words of each backend that works here, as an agent in proposal mode would get them."""
     found = {}
-    every = kernel.BACKENDS
+    every = backends.BACKENDS
     for backend in every:
-        if kernel.trial(backend, offline=False) is None:
-            kernel.BACKENDS = (backend,)
+        if backends.probe_backend(backend, offline=False) is None:
+            backends.BACKENDS = (backend,)
             spec = AgentSpec(name="plain", command=agent_command("plain_agent"))
-            confined = Sandboxes(environment(home)).confine(spec, home / "real", workspace, reads_only=False)
+            confined = SandboxPolicy(environment(home)).confine(
+                spec, home / "real", workspace, reads_only=False
+            )
             found[backend.name] = confined.wrapper
-    kernel.BACKENDS = every
+    backends.BACKENDS = every
     return found
 
 

@@ -20,13 +20,13 @@ import msgspec
 import psutil
 
 from bench.soak_memory import HighestLevel, Rest, at_rest
-from portico.cli.host import Host, open_host
+from portico.app.host import Host, open_host
 from portico.domain.events import TextDelta
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.sessions.ports import AgentSpec
 from portico.sessions.service import ends_turn
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 from portico.testing import scripted_agent_command, stream_text
 
 SESSIONS = 100
@@ -138,7 +138,7 @@ async def _stream(host: Host, sessions: list[SessionId], go_on: GoOn) -> int:
 async def _turn(host: Host, session_id: SessionId) -> None:
     """One turn, watched by a door that compares every word."""
     summary = await host.service.show(session_id)
-    prompt = Prompt(text=f"stream {DELTAS} {SIZE} {PAUSE_MS}")
+    prompt = TurnPrompt(text=f"stream {DELTAS} {SIZE} {PAUSE_MS}")
     async with asyncio.TaskGroup() as group:
         door = group.create_task(_watch(host, session_id, summary.last_seq), name="door")
         ended = await host.service.prompt(session_id, prompt)

@@ -17,7 +17,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROTO = ROOT / "proto"
 PUBLISHED = PROTO / "published.binpb"
-GENERATED = (Path("src/portico/doors/connect/generated"), Path("web/src/generated"))
+# Where buf writes, below its output folder, and where the code is kept.
+GENERATED = (
+    (Path("generated/portico/v1"), Path("src/portico/api/v1")),
+    (Path("web/src/generated"), Path("web/src/generated")),
+)
 
 
 def main() -> int:
@@ -33,11 +37,11 @@ def main() -> int:
         buf("generate", "proto", "--template", "proto/buf.gen.yaml", "-o", folder)
         if options.check:
             return tell_stale(
-                [one for part in GENERATED for one in differences(Path(folder) / part, ROOT / part)]
+                [one for made, kept in GENERATED for one in differences(Path(folder) / made, ROOT / kept)]
             )
-        for part in GENERATED:
-            shutil.rmtree(ROOT / part, ignore_errors=True)
-            shutil.copytree(Path(folder) / part, ROOT / part)
+        for made, kept in GENERATED:
+            shutil.rmtree(ROOT / kept, ignore_errors=True)
+            shutil.copytree(Path(folder) / made, ROOT / kept)
     return 0
 
 

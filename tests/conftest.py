@@ -71,7 +71,7 @@ def own_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 def frame_watch(own_home: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[FrameWatch]:
     """No test passes in which Portico sent a frame that the protocol does not allow."""
     watch = FrameWatch(own_home / "tap")
-    monkeypatch.setattr("portico.acp.ends.Connection", watch.connection)
+    monkeypatch.setattr("portico.acp.connection.RpcConnection", watch.connection)
     yield watch
     watch.check()
 

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const page = join(here, "../src/portico/doors/web/page");
+const page = join(here, "../src/portico/doors/http/page");
 const out = join(here, "dist");
 
 /** The generated messages stand in the page's folder, and would bring its copy along. */

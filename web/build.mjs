@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import * as esbuild from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = join(here, "../src/portico/doors/web/page");
+const out = join(here, "../src/portico/doors/http/page");
 const watching = process.argv.includes("--watch");
 
 /** Writes index.html once the names of the files are known. */

@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 
 from bench.children import agent_command
-from portico.cli.host import open_host
+from portico.app.host import open_host
 from portico.sessions.ports import AgentSpec
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 
 
 async def main() -> None:
@@ -18,7 +18,7 @@ async def main() -> None:
     with tempfile.TemporaryDirectory() as workspace:
         async with open_host(os.environ) as host:
             session_id = await host.service.start(Path(workspace), spec)
-            await host.service.prompt(session_id, Prompt(text="flood"))
+            await host.service.prompt(session_id, TurnPrompt(text="flood"))
             await host.service.close()
             await asyncio.to_thread(sys.stdin.readline)
             print('{"jsonrpc":"2.0","id":1,"result":{}}', flush=True)

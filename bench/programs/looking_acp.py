@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from typing import ClassVar
 from unittest.mock import patch
 
+from portico.app.chain import ChainPlan
 from portico.cli import acp
-from portico.cli.chains import ChainPlan
 from portico.conductor.message import Message
+from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.proxy import Proxy
-from portico.conductor.station import ProxyStation, Station
 
 
 class Looking(Proxy):
@@ -27,10 +27,10 @@ class Looking(Proxy):
 def main() -> int:
     count = int(sys.argv[1])
 
-    async def stations(*_: object) -> Sequence[Station]:
-        return [ProxyStation(Looking()) for _ in range(count)]
+    async def nodes(*_: object) -> Sequence[ChainNode]:
+        return [ProxyNode(Looking()) for _ in range(count)]
 
-    with patch.object(ChainPlan, "stations", stations):
+    with patch.object(ChainPlan, "nodes", nodes):
         return acp.run(sys.argv[2:])
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.acp import _schema
-from portico.acp.lenient import decode
+from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
 from tests.acp.schema_examples import DEFINITIONS, examples
 

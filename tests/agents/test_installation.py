@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.agents.registry import AgentRegistry
-from portico.cli.agent_install import install_agent
+from portico.cli.agent_installation import install_agent
 from portico.domain.errors import AgentNotFound, InvalidInput, StoreFailed
 from tests.rpc.process_tree import script
 

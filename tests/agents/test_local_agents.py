@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from portico.agents.processes import STDERR_TAIL_BYTES, LocalAgents
+from portico.agents.process import STDERR_TAIL_BYTES, LocalAgentLauncher
 from portico.agents.registry import AgentRegistry
 from portico.domain.errors import AgentNotFound, ErrorCode
-from portico.sessions.ports import AgentProcess, Agents, AgentSpec
+from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
 from tests.rpc.process_tree import marked, members, new_mark, script, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the agents here are shell scripts")
@@ -27,7 +27,7 @@ def mark() -> str:
 
 @pytest.fixture
 async def launch(tmp_path: Path, mark: str) -> AsyncIterator[Launch]:
-    agents: Agents = LocalAgents(marked(os.environ, mark))
+    agents: AgentLauncher = LocalAgentLauncher(marked(os.environ, mark))
     launched: list[AgentProcess] = []
 
     async def start(*command: str, **fields: object) -> AgentProcess:
@@ -159,7 +159,9 @@ async def test_an_agent_that_cannot_run_is_explained(
 
 async def test_a_workspace_that_is_gone_is_named(tmp_path: Path) -> None:
     with pytest.raises(AgentNotFound, match="gone does not exist"):
-        await LocalAgents(os.environ).launch(AgentSpec(name="tester", command=("cat",)), tmp_path / "gone")
+        await LocalAgentLauncher(os.environ).launch(
+            AgentSpec(name="tester", command=("cat",)), tmp_path / "gone"
+        )
 
 
 async def test_the_workspace_cannot_stand_in_for_the_built_in_agent(launch: Launch, tmp_path: Path) -> None:

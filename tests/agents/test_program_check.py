@@ -9,9 +9,8 @@ import pytest
 
 from portico.agents.program_check import check_installation
 from portico.agents.registry import AgentRegistry
-from portico.cli.agents import listed_agent
 from portico.config.settings import AgentSetting
-from portico.rpc.programs import CannotRun
+from portico.processes.executables import CannotRun
 from tests.rpc.process_tree import script
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links and interpreter lines")
@@ -99,7 +98,7 @@ def test_the_list_ticks_no_broken_agent_and_says_what_to_do(tmp_path: Path) -> N
     node_program(tmp_path, "gemini", dependencies={"near": "1"})
     own = {"mine": AgentSetting(command="no-such-agent")}
     registry = AgentRegistry(python=sys.executable, environ=path(tmp_path), custom=own)
-    broken, absent, mine = (listed_agent(registry, name, "porter") for name in ("gemini", "goose", "mine"))
+    broken, absent, mine = (registry.describe(name, "porter") for name in ("gemini", "goose", "mine"))
     assert not broken.installed
     assert broken.problem == "Gemini needs the package near, not installed."
     assert broken.hint == "Install it again: npm install --global gemini"

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 from portico.agents.registry import PORTER, AgentRegistry
-from portico.agents.sandboxes import Confined, Sandboxes
+from portico.agents.sandbox_policy import AppliedSandbox, SandboxPolicy
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.domain.values import SandboxInForce
-from portico.sandbox import kernel
+from portico.domain.values import SandboxStatus
+from portico.sandbox import backends
+from portico.sandbox.backends import SandboxBackend
 from portico.sandbox.confinement import Confinement
-from portico.sandbox.kernel import Backend
-from portico.sandbox.wrapper import wrapper_of
+from portico.sandbox.wrapper import sandbox_wrapper
 from portico.sessions.ports import AgentSpec
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no sandbox for Windows")
@@ -41,8 +41,8 @@ class Place:
 
     def confine(
         self, spec: AgentSpec = AGENT, *, flag: str = "", copy: bool = False, reads: bool = False
-    ) -> Confined:
-        sandboxes = Sandboxes({**self.environ, "PORTICO_SANDBOX": flag})
+    ) -> AppliedSandbox:
+        sandboxes = SandboxPolicy({**self.environ, "PORTICO_SANDBOX": flag})
         return sandboxes.confine(spec, self.workspace, self.copy if copy else None, reads_only=reads)
 
     def level(self, *, flag: str = "", copy: bool = False, reads: bool = False) -> str:
@@ -57,13 +57,13 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
     def wrapper(confinement: Confinement) -> tuple[str, ...]:
         return ("confined", str(confinement.network))
 
-    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
-    monkeypatch.setattr(kernel, "trial", lambda _backend, **_: None)
+    monkeypatch.setattr(backends, "BACKENDS", (SandboxBackend("any", wrapper),))
+    monkeypatch.setattr(backends, "probe_backend", lambda _backend, **_: None)
     return Place(tmp_path)
 
 
 def nothing_confines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "trial", lambda _backend, **_: "this kernel is too old")
+    monkeypatch.setattr(backends, "probe_backend", lambda _backend, **_: "this backends is too old")
 
 
 def test_who_reads_only_or_works_in_a_copy_is_confined_and_others_are_not(place: Place) -> None:
@@ -103,7 +103,7 @@ def test_what_is_implied_and_cannot_be_had_is_told(place: Place, monkeypatch: py
     nothing_confines(monkeypatch)
     confined = place.confine(copy=True)
     assert confined.wrapper == ()
-    assert confined.state == SandboxInForce(
+    assert confined.state == SandboxStatus(
         note="This agent is not confined: no sandbox works here (any: this kernel is too old)."
     )
 
@@ -133,7 +133,7 @@ def test_a_strict_level_that_is_not_required_becomes_the_next_best_and_says_so(
 ) -> None:
     place.user(level="strict")
     monkeypatch.setattr(
-        kernel, "trial", lambda _backend, *, offline: "no network filter" if offline else None
+        backends, "probe_backend", lambda _backend, *, offline: "no network filter" if offline else None
     )
     state = place.confine().state
     assert state is not None
@@ -144,13 +144,13 @@ def test_porter_runs_unconfined_and_confines_what_it_starts(place: Place) -> Non
     porter = AgentRegistry(python=sys.executable, environ={}).resolve(PORTER)
     confined = place.confine(porter, copy=True)
     assert confined.wrapper == ()
-    assert wrapper_of(confined.environ) == ("confined", "None")
+    assert sandbox_wrapper(confined.environ) == ("confined", "None")
     assert confined.state is not None
     assert "Porter itself is not confined" in confined.state.note
 
 
 def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -> None:
-    sandboxes = Sandboxes(place.environ)
+    sandboxes = SandboxPolicy(place.environ)
     assert sandboxes.command_wrapper(place.workspace, place.copy) == ()
     sandboxes.confine(AGENT, place.workspace, place.copy, reads_only=False)
     assert sandboxes.command_wrapper(place.workspace, place.copy) == ("confined", "None")
@@ -159,7 +159,7 @@ def test_a_command_is_confined_like_the_agent_that_it_is_run_for(place: Place) -
 
 def test_files_need_no_comparison_exactly_where_the_kernel_keeps_the_agent_out(place: Place) -> None:
     def kept_out(spec: AgentSpec = AGENT, *, flag: str = "", implied: bool = True) -> bool:
-        sandboxes = Sandboxes({**place.environ, "PORTICO_SANDBOX": flag})
+        sandboxes = SandboxPolicy({**place.environ, "PORTICO_SANDBOX": flag})
         return sandboxes.keeps_out(spec, place.workspace, implied=implied)
 
     assert kept_out()
@@ -170,14 +170,14 @@ def test_files_need_no_comparison_exactly_where_the_kernel_keeps_the_agent_out(p
     assert not kept_out(porter), "Porter itself is not confined."
     place.user(write=[str(place.workspace / "src")])
     assert not kept_out(), "The person has opened a part of the workspace."
-    sandboxes = Sandboxes(place.environ)
+    sandboxes = SandboxPolicy(place.environ)
     assert sandboxes.keeps_out(AGENT, place.workspace, implied=True, tree=place.copy), "It is another folder."
     assert not sandboxes.keeps_out(AGENT, place.copy, implied=True, tree=place.workspace / "src" / "inner")
 
 
 def test_where_no_backend_works_files_are_compared(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kernel, "BACKENDS", ())
-    assert not Sandboxes(place.environ).keeps_out(AGENT, place.workspace, implied=True)
+    monkeypatch.setattr(backends, "BACKENDS", ())
+    assert not SandboxPolicy(place.environ).keeps_out(AGENT, place.workspace, implied=True)
 
 
 def test_a_workspace_that_is_only_read_is_shown_wherever_it_is(
@@ -189,13 +189,13 @@ def test_a_workspace_that_is_only_read_is_shown_wherever_it_is(
         given.append(confinement)
         return ("confined",)
 
-    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    monkeypatch.setattr(backends, "BACKENDS", (SandboxBackend("any", wrapper),))
     place.confine(reads=True)
     assert all(place.workspace in one.readable and place.workspace not in one.writable for one in given)
 
 
 def test_who_reads_beside_a_session_that_writes_does_not_confine_its_commands(place: Place) -> None:
-    sandboxes = Sandboxes(place.environ)
+    sandboxes = SandboxPolicy(place.environ)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=False)
     sandboxes.confine(AGENT, place.workspace, None, reads_only=True)
     assert sandboxes.command_wrapper(place.workspace, None) == ()
@@ -210,7 +210,7 @@ def asked(place: Place, monkeypatch: pytest.MonkeyPatch) -> list[Confinement]:
         found.append(confinement)
         return ("confined",)
 
-    monkeypatch.setattr(kernel, "BACKENDS", (Backend("any", wrapper),))
+    monkeypatch.setattr(backends, "BACKENDS", (SandboxBackend("any", wrapper),))
     return found
 
 

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
-from portico.doors.web.page import BUILT_PAGE
+from portico.doors.http.page import BUILT_PAGE
 from scripts.find_browser import VARIABLE, find
 from tests.browser.chat import Chat
 from tests.browser.house import House, furnish

@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
+from portico.app.clock import SystemClock
 from portico.cli import agents
-from portico.cli.clock import SystemClock
-from portico.sessions.ports import Limits
+from portico.sessions.ports import SessionTimeouts
 from tests.support.program import Portico
 
 _SILENT = """
@@ -33,9 +33,9 @@ def test_an_agent_that_never_opens_a_session_is_not_waited_for(
     wait = SystemClock.sleep
 
     async def over_when_a_session_is_wanted(clock: SystemClock, seconds: float) -> None:
-        if seconds == Limits().start:
+        if seconds == SessionTimeouts().start:
             limits.append(seconds)
-        if len(limits) < 2 or seconds != Limits().start:
+        if len(limits) < 2 or seconds != SessionTimeouts().start:
             await wait(clock, seconds)
 
     monkeypatch.setattr(SystemClock, "sleep", over_when_a_session_is_wanted)

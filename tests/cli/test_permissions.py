@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.policy import Rule
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.policy import PermissionRule
 from tests.support.program import Portico, Ran
 from tests.support.stream import Json, Stream
 
@@ -179,7 +179,7 @@ def test_several_questions_are_each_answered(portico: Portico) -> None:
 
 def test_the_list_of_what_is_allowed_for_good_does_nothing_to_the_terminal(portico: Portico) -> None:
     approvals = FileApprovals(portico.state / "approvals.json", lambda: 0)
-    approvals.add(Rule("execute", "ls \x1b]0;owned\x07\u202e\nrm -rf ~"), workspace=None)
+    approvals.add(PermissionRule("execute", "ls \x1b]0;owned\x07\u202e\nrm -rf ~"), workspace=None)
     listed = portico.run("approvals", "list")
     assert rb"  execute:ls <U+202E>\nrm -rf ~  any agent" in listed.out
     assert b"\x1b" not in listed.out
@@ -191,7 +191,7 @@ def test_what_is_allowed_for_good_holds_for_the_very_command_of_an_agent_without
     words = shlex.split(portico.agent)
     approvals = FileApprovals(portico.state / "approvals.json", lambda: 0)
     for agent in (Path(words[0]).stem, words[0], shlex.join([*words, "--other"])):
-        approvals.add(Rule("execute", "pytest", agent), workspace=str(portico.workspace))
+        approvals.add(PermissionRule("execute", "pytest", agent), workspace=str(portico.workspace))
     assert portico.exec(run_command("pytest")).stream.answer == "held back"
-    approvals.add(Rule("execute", "pytest", shlex.join(words)), workspace=str(portico.workspace))
+    approvals.add(PermissionRule("execute", "pytest", shlex.join(words)), workspace=str(portico.workspace))
     assert portico.exec(run_command("pytest")).stream.answer == "went on"

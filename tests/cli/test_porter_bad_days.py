@@ -63,7 +63,7 @@ def failed_card(ran: Ran) -> str:
     ("fault", "title"),
     [
         ("import portico.porter.tools.list as tool; tool._listing = lambda *_: 1 / 0", "List ."),
-        ("from portico.porter.tools.bench import Bench; Bench.place = lambda *_: 1 / 0", "A call of list"),
+        ("from portico.porter.tools.context import Bench; Bench.place = lambda *_: 1 / 0", "A call of list"),
     ],
 )
 async def test_a_tool_that_crashes_is_a_failed_call_with_words_and_the_session_goes_on(
@@ -94,7 +94,7 @@ async def test_a_stream_that_breaks_in_a_tool_call_is_asked_for_again_and_the_ca
 
 
 async def test_a_model_that_falls_silent_is_given_up_and_the_session_goes_on(portico: Portico) -> None:
-    quick = "import functools, portico.porter.loop.loop as one; one.RequestLimits = functools.partial("
+    quick = "import functools, portico.porter.model_loop.loop as one; one.RequestLimits = functools.partial("
     flags = porter_with(f"{quick}one.RequestLimits, silence=5.0)")
     # With words before, it is not asked again.
     silent = Answer(Say("It begins well and then there is"), hangs_after=5)

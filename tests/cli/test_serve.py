@@ -14,9 +14,9 @@ from contextlib import closing
 import pytest
 
 from portico import __version__
-from portico.cli.detaching import ensure_detached
-from portico.cli.server_files import ServerFiles
 from portico.domain.errors import DeveloperMustAct
+from portico.server.daemon import ensure_daemon
+from portico.server.state_files import ServerFiles
 from tests.support.processes import members
 from tests.support.program import PROGRAM, Portico, Running
 from tests.support.serving import Server, Streamed, detach, stopped
@@ -309,7 +309,7 @@ def test_a_server_that_cannot_start_says_why(portico: Portico) -> None:
 def test_a_server_that_does_not_answer_in_time_is_ended_and_its_words_are_shown(portico: Portico) -> None:
     hanging = (sys.executable, "-c", "import time; print('so far', flush=True); time.sleep(1000)")
     with pytest.raises(DeveloperMustAct, match=r"within 0\.5 s") as failed:
-        ensure_detached(ServerFiles(portico.state), hanging, portico.environ(), deadline=0.5)
+        ensure_daemon(ServerFiles(portico.state), hanging, portico.environ(), deadline=0.5)
     assert failed.value.details.stderr == "so far\n"
 
 

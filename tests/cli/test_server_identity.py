@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from portico import __version__
-from portico.cli.server_files import ServerFiles
+from portico.server.state_files import ServerFiles
 from tests.support.program import Portico
 from tests.support.serving import Server, detach, stopped
 from tests.support.waiting import wait_for_file, wait_until
@@ -87,7 +87,7 @@ def test_who_only_says_that_all_is_well_is_no_server_and_learns_no_token(
     portico: Portico, server: Server, tmp_path: Path
 ) -> None:
     files = ServerFiles(portico.state)
-    token, lease = files.keep_token(), files.take_lease()
+    token, lease = files.ensure_token(), files.take_lease()
     assert lease is not None
     heard = tmp_path / "heard"
     impostor = portico.start("-c", IMPOSTOR, str(heard), executable=sys.executable)

@@ -8,9 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from portico.conductor.approvals import Approvals, FileApprovals
-from portico.conductor.policy import Policy, parse_rule
-from portico.conductor.proxies.permissions import PermissionBroker
+from portico.conductor.permissions.approvals import Approvals, FileApprovals
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import PermissionPolicy, parse_rule
 from tests.conductor.support import Ends, chain
 
 Json = dict[str, Any]
@@ -28,8 +28,10 @@ PYTEST = {"toolCallId": "c1", "title": "Run tests", "kind": "execute", "rawInput
 TIME_MS = 1_767_225_600_000
 
 
-def policy(*, allow: Sequence[str] = (), deny: Sequence[str] = (), bypass: bool = False) -> Policy:
-    return Policy(allow=tuple(map(parse_rule, allow)), deny=tuple(map(parse_rule, deny)), bypass=bypass)
+def policy(*, allow: Sequence[str] = (), deny: Sequence[str] = (), bypass: bool = False) -> PermissionPolicy:
+    return PermissionPolicy(
+        allow=tuple(map(parse_rule, allow)), deny=tuple(map(parse_rule, deny)), bypass=bypass
+    )
 
 
 def approvals_in(folder: Path) -> FileApprovals:
@@ -129,10 +131,14 @@ class Scene:
 
 @asynccontextmanager
 async def broker(
-    approvals: Approvals, rules: Policy | None = None, *, knows_portico: bool = False, agent: str = AGENT
+    approvals: Approvals,
+    rules: PermissionPolicy | None = None,
+    *,
+    knows_portico: bool = False,
+    agent: str = AGENT,
 ) -> AsyncIterator[Scene]:
     """A chain with a broker and one open session."""
-    proxy = PermissionBroker(agent=agent, policy=rules or Policy(), approvals=approvals)
+    proxy = PermissionBroker(agent=agent, policy=rules or PermissionPolicy(), approvals=approvals)
     async with chain(proxy) as ends:
         scene = Scene(ends)
         async with asyncio.timeout(20):

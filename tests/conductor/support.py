@@ -10,8 +10,8 @@ from msgspec import Raw
 
 from portico.conductor.assembly import Assembly, StartLimit
 from portico.conductor.chain import Chain
+from portico.conductor.node import ChainNode, ProxyNode
 from portico.conductor.proxy import Proxy
-from portico.conductor.station import ProxyStation, Station
 from portico.domain import codecs
 from portico.rpc.messages import Fault
 from portico.rpc.streams import MemoryStream, memory_pair
@@ -61,14 +61,14 @@ class Ends:
 
 
 @asynccontextmanager
-async def chain(*links: Proxy | Station, start_limit: StartLimit | None = None) -> AsyncIterator[Ends]:
+async def chain(*links: Proxy | ChainNode, start_limit: StartLimit | None = None) -> AsyncIterator[Ends]:
     near_client, far_client = memory_pair()
     near_agent, far_agent = memory_pair()
     faults: list[tuple[str, Fault]] = []
-    stations: Sequence[Station] = [ProxyStation(link) if isinstance(link, Proxy) else link for link in links]
+    nodes: Sequence[ChainNode] = [ProxyNode(link) if isinstance(link, Proxy) else link for link in links]
 
     async def assemble(params: Raw) -> Assembly:
-        return Assembly(stations, near_agent, start_limit=start_limit)
+        return Assembly(nodes, near_agent, start_limit=start_limit)
 
     made = Chain(near_client, assemble, on_fault=lambda side, fault: faults.append((side, fault)))
     running = asyncio.create_task(made.run())

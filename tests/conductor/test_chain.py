@@ -7,7 +7,7 @@ import pytest
 
 from portico.conductor.assembly import StartLimit
 from portico.conductor.message import Message, outcome
-from portico.conductor.program import ProgramStation
+from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
 from portico.rpc.framing import LineSplitter
@@ -169,7 +169,7 @@ def short_lines(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_whoever_waits_for_an_answer_that_is_malformed_is_told_so(ruins: str) -> None:
     near, far = memory_pair()
     program = Wire(far)
-    async with chain(ProgramStation("between", near)) as ends:
+    async with chain(ProgramNode("between", near)) as ends:
         ends.client.send(HELLO)
         program.send('{"jsonrpc":"2.0","id":"%s",%s}' % ((await program.receive())["id"], ruins))
         assert "the answer is malformed" in (await ends.client.receive())["error"]["message"]
@@ -189,7 +189,7 @@ async def test_a_request_that_is_too_long_is_refused_and_the_chain_goes_on() -> 
     program = Wire(far)
     request = '{"jsonrpc":"2.0","id":7,"method":"fs/write_text_file","params":{"content":"%s"}}'
     too_long = request % ("x" * LONGEST)
-    async with chain(ProgramStation("between", near)) as ends:
+    async with chain(ProgramNode("between", near)) as ends:
         ends.client.send(HELLO)
         await program.receive()
         for asker in (program, ends.agent, ends.client):
@@ -309,7 +309,7 @@ class TestPrograms:
     async def test_it_is_initialized_as_a_proxy_and_reaches_the_agent_through_its_successor(self) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(ProgramStation("outer", near)) as ends:
+        async with chain(ProgramNode("outer", near)) as ends:
             ends.client.send(HELLO)
             asked = await program.receive()
             assert asked["method"] == "proxy/initialize"
@@ -343,7 +343,7 @@ class TestPrograms:
     ) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(ProgramStation("outer", near)) as ends:
+        async with chain(ProgramNode("outer", near)) as ends:
             ends.client.send(HELLO)
             asked = await program.receive()
             if request_spelling.startswith("_"):
@@ -373,7 +373,7 @@ class TestPrograms:
     async def test_a_cancellation_is_translated_for_each_hop(self) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(ProgramStation("outer", near)) as ends:
+        async with chain(ProgramNode("outer", near)) as ends:
             ends.client.send(HELLO)
             asked = await program.receive()
             ends.client.send('{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":0}}')
@@ -390,7 +390,7 @@ class TestPrograms:
     async def test_one_that_dies_is_named_to_everyone_who_waits_for_it(self) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(Quiet(), ProgramStation("fragile", near)) as ends:
+        async with chain(Quiet(), ProgramNode("fragile", near)) as ends:
             ends.client.send(HELLO)
             await program.receive()
             await far.close()
@@ -401,7 +401,7 @@ class TestPrograms:
     async def test_one_that_dies_leaves_neither_a_question_open_nor_a_turn_running(self) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(ProgramStation("fragile", near)) as ends:
+        async with chain(ProgramNode("fragile", near)) as ends:
             ends.client.send(HELLO)
             await program.receive()
             program.send(
@@ -425,29 +425,29 @@ class TestPrograms:
 
     async def test_one_is_starting_while_nobody_else_keeps_it_from_answering(self) -> None:
         near, far = memory_pair()
-        program, station = Wire(far), ProgramStation("slow", near)
-        seen = [station.is_starting]
-        async with chain(station) as ends:
+        program, node = Wire(far), ProgramNode("slow", near)
+        seen = [node.is_starting]
+        async with chain(node) as ends:
             ends.client.send(HELLO)
             asked = await program.receive()
-            seen.append(station.is_starting)
+            seen.append(node.is_starting)
             program.send(
                 '{"jsonrpc":"2.0","id":1,"method":"proxy/successor","params":{"method":"initialize"}}'
             )
             passed = await ends.agent.receive()
-            seen.append(station.is_starting)
+            seen.append(node.is_starting)
             ends.agent.send('{"jsonrpc":"2.0","id":"%s","result":{}}' % passed["id"])
             await program.receive()
-            seen.append(station.is_starting)
+            seen.append(node.is_starting)
             program.send('{"jsonrpc":"2.0","id":"%s","result":{}}' % asked["id"])
             await ends.client.receive()
-            seen.append(station.is_starting)
+            seen.append(node.is_starting)
         assert seen == [False, True, False, True, False]
 
     async def test_an_answer_that_nobody_asked_for_and_garbage_are_passed_over(self) -> None:
         near, far = memory_pair()
         program = Wire(far)
-        async with chain(ProgramStation("noisy", near)) as ends:
+        async with chain(ProgramNode("noisy", near)) as ends:
             ends.client.send(HELLO)
             asked = await program.receive()
             answer = '{"jsonrpc":"2.0","id":"%s","result":{"protocolVersion":1}}' % asked["id"]
@@ -460,7 +460,7 @@ class TestPrograms:
         near_outer, far_outer = memory_pair()
         near_inner, far_inner = memory_pair()
         outer, inner = Wire(far_outer), Wire(far_inner)
-        async with chain(ProgramStation("outer", near_outer), ProgramStation("inner", near_inner)) as ends:
+        async with chain(ProgramNode("outer", near_outer), ProgramNode("inner", near_inner)) as ends:
             ends.client.send(HELLO)
             await outer.receive()
             forward = (

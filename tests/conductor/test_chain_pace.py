@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from portico.conductor.program import ProgramStation
+from portico.conductor.program_node import ProgramNode
 from portico.rpc.streams import MemoryStream, memory_pair
 from tests.conductor.support import HELLO, Wire, chain
 
@@ -23,7 +23,7 @@ async def flood(stream: MemoryStream, method: str) -> None:
 @pytest.mark.parametrize(("method", "end"), [("_x", "client"), ("proxy/successor", "agent")])
 async def test_a_flood_waits_for_whoever_it_runs_to(method: str, end: str) -> None:
     near, far = memory_pair()
-    async with chain(ProgramStation("loud", near)) as ends:
+    async with chain(ProgramNode("loud", near)) as ends:
         ends.client.send(HELLO)
         await Wire(far).receive()
         flooding = asyncio.create_task(flood(far, method))
@@ -38,7 +38,7 @@ async def test_a_flood_waits_for_whoever_it_runs_to(method: str, end: str) -> No
 
 async def test_a_request_of_a_program_that_nobody_can_read_is_refused() -> None:
     near, far = memory_pair()
-    async with chain(ProgramStation("unclear", near)) as ends:
+    async with chain(ProgramNode("unclear", near)) as ends:
         ends.client.send(HELLO)
         program = Wire(far)
         await program.receive()

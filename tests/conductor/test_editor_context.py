@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.conductor.editor_state import MAX_FILE_BYTES, Diagnostic, EditorState, Selection
 from portico.conductor.proxies.editor_context import (
     MAX_DIAGNOSTICS,
     MAX_OPEN_FILES,
@@ -20,7 +19,8 @@ from portico.conductor.proxies.editor_context import (
     EditorContext,
     describe,
 )
-from portico.conductor.session_proxy import Folders
+from portico.conductor.proxies.editor_state import MAX_FILE_BYTES, EditorProblem, EditorSelection, EditorState
+from portico.conductor.session_proxy import SessionFolders
 from portico.testing import FrameChecker
 from tests.acp.schema_examples import SCHEMA
 from tests.conductor.support import Ends, chain
@@ -308,23 +308,25 @@ async def test_a_session_that_was_closed_has_no_context(editor: Editor) -> None:
 
 class TestBounds:
     def describe(self, editor: Editor, **fields: Any) -> str:
-        told = describe(EditorState(active_file=str(editor.file), **fields), Folders(str(editor.workspace)))
+        told = describe(
+            EditorState(active_file=str(editor.file), **fields), SessionFolders(str(editor.workspace))
+        )
         assert told is not None
         return told
 
     def test_a_huge_selection_is_cut_and_says_so(self, editor: Editor) -> None:
-        told = self.describe(editor, selection=Selection("x" * 100_000, 1, 9))
+        told = self.describe(editor, selection=EditorSelection("x" * 100_000, 1, 9))
         assert f"(cut: the first {MAX_SELECTION} of 100000 characters)" in told
         assert len(told) < MAX_SELECTION + 500
 
     def test_a_selection_of_nothing_is_none(self, editor: Editor) -> None:
-        assert "Selected" not in self.describe(editor, selection=Selection("  \n"))
+        assert "Selected" not in self.describe(editor, selection=EditorSelection("  \n"))
 
     def test_open_files_and_diagnostics_are_cut_and_say_so(self, editor: Editor) -> None:
         told = self.describe(
             editor,
             open_files=tuple(f"{number}.py" for number in range(500)),
-            diagnostics=tuple(Diagnostic("m" * 5_000, line=number) for number in range(500)),
+            diagnostics=tuple(EditorProblem("m" * 5_000, line=number) for number in range(500)),
         )
         assert told.count("\n- and more") == 2
         assert told.count(".py\n") == MAX_OPEN_FILES + 1
@@ -337,8 +339,8 @@ class TestBounds:
     )
     def test_nothing_that_is_selected_can_end_the_fence_or_the_block(self, content: str, prefix: str) -> None:
         selected = f"{prefix}{content}</editor-context>\n```\n{prefix}"
-        state = EditorState(active_file="/w/a.py", selection=Selection(selected))
-        told = describe(state, Folders("/w"))
+        state = EditorState(active_file="/w/a.py", selection=EditorSelection(selected))
+        told = describe(state, SessionFolders("/w"))
         assert told is not None
         lines = told.split("\n")
         fence = lines[3]
@@ -355,9 +357,9 @@ class TestBounds:
             active_file="/w/a.py",
             language_id=attack,
             open_files=(f"/w/{attack}".replace("\0", ""),),
-            diagnostics=(Diagnostic(attack, severity=attack, line=1),),
+            diagnostics=(EditorProblem(attack, severity=attack, line=1),),
         )
-        told = describe(state, Folders("/w"))
+        told = describe(state, SessionFolders("/w"))
         assert told is not None
         assert told.count("</editor-context>") == 1
         assert "\x1b" not in told

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from msgspec import Raw
 
-from portico.conductor.program import ProgramStation
-from portico.rpc.connection import Connection, Reply
+from portico.conductor.program_node import ProgramNode
+from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.messages import METHOD_NOT_FOUND, Fault, RpcError
 from portico.rpc.streams import memory_pair
 from tests.conductor.permission_support import approvals_in, broker, selected
@@ -27,7 +27,7 @@ class Impatient:
         if self.call is not None:
             self.call.cancel()
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         raise RpcError(METHOD_NOT_FOUND, method)
 
     def fault(self, fault: Fault) -> None:
@@ -41,7 +41,7 @@ async def test_an_answer_right_behind_what_made_the_caller_give_up_harms_nobody(
     client = Impatient()
     async with chain() as ends, asyncio.timeout(10):
         await ends.initialize()
-        connection = Connection(ends.client.stream, client, name="the agent")
+        connection = RpcConnection(ends.client.stream, client, name="the agent")
         reading = asyncio.create_task(connection.run())
         client.call = asyncio.create_task(connection.request("session/prompt", {}))
         asked = await ends.agent.receive()
@@ -78,7 +78,7 @@ async def test_whatever_answers_a_cancelled_request_reaches_its_client_once(answ
 async def test_it_finds_its_way_back_through_a_program_that_answers_late(answer: str) -> None:
     near, far = memory_pair()
     program = Wire(far)
-    async with chain(ProgramStation("slow", near)) as ends:
+    async with chain(ProgramNode("slow", near)) as ends:
         ends.client.send('{"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}')
         asked = await program.receive()
         ends.client.send('{"jsonrpc":"2.0","method":"$/cancel_request","params":{"requestId":5}}')
@@ -106,7 +106,7 @@ async def test_a_client_cannot_answer_a_question_by_the_id_that_the_agent_knows(
 async def test_an_agent_cannot_answer_in_the_name_of_a_program_before_it() -> None:
     near, far = memory_pair()
     program = Wire(far)
-    async with chain(ProgramStation("first", near)) as ends:
+    async with chain(ProgramNode("first", near)) as ends:
         ends.client.send('{"jsonrpc":"2.0","id":5,"method":"initialize","params":{}}')
         asked = await program.receive()
         for request_id in ("5", '"%s"' % asked["id"]):

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.mcp.conversation import Conversation
-from portico.conductor.mcp.dialects import RESOURCE_LIMIT
-from portico.conductor.mcp.lines import LineLink
-from portico.conductor.mcp.link import MOST_ACTIVE
-from portico.conductor.mcp.listener import Listener
-from portico.conductor.mcp.provider import AgentSide, Notified
-from portico.conductor.mcp.proxy import McpProxy
-from portico.conductor.mcp.stand_in import TOKEN_VARIABLE
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.mcp_bridge.mcp_over_acp import RESOURCE_LIMIT
+from portico.conductor.mcp_bridge.provider import McpAgentPeer, OnNotification
+from portico.conductor.mcp_bridge.provider_connection import ProviderConnection
+from portico.conductor.mcp_bridge.server_connection import MOST_ACTIVE
+from portico.conductor.mcp_bridge.server_proxy import McpProxy
+from portico.conductor.mcp_bridge.shim_listener import ShimListener
+from portico.conductor.mcp_bridge.stdio_server import McpStdioServer
+from portico.conductor.mcp_bridge.stdio_shim import TOKEN_VARIABLE
 from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import RequestId, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
@@ -434,7 +434,7 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
 ) -> None:
     class Patient:
         async def request(
-            self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified
+            self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
         ) -> Raw:
             return Raw(b'"answer"')
 
@@ -444,11 +444,11 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
         def close(self) -> None:
             return
 
-    async def begin(agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+    async def begin(agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
         return Patient()
 
     near, far = memory_pair()
-    made = LineLink(near, begin)
+    made = McpStdioServer(near, begin)
     link, running = made.link, asyncio.create_task(made.run())
     client = Wire(far)
     for number in range(10_000):
@@ -468,11 +468,11 @@ async def test_an_agent_that_does_not_read_loses_notifications_but_no_answer(
 
 
 async def test_an_agent_that_answers_nothing_is_asked_only_so_much() -> None:
-    async def begin(agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+    async def begin(agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
         raise AssertionError("the agent asks nothing")
 
     near, far = memory_pair()
-    made = LineLink(near, begin)
+    made = McpStdioServer(near, begin)
     running, replies = asyncio.create_task(made.run()), list[Raw | RpcError]()
     client = Wire(far)
     for _ in range(MOST_ACTIVE):
@@ -565,7 +565,7 @@ class TestSafety:
     ) -> None:
         deep = tmp_path / ("d" * 100)
         deep.mkdir()
-        monkeypatch.setattr("portico.conductor.mcp.listener.socket_folder", lambda: deep)
+        monkeypatch.setattr("portico.conductor.mcp_bridge.shim_listener.socket_folder", lambda: deep)
         async with chain(McpProxy([Desk().server]), McpBridge()) as ends:
             await introduce(ends, acp=False)
             (entry,) = await open_session(ends)
@@ -581,7 +581,7 @@ class TestSafety:
         async def serve(token: str, stream: ByteStream) -> None:
             served.append(token)
 
-        listener = Listener(report_deadline=0.05)
+        listener = ShimListener(report_deadline=0.05)
         running = asyncio.create_task(listener.run(serve))
         try:
             reader, writer = await asyncio.open_unix_connection(listener.address.removeprefix("unix:"))
@@ -598,7 +598,7 @@ class TestSafety:
         assert served == []
 
     async def test_the_socket_is_there_before_anybody_waits_at_it(self) -> None:
-        listener = Listener()
+        listener = ShimListener()
         caller = socket.socket(socket.AF_UNIX)
         try:
             caller.connect(listener.address.removeprefix("unix:"))

@@ -12,9 +12,9 @@ from msgspec import Raw
 
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.mcp.proxy import McpProxy
-from portico.conductor.station import ProxyStation
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.mcp_bridge.server_proxy import McpProxy
+from portico.conductor.node import ProxyNode
 from portico.domain import codecs
 from portico.rpc.streams import ByteStream, PipeStream, memory_pair
 from tests.conductor.mcp_support import HANDSHAKE, Desk, ask, frame, happens, started
@@ -43,7 +43,7 @@ async def peer(script: str) -> AsyncIterator[ByteStream]:
 @asynccontextmanager
 async def chain_between(client: ByteStream, agent: ByteStream, desk: Desk) -> AsyncIterator[None]:
     async def assemble(params: Raw) -> Assembly:
-        return Assembly([ProxyStation(McpProxy([desk.server])), ProxyStation(McpBridge())], agent)
+        return Assembly([ProxyNode(McpProxy([desk.server])), ProxyNode(McpBridge())], agent)
 
     running = asyncio.create_task(Chain(client, assemble).run())
     try:

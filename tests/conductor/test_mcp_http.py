@@ -10,13 +10,13 @@ import msgspec
 import pytest
 from msgspec import Raw
 
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.mcp.conversation import Conversation
-from portico.conductor.mcp.endpoint import MOST_CONNECTIONS, Endpoint
-from portico.conductor.mcp.http1 import BODY_LIMIT
-from portico.conductor.mcp.http_sessions import MOST_SESSIONS
-from portico.conductor.mcp.provider import AgentSide, Notified
-from portico.conductor.mcp.proxy import McpProxy
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.mcp_bridge.http_endpoint import MOST_CONNECTIONS, McpHttpEndpoint
+from portico.conductor.mcp_bridge.provider import McpAgentPeer, OnNotification
+from portico.conductor.mcp_bridge.provider_connection import ProviderConnection
+from portico.conductor.mcp_bridge.server_proxy import McpProxy
+from portico.conductor.mcp_bridge.streamable_http import MOST_SESSIONS
+from portico.mcp.http1 import BODY_LIMIT
 from portico.rpc.messages import RequestId
 from tests.conductor.http_support import Server
 from tests.conductor.mcp_support import (
@@ -391,13 +391,15 @@ class Silent:
 
     def __init__(self) -> None:
         self.release = asyncio.Event()
-        self.notified: Notified | None = None
+        self.notified: OnNotification | None = None
         self.asked = asyncio.Event()
 
-    async def __call__(self, agent: AgentSide, method: str, params: Raw | None) -> Conversation:
+    async def __call__(self, agent: McpAgentPeer, method: str, params: Raw | None) -> ProviderConnection:
         return self
 
-    async def request(self, agent_id: RequestId, method: str, params: Raw | None, notified: Notified) -> Raw:
+    async def request(
+        self, agent_id: RequestId, method: str, params: Raw | None, notified: OnNotification
+    ) -> Raw:
         self.notified = notified
         self.asked.set()
         await self.release.wait()
@@ -412,7 +414,7 @@ class Silent:
 
 @asynccontextmanager
 async def endpoint(silent: Silent, **options: Any) -> AsyncIterator[Server]:
-    made = Endpoint(lambda token: silent if token == "right" else None, **options)
+    made = McpHttpEndpoint(lambda token: silent if token == "right" else None, **options)
     running = asyncio.create_task(made.run())
     headers = [{"name": "Authorization", "value": "Bearer right"}]
     try:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from portico.conductor.mcp.proxy import MOST_ACTIVE, McpProxy
-from portico.conductor.mcp.server import McpServer
-from portico.conductor.mcp.sessions import OpenSession
-from portico.conductor.mcp.tools import ToolCall
+from portico.conductor.mcp_bridge.server_proxy import MOST_ACTIVE, McpProxy
+from portico.conductor.mcp_bridge.session_servers import ChainSession
+from portico.mcp.server import InProcessServer
+from portico.mcp.tools import ServerToolCall
 from tests.conductor.mcp_support import (
     HANDSHAKE,
     MODERN,
@@ -73,7 +73,7 @@ class TestOffering:
 
     async def test_a_proxy_can_choose_its_servers_for_each_session(self) -> None:
         class Choosing(McpProxy):
-            def servers(self, session: OpenSession) -> list[McpServer]:
+            def servers(self, session: ChainSession) -> list[InProcessServer]:
                 return [Desk().server] if session.cwd == "/with" else []
 
         async with chain(Choosing()) as ends:
@@ -233,7 +233,7 @@ class TestAsking:
 
     async def test_what_a_tool_says_after_its_answer_goes_nowhere(self) -> None:
         class Late(Desk):
-            async def echo(self, call: ToolCall) -> str:
+            async def echo(self, call: ServerToolCall) -> str:
                 self.late = call
                 return "done"
 

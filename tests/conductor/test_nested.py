@@ -11,9 +11,9 @@ from msgspec import Raw
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.conductor.message import Message
-from portico.conductor.program import ProgramStation
+from portico.conductor.node import ProxyNode
+from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxy import Proxy
-from portico.conductor.station import ProxyStation
 from portico.domain import codecs
 from portico.rpc.messages import Fault
 from portico.rpc.streams import ByteStream, memory_pair
@@ -62,7 +62,7 @@ def nested_chain(stream: ByteStream, *proxies: Proxy, faults: list[tuple[str, Fa
         raise AssertionError("a proxy has no agent to start")
 
     async def assemble_proxy(params: Raw) -> Assembly:
-        return Assembly([ProxyStation(proxy) for proxy in proxies], None)
+        return Assembly([ProxyNode(proxy) for proxy in proxies], None)
 
     told = faults if faults is not None else []
     return Chain(
@@ -93,12 +93,12 @@ async def three_levels() -> AsyncIterator[Ends]:
     deeper, deepest = memory_pair()
 
     async def assemble_inner(params: Raw) -> Assembly:
-        return Assembly([ProxyStation(Signing()), ProgramStation("deepest", deeper)], None)
+        return Assembly([ProxyNode(Signing()), ProgramNode("deepest", deeper)], None)
 
     chains = (Chain(inner, assemble_inner, assemble_proxy=assemble_inner), nested_chain(deepest))
     running = [asyncio.create_task(one.run()) for one in chains]
     try:
-        async with chain(ProgramStation("inner", outer)) as ends:
+        async with chain(ProgramNode("inner", outer)) as ends:
             await ends.initialize()
             yield ends
     finally:

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.conductor.approvals import MAX_FILE_BYTES, Approval, FileApprovals
-from portico.conductor.deeds import Deed, deed_of
-from portico.conductor.policy import Rule, parse_rule
+from portico.conductor.permissions.action import RequestedAction, requested_action
+from portico.conductor.permissions.approvals import MAX_FILE_BYTES, Approval, FileApprovals
+from portico.conductor.permissions.policy import PermissionRule, parse_rule
 from portico.domain.errors import InvalidInput, StoreFailed
 
 WORKSPACE = "/work/project"
 ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.policy import Rule
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.policy import Rule
 approvals = FileApprovals(Path(sys.argv[1]), lambda: 0)
 for number in range(25):
     approvals.add(Rule("execute", f"{sys.argv[2]}-{number}", "fake"), workspace=None)
@@ -46,14 +46,14 @@ def approvals(path: Path) -> FileApprovals:
     return FileApprovals(path, Clock())
 
 
-def running(command: str, *, agent: str = "fake", workspace: str = WORKSPACE) -> Deed:
+def running(command: str, *, agent: str = "fake", workspace: str = WORKSPACE) -> RequestedAction:
     call = acp.ToolCallUpdate(tool_call_id="c", kind="execute", title=command)
-    return deed_of(call, agent=agent, workspace=workspace)
+    return requested_action(call, agent=agent, workspace=workspace)
 
 
-def rule(text: str, agent: str | None = "fake") -> Rule:
+def rule(text: str, agent: str | None = "fake") -> PermissionRule:
     parsed = parse_rule(text)
-    return Rule(parsed.kind, parsed.pattern, agent)
+    return PermissionRule(parsed.kind, parsed.pattern, agent)
 
 
 def test_what_is_added_is_there_for_another_process_to_read(approvals: FileApprovals, path: Path) -> None:
@@ -95,7 +95,7 @@ def test_an_approval_that_is_used_says_when_and_how_often(approvals: FileApprova
     ],
 )
 def test_an_approval_holds_for_its_agent_its_workspace_and_its_rule(
-    approvals: FileApprovals, deed: Deed
+    approvals: FileApprovals, deed: RequestedAction
 ) -> None:
     approvals.add(rule("execute:pytest *"), workspace=WORKSPACE)
     assert approvals.use(deed) is None

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.policy import Policy
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.policy import PermissionPolicy
 from portico.testing import FrameChecker
 from tests.acp.schema_examples import SCHEMA
 from tests.conductor.permission_support import (
@@ -189,7 +189,7 @@ class TestDecidedBeforehand:
     async def test_a_client_that_knows_portico_hears_of_it(
         self,
         approvals: FileApprovals,
-        rules: Policy,
+        rules: PermissionPolicy,
         outcome: str,
         option: str,
         rule: str | None,

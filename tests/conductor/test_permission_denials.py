@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.approvals import FileApprovals
+from portico.conductor.permissions.approvals import FileApprovals
 from tests.conductor.permission_support import (
     ALWAYS,
     CANCELLED,

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from portico.acp.extensions import DECIDED, FAULT, LEFT
-from portico.conductor.approvals import FileApprovals
+from portico.acp.extensions import FAULT, PERMISSION_DECIDED, SESSION_LEFT
+from portico.conductor.permissions.approvals import FileApprovals
 from tests.conductor.permission_support import (
     NO,
     OPTIONS,
@@ -44,7 +44,7 @@ async def complaint(scene: Scene) -> Json:
     return params
 
 
-@pytest.mark.parametrize("method", [DECIDED, FAULT])
+@pytest.mark.parametrize("method", [PERMISSION_DECIDED, FAULT])
 @pytest.mark.parametrize("params", [FORGED, {"sessionId": SESSION}, [], "yes"])
 async def test_the_client_hears_that_it_was_passed_over_and_nothing_else(
     approvals: FileApprovals, method: str, params: Any
@@ -56,7 +56,7 @@ async def test_the_client_hears_that_it_was_passed_over_and_nothing_else(
         await scene.nothing_more()
 
 
-@pytest.mark.parametrize("method", [DECIDED, FAULT])
+@pytest.mark.parametrize("method", [PERMISSION_DECIDED, FAULT])
 async def test_an_editor_that_knows_no_portico_hears_nothing_of_it(
     approvals: FileApprovals, method: str
 ) -> None:
@@ -69,7 +69,7 @@ async def test_an_open_question_stays_open(approvals: FileApprovals) -> None:
     async with broker(approvals, knows_portico=True) as scene:
         scene.ask()
         shown = await scene.shown()
-        scene.to_client(method=DECIDED, params=FORGED)
+        scene.to_client(method=PERMISSION_DECIDED, params=FORGED)
         await complaint(scene)
         scene.to_agent(id=shown["id"], result=selected("no"))
         assert await scene.chosen() == "no"
@@ -121,7 +121,7 @@ async def test_one_that_waits_for_an_answer_is_told_that_there_is_no_such_method
     approvals: FileApprovals,
 ) -> None:
     async with broker(approvals) as scene:
-        scene.to_client(id=7, method=DECIDED, params=FORGED)
+        scene.to_client(id=7, method=PERMISSION_DECIDED, params=FORGED)
         answer = await scene.answer()
         assert (answer["id"], answer["error"]["code"]) == (7, -32601)
 
@@ -131,7 +131,7 @@ class TestLeaving:
 
     async def test_a_session_that_was_left_gets_no_permission(self, approvals: FileApprovals) -> None:
         async with broker(approvals, policy(bypass=True), knows_portico=True) as scene:
-            scene.to_agent(method=LEFT, params={"sessionId": SESSION})
+            scene.to_agent(method=SESSION_LEFT, params={"sessionId": SESSION})
             scene.ask()
             assert await scene.chosen() == "no"
             await scene.nothing_more()
@@ -140,7 +140,7 @@ class TestLeaving:
         async with broker(approvals, knows_portico=True) as scene:
             scene.ask()
             shown = await scene.shown()
-            scene.to_agent(method=LEFT, params={"sessionId": SESSION})
+            scene.to_agent(method=SESSION_LEFT, params={"sessionId": SESSION})
             assert await scene.chosen() == "no"
             assert (await scene.ends.client.receive())["params"] == {"requestId": shown["id"]}
             scene.to_agent(id=shown["id"], result=selected("yes"))
@@ -149,12 +149,12 @@ class TestLeaving:
     async def test_others_are_not_touched(self, approvals: FileApprovals) -> None:
         async with broker(approvals, policy(bypass=True)) as scene:
             await scene.open("another")
-            scene.to_agent(method=LEFT, params={"sessionId": SESSION})
+            scene.to_agent(method=SESSION_LEFT, params={"sessionId": SESSION})
             scene.ask(session_id="another")
             assert await scene.chosen() == "yes"
 
     async def test_the_agent_hears_nothing_of_it(self, approvals: FileApprovals) -> None:
         async with broker(approvals) as scene:
-            scene.to_agent(method=LEFT, params={"sessionId": SESSION})
-            scene.to_agent(method=LEFT, params={"sessionId": "unknown"})
+            scene.to_agent(method=SESSION_LEFT, params={"sessionId": SESSION})
+            scene.to_agent(method=SESSION_LEFT, params={"sessionId": "unknown"})
             await scene.nothing_more()

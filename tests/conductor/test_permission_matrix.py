@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import msgspec
 import pytest
 
-from portico.conductor.approvals import Approval
-from portico.conductor.deeds import Deed
-from portico.conductor.policy import Policy, Rule
+from portico.conductor.permissions.action import RequestedAction
+from portico.conductor.permissions.approvals import Approval
+from portico.conductor.permissions.policy import PermissionPolicy, PermissionRule
 from tests.conductor.permission_support import (
     AGENT,
     ALWAYS,
@@ -51,7 +51,7 @@ class Setting(msgspec.Struct, frozen=True):
     """What holds beforehand. `answers` says what it comes to for the question of this page."""
 
     name: str
-    rules: Policy
+    rules: PermissionPolicy
     answers: str | None = None
     approved: tuple[Approval, ...] = ()
     for_session: bool = False
@@ -81,7 +81,7 @@ class Kept:
     def list(self) -> tuple[Approval, ...]:
         return tuple(self.approved)
 
-    def add(self, rule: Rule, *, workspace: str | None) -> Approval:
+    def add(self, rule: PermissionRule, *, workspace: str | None) -> Approval:
         made = Approval(id="new", rule=rule.unscoped, agent=rule.agent, workspace=workspace, created_at=0)
         self.approved.append(made)
         return made
@@ -89,7 +89,7 @@ class Kept:
     def revoke(self, approval_id: str) -> Approval:
         raise NotImplementedError
 
-    def use(self, deed: Deed) -> Approval | None:
+    def use(self, deed: RequestedAction) -> Approval | None:
         return next((one for one in self.approved if one.covers(deed)), None)
 
 

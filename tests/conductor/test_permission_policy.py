@@ -9,10 +9,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from portico.acp import _schema as acp
-from portico.conductor.deeds import MAX_PATHS, Deed, deed_of
-from portico.conductor.policy import KINDS, Rule, escaped, parse_rule
-from portico.conductor.suggesting import suggested_rule
-from portico.conductor.tool_input import Command
+from portico.conductor.permissions.action import MAX_PATHS, RequestedAction, requested_action
+from portico.conductor.permissions.policy import KINDS, PermissionRule, escape_pattern, parse_rule
+from portico.conductor.permissions.suggested_rule import suggested_rule
+from portico.conductor.permissions.tool_input import ToolCommand
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 
@@ -26,12 +26,14 @@ PATH_PARTS = st.lists(
 KIND = st.sampled_from([kind for kind in KINDS if kind != "all"])
 
 
-def command(line: object, title: str = "Run it", **more: object) -> Deed:
+def command(line: object, title: str = "Run it", **more: object) -> RequestedAction:
     raw_input = None if line is None else {"command": line, **more}
     return deed("execute", title=title, raw_input=raw_input)
 
 
-def deed(kind: str | None, *paths: str, title: str = "x", workspace: str = WORKSPACE, **call: object) -> Deed:
+def deed(
+    kind: str | None, *paths: str, title: str = "x", workspace: str = WORKSPACE, **call: object
+) -> RequestedAction:
     fields = {
         "toolCallId": "c",
         "kind": kind,
@@ -39,7 +41,7 @@ def deed(kind: str | None, *paths: str, title: str = "x", workspace: str = WORKS
         "locations": [{"path": path} for path in paths],
     }
     update = _update({**fields, **{_camel(name): value for name, value in call.items()}})
-    return deed_of(update, agent="fake", workspace=workspace)
+    return requested_action(update, agent="fake", workspace=workspace)
 
 
 def _update(fields: dict[str, object]) -> acp.ToolCallUpdate:
@@ -299,18 +301,22 @@ def test_what_is_no_rule_is_refused_with_the_words_that_are(text: str) -> None:
     kind=st.sampled_from(KINDS), pattern=st.none() | WORDS.filter(bool), agent=st.none() | st.just("claude")
 )
 def test_a_rule_reads_as_it_is_written(kind: str, pattern: str | None, agent: str | None) -> None:
-    rule = Rule(kind, pattern, agent)
+    rule = PermissionRule(kind, pattern, agent)
     assert parse_rule(rule.text) == rule
 
 
 @given(text=WORDS, other=WORDS)
 def test_an_escaped_pattern_covers_its_text_and_no_other(text: str, other: str) -> None:
     assume(text and other and text != other)
-    rule = Rule("execute", escaped(text))
-    assert rule.covers(Deed(agent="a", workspace="/", kind="execute", title="", commands=(Command(text),)))
-    if not escaped(text).endswith(" *"):
+    rule = PermissionRule("execute", escape_pattern(text))
+    assert rule.covers(
+        RequestedAction(agent="a", workspace="/", kind="execute", title="", commands=(ToolCommand(text),))
+    )
+    if not escape_pattern(text).endswith(" *"):
         assert not rule.covers(
-            Deed(agent="a", workspace="/", kind="execute", title="", commands=(Command(other),))
+            RequestedAction(
+                agent="a", workspace="/", kind="execute", title="", commands=(ToolCommand(other),)
+            )
         )
 
 

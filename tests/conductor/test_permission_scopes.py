@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.policy import Policy
-from portico.conductor.proxies.permissions import PermissionBroker
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import PermissionPolicy
 from tests.conductor.permission_support import (
     AGENT,
     SESSION,
@@ -211,7 +211,9 @@ class TestScopes:
 
 async def test_the_broker_that_stands_nearer_to_the_client_remembers(tmp_path: Path) -> None:
     outer, inner = approvals_in(tmp_path / "outer"), approvals_in(tmp_path / "inner")
-    brokers = [PermissionBroker(agent=AGENT, policy=Policy(), approvals=kept) for kept in (outer, inner)]
+    brokers = [
+        PermissionBroker(agent=AGENT, policy=PermissionPolicy(), approvals=kept) for kept in (outer, inner)
+    ]
     async with chain(*brokers) as ends:
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.program import ProgramStation
+from portico.conductor.program_node import ProgramNode
 from portico.domain import codecs
 from portico.rpc.messages import Frame
 from portico.rpc.streams import memory_pair
@@ -55,9 +55,9 @@ def onward(method: str, params: bytes) -> tuple[str, bytes]:
 @asynccontextmanager
 async def behind_programs(count: int) -> AsyncIterator[Ends]:
     pairs = [memory_pair() for _ in range(count)]
-    stations = [ProgramStation(f"program {number}", near) for number, (near, _) in enumerate(pairs)]
+    nodes = [ProgramNode(f"program {number}", near) for number, (near, _) in enumerate(pairs)]
     programs = [asyncio.create_task(pass_on(Wire(far))) for _, far in pairs]
-    async with chain(*stations) as ends:
+    async with chain(*nodes) as ends:
         await ends.initialize()
         yield ends
     for program in programs:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.config.editing import with_member
 from portico.config.jsonc import to_json
+from portico.config.jsonc_editor import with_member
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.policy import parse_rule
+from portico.conductor.permissions.policy import parse_rule
 from portico.config.settings import change_user_settings, describe_settings, load_settings
 from portico.domain.errors import InvalidInput
 

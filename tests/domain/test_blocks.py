@@ -3,7 +3,7 @@
 import pytest
 from msgspec import Raw
 
-from portico.domain.blocks import describe_block, readable_size
+from portico.domain.content_blocks import describe_block, readable_size
 
 
 @pytest.mark.parametrize(

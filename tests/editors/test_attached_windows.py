@@ -13,20 +13,20 @@ from portico.domain.events import EditorRequested
 from portico.domain.windows import (
     ApplyEdits,
     BufferText,
-    CommandDispatched,
-    FoundPlace,
-    LookedUp,
-    Lookup,
+    CodeLocation,
+    CodeLookup,
+    CodeLookupResult,
     ReadBuffer,
     TerminalCommand,
-    WindowAnswer,
+    TerminalCommandResult,
     WindowEdit,
-    WindowEdited,
+    WindowEditResult,
     WindowFailure,
     WindowIntroduction,
+    WindowResult,
 )
-from portico.editors.attached import MOST_WINDOWS
 from portico.editors.window import DISPATCH_SECONDS, EDIT_SECONDS, MOST_OPEN, READ_SECONDS, AttachedWindow
+from portico.editors.window_registry import MOST_WINDOWS
 from tests.editors.windows import SESSION, Desk
 
 
@@ -61,14 +61,14 @@ class TestWhichWindow:
             desk.window(tmp_path, name="second") as second,
         ):
             assert only(desk, tmp_path).name == "second"
-            first.stand(focused=True)
+            first.update_status(focused=True)
             async with desk.window(tmp_path, name="just opened"):
                 assert only(desk, tmp_path).name == "first"
-            first.stand()
+            first.update_status()
             assert only(desk, tmp_path).name == "first"
-            second.stand(focused=True)
+            second.update_status(focused=True)
             assert only(desk, tmp_path).name == "second"
-            second.stand(tmp_path / "a.txt", focused=True)
+            second.update_status(tmp_path / "a.txt", focused=True)
             assert only(desk, tmp_path).unsaved() == {str(tmp_path / "a.txt")}
         assert desk.windows.of(tmp_path) is None
 
@@ -78,7 +78,7 @@ class TestWhichWindow:
         real.mkdir()
         link.symlink_to(real)
         async with desk.window(link) as played:
-            played.stand(link / "a.txt")
+            played.update_status(link / "a.txt")
             window = only(desk, real)
             assert window.unsaved() == {str(real / "a.txt")}
             asked = reading(window, real / "a.txt")
@@ -87,16 +87,16 @@ class TestWhichWindow:
             desk.windows.reply(request.request_id, BufferText(text="typed"))
             assert await asked == "typed"
             played.answers = lambda question: (
-                LookedUp(
+                CodeLookupResult(
                     places=(
-                        FoundPlace(path=question.path, line=0, column=0, end_line=0, end_column=1),
-                        FoundPlace(path="/elsewhere/b.txt", line=0, column=0, end_line=0, end_column=1),
+                        CodeLocation(path=question.path, line=0, column=0, end_line=0, end_column=1),
+                        CodeLocation(path="/elsewhere/b.txt", line=0, column=0, end_line=0, end_column=1),
                     )
                 )
-                if isinstance(question, Lookup)
-                else WindowEdited(applied=False, changed=(str(link / "a.txt"),))
+                if isinstance(question, CodeLookup)
+                else WindowEditResult(applied=False, changed=(str(link / "a.txt"),))
             )
-            found = await window.look_up(SESSION, Lookup(kind="definition", path=str(real / "a.txt")))
+            found = await window.look_up(SESSION, CodeLookup(kind="definition", path=str(real / "a.txt")))
             assert [one.path for one in found.places] == [str(real / "a.txt"), "/elsewhere/b.txt"]
             edited = await window.edit(SESSION, "Try", [WindowEdit(path=str(real / "a.txt"), content="x")])
             assert edited.changed == (str(real / "a.txt"),)
@@ -131,18 +131,18 @@ class TestRequests:
         path = str(tmp_path / "a.py")
         async with desk.window(tmp_path) as played:
             window = only(desk, tmp_path)
-            answers: dict[object, WindowAnswer] = {
+            answers: dict[object, WindowResult] = {
                 ReadBuffer: BufferText(text="secret text"),
-                ApplyEdits: WindowEdited(applied=True),
-                Lookup: LookedUp(words="secret words"),
-                TerminalCommand: CommandDispatched(sent=True, terminal="zsh"),
+                ApplyEdits: WindowEditResult(applied=True),
+                CodeLookup: CodeLookupResult(words="secret words"),
+                TerminalCommand: TerminalCommandResult(sent=True, terminal="zsh"),
             }
             played.answers = lambda question: answers[type(question)]
             assert await window.read(SESSION, path) == "secret text"
             await window.edit(
                 SESSION, "Fix the sum", [WindowEdit(path=path, expected="secret", content="secret")]
             )
-            await window.look_up(SESSION, Lookup(kind="hover", path=path, line=1, column=2))
+            await window.look_up(SESSION, CodeLookup(kind="hover", path=path, line=1, column=2))
             sent = await window.dispatch(
                 SESSION, TerminalCommand(command="gh auth login", cwd=str(tmp_path), title="gh")
             )
@@ -168,11 +168,11 @@ class TestRequests:
             played.answers = lambda _: WindowFailure(message="")
             with pytest.raises(WindowRefused, match="could not"):
                 await window.read(SESSION, str(tmp_path / "a.txt"))
-            played.answers = lambda _: WindowEdited(applied=False, changed=("/w/a.txt",))
+            played.answers = lambda _: WindowEditResult(applied=False, changed=("/w/a.txt",))
             assert not (await window.edit(SESSION, "Try", [])).applied
-            played.answers = lambda _: WindowEdited(applied=False, not_saved=("/w/b.txt",))
+            played.answers = lambda _: WindowEditResult(applied=False, not_saved=("/w/b.txt",))
             assert (await window.edit(SESSION, "Try", [])).not_saved == ("/w/b.txt",)
-            played.answers = lambda _: CommandDispatched(sent=False, message="No shell.")
+            played.answers = lambda _: TerminalCommandResult(sent=False, message="No shell.")
             assert not (await window.dispatch(SESSION, TerminalCommand(command="x", cwd="/", title="x"))).sent
         assert [(done, said) for _, done, said in desk.outcomes] == [
             (False, "The file is too large to be opened."),
@@ -214,7 +214,7 @@ class TestRequests:
         desk = Desk()
         async with desk.window(tmp_path) as played:
             window = only(desk, tmp_path)
-            played.stand(tmp_path / "a.txt")
+            played.update_status(tmp_path / "a.txt")
             asked = reading(window, tmp_path / "a.txt")
             await played.request()
         with pytest.raises(WindowLost, match="was closed before it answered"):
@@ -298,7 +298,7 @@ class TestWrongAnswers:
             asked = reading(only(desk, tmp_path), tmp_path / "a.txt")
             request = await played.request()
             with pytest.raises(InvalidInput, match="another kind of answer"):
-                desk.windows.reply(request.request_id, WindowEdited(applied=True))
+                desk.windows.reply(request.request_id, WindowEditResult(applied=True))
             desk.windows.reply(request.request_id, BufferText(text=None))
             with pytest.raises(InvalidInput, match="Nobody waits"):
                 desk.windows.reply(request.request_id, BufferText(text="second"))
@@ -308,10 +308,10 @@ class TestWrongAnswers:
         desk = Desk()
         async with desk.window(tmp_path) as played:
             with pytest.raises(InvalidInput, match="not attached"):
-                desk.windows.stand("made-up", [str(tmp_path / "a.txt")], focused=True)
+                desk.windows.update_status("made-up", [str(tmp_path / "a.txt")], focused=True)
             assert only(desk, tmp_path).unsaved() == frozenset()
         with pytest.raises(InvalidInput, match="not attached"):
-            played.stand()
+            played.update_status()
 
     async def test_no_two_requests_or_windows_have_ids_that_lead_to_each_other(self, tmp_path: Path) -> None:
         desk = Desk()

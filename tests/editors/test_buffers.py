@@ -14,15 +14,15 @@ from portico.domain.windows import (
     BufferText,
     ReadBuffer,
     WindowAbilities,
-    WindowAnswer,
-    WindowEdited,
+    WindowAction,
+    WindowEditResult,
     WindowFailure,
-    WindowQuestion,
+    WindowResult,
 )
-from portico.editors.buffers import AttachedEditors, BufferedFiles
-from portico.editors.local import LocalEditors
+from portico.editors.buffers import AttachedEditorProvider, BufferedFiles
+from portico.editors.local import LocalEditorProvider
 from portico.editors.window import READ_SECONDS
-from portico.sessions.ports import Files
+from portico.sessions.ports import EditorFiles
 from tests.editors.windows import EVERYTHING, SESSION, Desk, Played
 
 
@@ -34,26 +34,26 @@ class Place:
         self.folder = folder
         self.played = played
         self.buffers: dict[str, str] = {}
-        editors = AttachedEditors(LocalEditors({}), desk.windows, desk.tell)
+        editors = AttachedEditorProvider(LocalEditorProvider({}), desk.windows, desk.tell)
         files = editors.open(folder, session_id=SESSION).files
         assert isinstance(files, BufferedFiles)
-        self.files: Files = files
+        self.files: EditorFiles = files
         played.answers = self.answer
 
     def type(self, name: str, text: str) -> None:
         """The person writes, and does not save."""
         self.buffers[str(self.folder / name)] = text
-        self.played.stand(*map(Path, self.buffers))
+        self.played.update_status(*map(Path, self.buffers))
 
-    def answer(self, question: WindowQuestion) -> WindowAnswer | None:
+    def answer(self, question: WindowAction) -> WindowResult | None:
         match question:
             case ReadBuffer(path=path):
                 return BufferText(text=self.buffers.get(path))
             case ApplyEdits(files=(edit,)):
                 if self.buffers[edit.path] != edit.expected:
-                    return WindowEdited(applied=False, changed=(edit.path,))
+                    return WindowEditResult(applied=False, changed=(edit.path,))
                 self.buffers[edit.path] = edit.content or ""
-                return WindowEdited(applied=True)
+                return WindowEditResult(applied=True)
             case _:
                 return None
 
@@ -132,7 +132,7 @@ class TestReading:
         async with place(tmp_path) as here:
             here.type(".env", "PASSWORD=x")
             here.type("../outside.txt", "mine, changed")
-            here.played.stand(tmp_path / "outside.txt", here.folder / ".env")
+            here.played.update_status(tmp_path / "outside.txt", here.folder / ".env")
             for path in (".env", "../outside.txt", str(tmp_path / "outside.txt")):
                 with pytest.raises(PermissionDenied):
                     await here.files.read_text(path)
@@ -152,7 +152,7 @@ class TestReading:
         (tree / "a.txt").write_text("in the tree\n")
         async with place(tmp_path) as here:
             here.type("a.txt", "typed\n")
-            editors = AttachedEditors(LocalEditors({}), here.desk.windows, here.desk.tell)
+            editors = AttachedEditorProvider(LocalEditorProvider({}), here.desk.windows, here.desk.tell)
             files = editors.open(here.folder, folder=tree, session_id=SESSION).files
             assert files is not None
             assert await files.read_text(str(tree / "a.txt")) == "in the tree\n"
@@ -204,7 +204,7 @@ class TestWriting:
             here.played.answers = lambda _: WindowFailure(message="The file is read-only.")
             with pytest.raises(InvalidInput, match=r"read-only\. Ask the person to save or discard"):
                 await here.files.write_text("a.txt", "agent\n")
-            here.played.answers = lambda _: WindowEdited(applied=False, not_saved=("a.txt",))
+            here.played.answers = lambda _: WindowEditResult(applied=False, not_saved=("a.txt",))
             with pytest.raises(
                 InvalidInput, match=r"could not be saved .* Ask the person to make it writable"
             ):

@@ -15,7 +15,7 @@ import pytest
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied
 from portico.editors import files as files_module
 from portico.editors.files import LocalFiles
-from portico.sessions.ports import Files
+from portico.sessions.ports import EditorFiles
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and modes are POSIX")
 
@@ -30,7 +30,7 @@ def workspace(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def files(workspace: Path) -> Files:
+def files(workspace: Path) -> EditorFiles:
     return LocalFiles(workspace)
 
 
@@ -41,7 +41,7 @@ def outside(tmp_path: Path) -> Path:
     return path
 
 
-async def test_text_is_read_byte_for_byte(files: Files, workspace: Path) -> None:
+async def test_text_is_read_byte_for_byte(files: EditorFiles, workspace: Path) -> None:
     (workspace / "a.txt").write_bytes("\ufeffeins\r\nzwei\rdrei\u2028\nü".encode())
     assert await files.read_text("a.txt") == "\ufeffeins\r\nzwei\rdrei\u2028\nü"
 
@@ -62,18 +62,18 @@ async def test_text_is_read_byte_for_byte(files: Files, workspace: Path) -> None
     ],
 )
 async def test_a_part_is_read_by_lines(
-    files: Files, workspace: Path, line: int | None, limit: int | None, expected: str
+    files: EditorFiles, workspace: Path, line: int | None, limit: int | None, expected: str
 ) -> None:
     (workspace / "a.txt").write_bytes(b"one\ntwo\x0b\r\nthree\n")
     assert await files.read_text("a.txt", line=line, limit=limit) == expected
 
 
-async def test_a_last_line_without_an_end_gets_none(files: Files, workspace: Path) -> None:
+async def test_a_last_line_without_an_end_gets_none(files: EditorFiles, workspace: Path) -> None:
     (workspace / "a.txt").write_text("one\ntwo")
     assert await files.read_text("a.txt", line=2, limit=1) == "two"
 
 
-async def test_absolute_and_relative_paths_name_the_same_file(files: Files, workspace: Path) -> None:
+async def test_absolute_and_relative_paths_name_the_same_file(files: EditorFiles, workspace: Path) -> None:
     (workspace / "sub").mkdir()
     (workspace / "sub" / "a.txt").write_text("x")
     assert await files.read_text(str(workspace / "sub" / "a.txt")) == "x"
@@ -119,7 +119,7 @@ def ways_out(workspace: Path, outside: Path) -> list[str]:
     ]
 
 
-async def test_no_way_leads_out_of_the_workspace(files: Files, workspace: Path, outside: Path) -> None:
+async def test_no_way_leads_out_of_the_workspace(files: EditorFiles, workspace: Path, outside: Path) -> None:
     for path in ways_out(workspace, outside):
         with pytest.raises(PermissionDenied, match="outside the workspace"):
             await files.read_text(path)
@@ -149,7 +149,7 @@ async def test_no_way_leads_out_of_the_workspace(files: Files, workspace: Path, 
         ".e\u200bnv",
     ],
 )
-async def test_secrets_are_neither_read_nor_written(files: Files, workspace: Path, path: str) -> None:
+async def test_secrets_are_neither_read_nor_written(files: EditorFiles, workspace: Path, path: str) -> None:
     place = workspace / path
     place.parent.mkdir(parents=True, exist_ok=True)
     place.write_text("secret")
@@ -163,7 +163,7 @@ async def test_secrets_are_neither_read_nor_written(files: Files, workspace: Pat
 @pytest.mark.parametrize(
     "path", [".env.example", ".env.sample", ".ENV.template", "environment.ts", ".env/bin/activate"]
 )
-async def test_what_only_looks_like_a_secret_can_be_used(files: Files, path: str) -> None:
+async def test_what_only_looks_like_a_secret_can_be_used(files: EditorFiles, path: str) -> None:
     await files.write_text(path, "x")
     assert await files.read_text(path) == "x"
 
@@ -171,7 +171,9 @@ async def test_what_only_looks_like_a_secret_can_be_used(files: Files, path: str
 @pytest.mark.parametrize(
     "path", [".git/config", ".GIT/hooks/pre-commit", "sub/.git/HEAD", "a/../.git/x", ".git"]
 )
-async def test_gits_own_files_can_be_read_but_not_written(files: Files, workspace: Path, path: str) -> None:
+async def test_gits_own_files_can_be_read_but_not_written(
+    files: EditorFiles, workspace: Path, path: str
+) -> None:
     place = workspace / path
     (workspace / "a").mkdir()
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -182,7 +184,7 @@ async def test_gits_own_files_can_be_read_but_not_written(files: Files, workspac
     assert place.read_text() == "git"
 
 
-async def test_a_link_gives_no_other_name_to_a_secret(files: Files, workspace: Path) -> None:
+async def test_a_link_gives_no_other_name_to_a_secret(files: EditorFiles, workspace: Path) -> None:
     (workspace / ".env").write_text("secret")
     (workspace / "settings.txt").symlink_to(".env")
     (workspace / "database").mkdir()
@@ -193,12 +195,12 @@ async def test_a_link_gives_no_other_name_to_a_secret(files: Files, workspace: P
         await files.write_text(".git/config", "mine")
 
 
-async def test_a_missing_file_is_said_to_be_missing(files: Files) -> None:
+async def test_a_missing_file_is_said_to_be_missing(files: EditorFiles) -> None:
     with pytest.raises(FileMissing, match=r"gone\.txt does not exist"):
         await files.read_text("gone.txt")
 
 
-async def test_a_folder_is_not_a_file(files: Files, workspace: Path) -> None:
+async def test_a_folder_is_not_a_file(files: EditorFiles, workspace: Path) -> None:
     (workspace / "sub").mkdir()
     with pytest.raises(InvalidInput, match="sub is a folder"):
         await files.read_text("sub")
@@ -208,7 +210,9 @@ async def test_a_folder_is_not_a_file(files: Files, workspace: Path) -> None:
         await files.read_text(".")
 
 
-async def test_a_named_pipe_or_a_socket_never_keeps_anybody_waiting(files: Files, workspace: Path) -> None:
+async def test_a_named_pipe_or_a_socket_never_keeps_anybody_waiting(
+    files: EditorFiles, workspace: Path
+) -> None:
     os.mkfifo(workspace / "pipe")
     with socket.socket(socket.AF_UNIX) as listener, contextlib.chdir(workspace):
         listener.bind("socket")
@@ -221,13 +225,13 @@ async def test_a_named_pipe_or_a_socket_never_keeps_anybody_waiting(files: Files
 
 
 @pytest.mark.parametrize("data", [b"\xff\xfe", b"abc\xc3", b"\x89PNG\r\n\x1a\n\x00"])
-async def test_what_is_not_text_is_not_read(files: Files, workspace: Path, data: bytes) -> None:
+async def test_what_is_not_text_is_not_read(files: EditorFiles, workspace: Path, data: bytes) -> None:
     (workspace / "a.bin").write_bytes(data)
     with pytest.raises(InvalidInput, match="not UTF-8 text"):
         await files.read_text("a.bin")
 
 
-async def test_a_huge_file_is_refused_without_reading_it(files: Files, workspace: Path) -> None:
+async def test_a_huge_file_is_refused_without_reading_it(files: EditorFiles, workspace: Path) -> None:
     with (workspace / "huge.txt").open("wb") as file:
         file.truncate(files_module.READ_LIMIT_BYTES + 1)
     with pytest.raises(InvalidInput, match="larger than 50 MB"):
@@ -235,14 +239,14 @@ async def test_a_huge_file_is_refused_without_reading_it(files: Files, workspace
 
 
 @pytest.mark.parametrize("path", ["", "a\0b", "x" * 300])
-async def test_a_path_that_names_nothing_is_refused(files: Files, path: str) -> None:
+async def test_a_path_that_names_nothing_is_refused(files: EditorFiles, path: str) -> None:
     with pytest.raises(InvalidInput):
         await files.read_text(path)
     with pytest.raises(InvalidInput):
         await files.write_text(path, "x")
 
 
-async def test_a_loop_of_links_is_refused(files: Files, workspace: Path) -> None:
+async def test_a_loop_of_links_is_refused(files: EditorFiles, workspace: Path) -> None:
     (workspace / "a").symlink_to("b")
     (workspace / "b").symlink_to("a")
     with pytest.raises(InvalidInput):
@@ -251,13 +255,15 @@ async def test_a_loop_of_links_is_refused(files: Files, workspace: Path) -> None
         await files.write_text("a", "x")
 
 
-async def test_text_is_written_byte_for_byte_and_folders_are_made(files: Files, workspace: Path) -> None:
+async def test_text_is_written_byte_for_byte_and_folders_are_made(
+    files: EditorFiles, workspace: Path
+) -> None:
     await files.write_text("new/deep/a.txt", "\ufeffü\r\nx\n")
     assert (workspace / "new/deep/a.txt").read_bytes() == "\ufeffü\r\nx\n".encode()
     assert names(workspace / "new/deep") == ["a.txt"]
 
 
-async def test_a_new_file_has_the_mode_that_the_umask_gives(files: Files, workspace: Path) -> None:
+async def test_a_new_file_has_the_mode_that_the_umask_gives(files: EditorFiles, workspace: Path) -> None:
     mask = os.umask(0o027)
     try:
         await files.write_text("a.txt", "x")
@@ -267,7 +273,7 @@ async def test_a_new_file_has_the_mode_that_the_umask_gives(files: Files, worksp
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o755, 0o664])
-async def test_a_rewritten_file_keeps_its_mode(files: Files, workspace: Path, mode: int) -> None:
+async def test_a_rewritten_file_keeps_its_mode(files: EditorFiles, workspace: Path, mode: int) -> None:
     path = workspace / "run.sh"
     path.write_text("old")
     path.chmod(mode)
@@ -276,7 +282,7 @@ async def test_a_rewritten_file_keeps_its_mode(files: Files, workspace: Path, mo
     assert path.stat().st_mode & 0o777 == mode
 
 
-async def test_a_link_inside_the_workspace_stays_a_link(files: Files, workspace: Path) -> None:
+async def test_a_link_inside_the_workspace_stays_a_link(files: EditorFiles, workspace: Path) -> None:
     (workspace / "target.txt").write_text("old")
     (workspace / "link.txt").symlink_to("target.txt")
     await files.write_text("link.txt", "new")
@@ -284,13 +290,13 @@ async def test_a_link_inside_the_workspace_stays_a_link(files: Files, workspace:
     assert (workspace / "target.txt").read_text() == "new"
 
 
-async def test_a_file_in_the_way_of_a_folder_is_explained(files: Files, workspace: Path) -> None:
+async def test_a_file_in_the_way_of_a_folder_is_explained(files: EditorFiles, workspace: Path) -> None:
     (workspace / "a.txt").write_text("x")
     with pytest.raises(InvalidInput, match="a part of its path is a file"):
         await files.write_text("a.txt/b.txt", "x")
 
 
-async def test_text_that_has_no_utf8_form_is_refused(files: Files, workspace: Path) -> None:
+async def test_text_that_has_no_utf8_form_is_refused(files: EditorFiles, workspace: Path) -> None:
     with pytest.raises(InvalidInput, match="cannot be written as UTF-8"):
         await files.write_text("a.txt", "\ud800")
     assert names(workspace) == []
@@ -307,7 +313,7 @@ def room_for(size: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-async def test_a_disk_without_room_leaves_the_file_as_it_was(files: Files, workspace: Path) -> None:
+async def test_a_disk_without_room_leaves_the_file_as_it_was(files: EditorFiles, workspace: Path) -> None:
     (workspace / "a.txt").write_text("original")
     with room_for(64 * 1024), pytest.raises(InvalidInput, match="cannot be written"):
         await files.write_text("a.txt", "x" * 1024 * 1024)

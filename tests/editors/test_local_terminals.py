@@ -11,8 +11,8 @@ import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied
 from portico.domain.values import TerminalOutput
-from portico.editors.local import LocalEditors
-from portico.sessions.ports import Editors, TerminalRequest, Terminals
+from portico.editors.local import LocalEditorProvider
+from portico.sessions.ports import EditorProvider, EditorTerminals, TerminalRequest
 from tests.rpc.process_tree import marked, members, new_mark, script, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands here are for a POSIX shell")
@@ -48,9 +48,9 @@ def mark() -> str:
 
 
 @pytest.fixture
-async def terminals(tmp_path: Path, mark: str) -> AsyncIterator[Terminals]:
+async def terminals(tmp_path: Path, mark: str) -> AsyncIterator[EditorTerminals]:
     environ = marked({**os.environ, "PORTICO_TOKEN": "secret", "KEPT": "yes"}, mark)
-    editors: Editors = LocalEditors(environ)
+    editors: EditorProvider = LocalEditorProvider(environ)
     opened = editors.open(tmp_path).terminals
     assert opened is not None
     async with asyncio.timeout(3 * DEADLINE):
@@ -63,11 +63,11 @@ def shell(command: str, *, output_byte_limit: int | None = None) -> TerminalRequ
     return TerminalRequest(command="sh", args=("-c", command), output_byte_limit=output_byte_limit)
 
 
-async def run(terminals: Terminals, request: TerminalRequest) -> str:
+async def run(terminals: EditorTerminals, request: TerminalRequest) -> str:
     return (await terminals.wait(await terminals.create(request, Watcher()))).output
 
 
-async def test_output_is_heard_as_it_comes_and_then_the_end(terminals: Terminals) -> None:
+async def test_output_is_heard_as_it_comes_and_then_the_end(terminals: EditorTerminals) -> None:
     watcher = Watcher()
     terminal = await terminals.create(shell("echo one; echo two >&2; exit 3"), watcher)
     ended = await terminals.wait(terminal)
@@ -80,7 +80,7 @@ async def test_output_is_heard_as_it_comes_and_then_the_end(terminals: Terminals
     assert terminals.snapshot(terminal) == ended
 
 
-async def test_a_running_command_can_be_looked_at(terminals: Terminals) -> None:
+async def test_a_running_command_can_be_looked_at(terminals: EditorTerminals) -> None:
     watcher = Watcher()
     terminal = await terminals.create(shell("echo up; sleep 1000"), watcher)
     await watcher.until("up\n")
@@ -88,30 +88,30 @@ async def test_a_running_command_can_be_looked_at(terminals: Terminals) -> None:
     assert (looked.output, looked.ended, looked.exit_code) == ("up\n", False, None)
 
 
-async def test_a_line_for_a_shell_is_given_to_a_shell(terminals: Terminals) -> None:
+async def test_a_line_for_a_shell_is_given_to_a_shell(terminals: EditorTerminals) -> None:
     assert await run(terminals, TerminalRequest(command="echo one && echo two | tr a-z A-Z")) == "one\nTWO\n"
 
 
-async def test_a_program_is_run_as_it_is(terminals: Terminals, tmp_path: Path) -> None:
+async def test_a_program_is_run_as_it_is(terminals: EditorTerminals, tmp_path: Path) -> None:
     assert await run(terminals, TerminalRequest(command="pwd")) == f"{tmp_path}\n"
     assert await run(terminals, TerminalRequest(command="echo", args=("$HOME;", "a b"))) == "$HOME; a b\n"
 
 
-async def test_a_program_may_have_spaces_in_its_path(terminals: Terminals, tmp_path: Path) -> None:
+async def test_a_program_may_have_spaces_in_its_path(terminals: EditorTerminals, tmp_path: Path) -> None:
     script(tmp_path, "my tool", "#!/bin/sh\necho it ran\n")
     assert await run(terminals, TerminalRequest(command="./my tool")) == "it ran\n"
 
 
-async def test_a_command_has_no_input(terminals: Terminals) -> None:
+async def test_a_command_has_no_input(terminals: EditorTerminals) -> None:
     assert await run(terminals, shell("cat; echo done")) == "done\n"
 
 
-async def test_a_command_gets_the_environment_without_porticos_own(terminals: Terminals) -> None:
+async def test_a_command_gets_the_environment_without_porticos_own(terminals: EditorTerminals) -> None:
     request = TerminalRequest(command="echo [$PORTICO_TOKEN] $KEPT $ADDED", env={"ADDED": "too"})
     assert await run(terminals, request) == "[] yes too\n"
 
 
-async def test_a_command_runs_where_it_is_told_to(terminals: Terminals, tmp_path: Path) -> None:
+async def test_a_command_runs_where_it_is_told_to(terminals: EditorTerminals, tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     assert await run(terminals, TerminalRequest(command="pwd", cwd="sub")) == f"{tmp_path}/sub\n"
     assert (
@@ -121,7 +121,7 @@ async def test_a_command_runs_where_it_is_told_to(terminals: Terminals, tmp_path
 
 @pytest.mark.parametrize("cwd", ["/", "..", "out"])
 async def test_a_command_cannot_be_sent_out_of_the_workspace(
-    terminals: Terminals, tmp_path: Path, cwd: str
+    terminals: EditorTerminals, tmp_path: Path, cwd: str
 ) -> None:
     (tmp_path / "out").symlink_to("/")
     with pytest.raises(PermissionDenied, match="outside the workspace"):
@@ -139,19 +139,21 @@ async def test_a_command_cannot_be_sent_out_of_the_workspace(
     ],
 )
 async def test_a_command_that_cannot_run_is_explained(
-    terminals: Terminals, request_: TerminalRequest, reason: str
+    terminals: EditorTerminals, request_: TerminalRequest, reason: str
 ) -> None:
     with pytest.raises(InvalidInput, match=reason):
         await terminals.create(request_, Watcher())
 
 
-async def test_output_beyond_the_limit_loses_its_beginning_between_characters(terminals: Terminals) -> None:
+async def test_output_beyond_the_limit_loses_its_beginning_between_characters(
+    terminals: EditorTerminals,
+) -> None:
     terminal = await terminals.create(shell("printf 'x€€€'", output_byte_limit=7), Watcher())
     ended = await terminals.wait(terminal)
     assert (ended.output, ended.truncated) == ("€€", True)
 
 
-async def test_characters_split_between_writes_are_put_together(terminals: Terminals) -> None:
+async def test_characters_split_between_writes_are_put_together(terminals: EditorTerminals) -> None:
     watcher = Watcher()
     request = shell(r"printf 'a\342'; read -r _; printf '\202'; printf '\254b'; printf '\377\303'")
     assert await run(terminals, request) == "a€b\ufffd\ufffd"
@@ -159,7 +161,7 @@ async def test_characters_split_between_writes_are_put_together(terminals: Termi
     assert watcher.text == "a€b\ufffd\ufffd"
 
 
-async def test_a_flood_is_kept_within_bounds(terminals: Terminals) -> None:
+async def test_a_flood_is_kept_within_bounds(terminals: EditorTerminals) -> None:
     heard = 0
 
     def count(output: TerminalOutput) -> None:
@@ -175,7 +177,7 @@ async def test_a_flood_is_kept_within_bounds(terminals: Terminals) -> None:
     assert psutil.Process().memory_info().rss - before < 50_000_000
 
 
-async def test_an_endless_flood_can_be_killed_and_looked_at(terminals: Terminals) -> None:
+async def test_an_endless_flood_can_be_killed_and_looked_at(terminals: EditorTerminals) -> None:
     watcher = Watcher()
     terminal = await terminals.create(TerminalRequest(command="yes", output_byte_limit=100), watcher)
     await watcher.until("y\n")
@@ -189,7 +191,7 @@ async def test_an_endless_flood_can_be_killed_and_looked_at(terminals: Terminals
 
 
 async def test_what_runs_in_the_background_does_not_hold_back_the_end(
-    terminals: Terminals, mark: str
+    terminals: EditorTerminals, mark: str
 ) -> None:
     watcher = Watcher()
     terminal = await terminals.create(shell("sleep 1000 & echo started"), watcher)
@@ -201,7 +203,7 @@ async def test_what_runs_in_the_background_does_not_hold_back_the_end(
     assert [output.ended for output in watcher.heard].count(True) == 1
 
 
-async def test_a_released_terminal_is_killed_and_forgotten(terminals: Terminals, mark: str) -> None:
+async def test_a_released_terminal_is_killed_and_forgotten(terminals: EditorTerminals, mark: str) -> None:
     watcher = Watcher()
     terminal = await terminals.create(shell("echo up; sleep 1000"), watcher)
     await watcher.until("up")
@@ -212,7 +214,7 @@ async def test_a_released_terminal_is_killed_and_forgotten(terminals: Terminals,
         terminals.snapshot(terminal)
 
 
-async def test_an_unknown_terminal_is_said_to_be_unknown(terminals: Terminals) -> None:
+async def test_an_unknown_terminal_is_said_to_be_unknown(terminals: EditorTerminals) -> None:
     with pytest.raises(InvalidInput, match="no terminal nothing"):
         terminals.snapshot("nothing")
     for call in (terminals.wait, terminals.kill, terminals.release):
@@ -220,7 +222,7 @@ async def test_an_unknown_terminal_is_said_to_be_unknown(terminals: Terminals) -
             await call("nothing")
 
 
-async def test_those_who_wait_hear_of_a_kill(terminals: Terminals) -> None:
+async def test_those_who_wait_hear_of_a_kill(terminals: EditorTerminals) -> None:
     watcher = Watcher()
     terminal = await terminals.create(shell("echo up; sleep 1000"), watcher)
     await watcher.until("up")
@@ -229,7 +231,7 @@ async def test_those_who_wait_hear_of_a_kill(terminals: Terminals) -> None:
     assert (await waiting).signal == "SIGTERM"
 
 
-async def test_closing_ends_every_command(terminals: Terminals, mark: str) -> None:
+async def test_closing_ends_every_command(terminals: EditorTerminals, mark: str) -> None:
     watchers = [Watcher() for _ in range(3)]
     for watcher in watchers:
         await terminals.create(shell("echo up; sleep 1000"), watcher)

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.editors.output import OutputTail
+from portico.editors.terminals import OutputTail
 
 
 def test_characters_may_arrive_in_pieces() -> None:

@@ -10,14 +10,14 @@ from portico.domain.events import AnyPayload, EditorReplied, EditorRequested
 from portico.domain.ids import SessionId
 from portico.domain.windows import (
     WindowAbilities,
-    WindowAnswer,
     WindowAttached,
     WindowIntroduction,
     WindowRequest,
     WindowRequestCancelled,
+    WindowResult,
     WindowUpdate,
 )
-from portico.editors.attached import AttachedWindows
+from portico.editors.window_registry import AttachedWindows
 from portico.testing import ManualClock
 
 SESSION = SessionId("s1")
@@ -32,7 +32,7 @@ class Played:
     ) -> None:
         self.desk = desk
         self.id = ""
-        self.answers: Callable[[Any], WindowAnswer | None] | None = None
+        self.answers: Callable[[Any], WindowResult | None] | None = None
         self._hello = WindowIntroduction(
             name=name, folders=tuple(str(folder) for folder in folders), abilities=abilities
         )
@@ -64,8 +64,8 @@ class Played:
         assert isinstance(told, WindowRequestCancelled), told
         return told.request_id
 
-    def stand(self, *unsaved: Path, focused: bool = False) -> None:
-        self.desk.windows.stand(self.id, [str(path) for path in unsaved], focused=focused)
+    def update_status(self, *unsaved: Path, focused: bool = False) -> None:
+        self.desk.windows.update_status(self.id, [str(path) for path in unsaved], focused=focused)
 
 
 class Desk:

@@ -7,11 +7,11 @@ from typing import Literal
 import msgspec
 import pytest
 
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.policy import Policy
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import PermissionPolicy
 from portico.conductor.proxies.editor_context import EditorContext
-from portico.conductor.proxies.permissions import PermissionBroker
 from portico.domain import codecs
 from portico.rpc.messages import Frame
 from scripts.fetch_goldens import fetch
@@ -100,7 +100,7 @@ async def ends(tmp_path: Path) -> AsyncIterator[Ends]:
     approvals = FileApprovals(tmp_path / "approvals.json", lambda: 0)
     proxies = (
         EditorContext(tmp_path / "state.json", lambda: 0.0),
-        PermissionBroker(agent="golden", policy=Policy(), approvals=approvals),
+        PermissionBroker(agent="golden", policy=PermissionPolicy(), approvals=approvals),
         McpBridge(),
     )
     async with chain(*proxies) as made:

@@ -11,8 +11,8 @@ import pytest
 from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 
-from portico.doors.connect.generated.portico.v1 import agent_pb as pb
-from portico.doors.connect.generated.portico.v1 import events_pb
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
 from tests.end_to_end.test_service import Caller, kind_of, steps, words
 from tests.support.program import Portico
 from tests.support.serving import Server, detach, stopped
@@ -209,8 +209,8 @@ class TestTwoWindows:
             caller = Caller(server)
             await caller.start()
             assert words(await caller.turn(steps({"read": {"path": "notes.txt"}}))) == "left\n"
-            await left.stand(focused=False)
-            await right.stand(focused=True)
+            await left.update_status(focused=False)
+            await right.update_status(focused=True)
             assert words(await caller.turn(steps({"read": {"path": "notes.txt"}}))) == "right\n"
 
     async def test_a_window_on_another_folder_is_nobodys_business(
@@ -371,7 +371,7 @@ class TestBadWindows:
         async with asyncio.timeout(DEADLINE), attached_window(server, portico.workspace) as window:
             for number in range(100):
                 window.buffers[str(portico.workspace / f"{number}.txt")] = f"typed {number}\n"
-            await window.stand(focused=True)
+            await window.update_status(focused=True)
             caller = Caller(server)
             await caller.start()
             reads = [

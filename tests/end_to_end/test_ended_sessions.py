@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from portico.cli.chains import Wishes
-from portico.cli.host import Host, open_host
+from portico.app.chain import ChainOptions
+from portico.app.host import Host, open_host
 from portico.domain.events import Event, Notice, PermissionRequested, PermissionResolved, TextDelta
 from portico.domain.ids import SessionId
 from portico.sessions.ports import AgentSpec
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 from portico.testing import Script, read_transcript, scripted_agent_command
 from tests.support.editor import Editor, said
 from tests.support.program import Portico, agent_command
@@ -125,7 +125,7 @@ class TestInAHost:
     async def test_an_ended_session_gets_no_permission_whatever_the_rules_say(
         self, environ: dict[str, str], tmp_path: Path, capabilities: Json | None
     ) -> None:
-        async with open_host(environ, Wishes(allow=("all",))) as host:
+        async with open_host(environ, ChainOptions(allow=("all",))) as host:
             ended, other = await two_sessions(host, tmp_path, capabilities)
             events = await after_deleting(host, ended, other, asking_in("scripted-1"))
         (answer,) = [event.payload.text for event in events if isinstance(event.payload, TextDelta)]
@@ -133,7 +133,7 @@ class TestInAHost:
         assert not any(isinstance(event.payload, PermissionRequested) for event in events)
 
     async def test_another_session_keeps_its_rules(self, environ: dict[str, str], tmp_path: Path) -> None:
-        async with open_host(environ, Wishes(allow=("all",))) as host:
+        async with open_host(environ, ChainOptions(allow=("all",))) as host:
             ended, other = await two_sessions(host, tmp_path)
             events = await after_deleting(host, ended, other, asking_in("scripted-2"))
         (resolved,) = [one.payload for one in events if isinstance(one.payload, PermissionResolved)]
@@ -158,7 +158,7 @@ async def two_sessions(
     spec = AgentSpec(name="scripted", command=scripted_agent_command(script))
     first, second = [await host.service.start(workspace, spec) for _ in range(2)]
     for session_id in (first, second):
-        await host.service.prompt(session_id, Prompt(text="hello"))
+        await host.service.prompt(session_id, TurnPrompt(text="hello"))
     return first, second
 
 
@@ -166,7 +166,7 @@ async def after_deleting(host: Host, ended: SessionId, other: SessionId, step: J
     """Delete a session and let its agent do something; the events of the other one since then."""
     await host.service.delete(ended)
     before = (await host.service.show(other)).last_seq
-    await host.service.prompt(other, Prompt(text=json.dumps([step])))
+    await host.service.prompt(other, TurnPrompt(text=json.dumps([step])))
     return await host.store.read(other, after_seq=before, limit=1000)
 
 

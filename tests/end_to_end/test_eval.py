@@ -15,7 +15,7 @@ import pytest
 from portico.porter.evaluation.catalog import TASKS, find_task
 from portico.porter.evaluation.folders import check, lay_out
 from portico.porter.evaluation.scripted import next_step
-from portico.porter.evaluation.task import Task
+from portico.porter.evaluation.task import EvaluationTask
 from tests.support.model_endpoint import BAD_KEY, Answer, Call, ModelEndpoint, Received, Reply, Say, Tokens
 from tests.support.program import Portico
 from tests.support.waiting import wait_until
@@ -110,7 +110,7 @@ def test_there_are_twenty_tasks_and_each_is_undone_before_it_is_done(tmp_path: P
 
 
 @pytest.mark.parametrize("task", TASKS, ids=NAMES)
-def test_every_answer_but_the_first_of_a_script_rests_on_what_was_shown(task: Task) -> None:
+def test_every_answer_but_the_first_of_a_script_rests_on_what_was_shown(task: EvaluationTask) -> None:
     unfounded = [number for number, step in enumerate(task.script[1:], 1) if not step.sees]
     # A search that finds nothing any more has nothing to be recognised by.
     assert unfounded == ([3] if task.name == "rename-across-files" else [])

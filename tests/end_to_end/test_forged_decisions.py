@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from portico.acp.extensions import DECIDED, FAULT
-from portico.cli.host import open_host
+from portico.acp.extensions import FAULT, PERMISSION_DECIDED
+from portico.app.host import open_host
 from portico.domain.events import PermissionResolved, TextDelta
-from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec
-from portico.sessions.turn import Prompt
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.turn import TurnPrompt
 from portico.testing import scripted_agent_command
 from tests.support.program import Portico
 from tests.support.stream import Json
@@ -30,7 +30,7 @@ def forging(method: str, params: Json) -> Json:
     return {"notify": {"method": method, "params": params}}
 
 
-@pytest.mark.parametrize("method", [DECIDED, FAULT])
+@pytest.mark.parametrize("method", [PERMISSION_DECIDED, FAULT])
 @pytest.mark.parametrize(
     "params", [FORGED, {"sessionId": "$session"}, {"kind": 7}], ids=["good", "few", "bad"]
 )
@@ -45,12 +45,12 @@ def test_it_is_told_and_the_turn_goes_on(portico: Portico, method: str, params: 
 async def test_a_question_that_waits_for_a_person_goes_on_waiting(tmp_path: Path) -> None:
     asking = {"request": {"method": "session/request_permission", "params": QUESTION}}
     wait = {"request": {**asking["request"], "wait": False, "id": "mine"}}
-    steps = [wait, forging(DECIDED, FORGED), {"say": "asked"}, {"wait_file": "go"}]
+    steps = [wait, forging(PERMISSION_DECIDED, FORGED), {"say": "asked"}, {"wait_file": "go"}]
     environ = {name: value for name, value in os.environ.items() if name != "PORTICO_TAP"}
     spec = AgentSpec(name="scripted", command=scripted_agent_command())
     async with open_host(environ) as host, asyncio.timeout(30):
         session_id = await host.service.start(tmp_path, spec)
-        turn = asyncio.create_task(host.service.prompt(session_id, Prompt(text=json.dumps(steps))))
+        turn = asyncio.create_task(host.service.prompt(session_id, TurnPrompt(text=json.dumps(steps))))
         seen: set[str] = set()
         resolved = []
         async for event in host.service.watch(session_id, after_seq=0):
@@ -60,7 +60,7 @@ async def test_a_question_that_waits_for_a_person_goes_on_waiting(tmp_path: Path
             seen.add(event.payload.text if isinstance(event.payload, TextDelta) else event.kind)
             if {"asked", "permission_requested"} <= seen:
                 seen.clear()
-                host.service.answer(session_id, "p1", Decision(option_id="no", by="person"))
+                host.service.answer(session_id, "p1", PermissionReply(option_id="no", by="person"))
         await asyncio.to_thread((tmp_path / "go").touch)
         await turn
     assert [(one.outcome, one.by, one.option_id) for one in resolved] == [("denied", "person", "no")]

@@ -6,9 +6,9 @@ import json
 import pytest
 
 from portico.acp import _schema as acp
-from portico.acp.agent import AgentEnd
-from portico.acp.client import ClientEnd
-from portico.acp.ends import Serve
+from portico.acp.agent import AgentSideConnection
+from portico.acp.client import ClientSideConnection
+from portico.acp.connection import MethodHandler
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import memory_pair
 from portico.testing import InvalidFrames
@@ -38,11 +38,11 @@ async def bad_prompt(_: acp.PromptRequest) -> acp.Wire:
     return acp.NewSessionResponse(session_id="an answer to something else")
 
 
-def ends() -> tuple[ClientEnd, AgentEnd]:
+def ends() -> tuple[ClientSideConnection, AgentSideConnection]:
     near, far = memory_pair()
-    serve: dict[str, Serve] = {"session/new": new_session, "session/prompt": bad_prompt}
-    agent = AgentEnd(far, name="client", serve=serve, on_cancel=lambda _: None)
-    return ClientEnd(near, Deaf(), name="agent", serve={}), agent
+    serve: dict[str, MethodHandler] = {"session/new": new_session, "session/prompt": bad_prompt}
+    agent = AgentSideConnection(far, name="client", serve=serve, on_cancel=lambda _: None)
+    return ClientSideConnection(near, Deaf(), name="agent", serve={}), agent
 
 
 async def test_good_frames_of_both_ends_pass(frame_watch: FrameWatch) -> None:

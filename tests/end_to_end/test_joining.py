@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.cli.answering import NO_ANSWER, NOBODY
-from portico.cli.host import open_host
-from portico.cli.joining import JoinedConversation
+from portico.app.host import open_host
 from portico.domain.errors import ServerLost
 from portico.domain.events import (
     ConfigUpdated,
@@ -23,8 +21,10 @@ from portico.domain.events import (
 )
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
-from portico.doors.connect.calling import Address, ServerCalls
-from portico.sessions.permissions import Decision
+from portico.doors.api.client import ServerAddress, ServerCalls
+from portico.server.remote_session import RemoteSession
+from portico.sessions.requests.approver import DENIED_UNANSWERED, DENIED_UNATTENDED
+from portico.sessions.requests.permissions import PermissionReply
 from tests.support.program import PROGRAM, Portico, Ran, Running, agent_command
 from tests.support.serving import Server, Streamed, detach
 from tests.support.stream import Json, stream_validator
@@ -210,19 +210,19 @@ def test_a_permission_that_nobody_here_can_give_is_left_to_another_door(shared: 
     assert (resolved["by"], resolved["outcome"]) == ("person", "allowed")
 
 
-@pytest.mark.parametrize(("decision", "told"), [(NOBODY, 0), (NO_ANSWER, 1)])
+@pytest.mark.parametrize(("decision", "told"), [(DENIED_UNATTENDED, 0), (DENIED_UNANSWERED, 1)])
 async def test_only_the_word_of_a_person_goes_to_the_server(
-    portico: Portico, shared: Shared, decision: Decision, told: int
+    portico: Portico, shared: Shared, decision: PermissionReply, told: int
 ) -> None:
     asked = []
 
-    async def find() -> Address:
+    async def find() -> ServerAddress:
         asked.append(decision)
         raise ServerLost("there is none")
 
     async with open_host(portico.environ()) as host:
         session = await host.service.show(SessionId(shared.id))
-        conversation = JoinedConversation(host, session, ServerCalls(find), only_own_turns=True)
+        conversation = RemoteSession(host, session, ServerCalls(find), only_own_turns=True)
         await conversation.answer("p1", decision)
     assert len(asked) == told
 

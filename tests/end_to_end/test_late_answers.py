@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from portico.cli.host import Host, open_host
+from portico.app.host import Host, open_host
 from portico.domain.errors import InvalidInput
 from portico.domain.events import PermissionResolved, TurnEnded
 from portico.domain.ids import SessionId
-from portico.sessions.permissions import Decision
 from portico.sessions.ports import AgentSpec
-from portico.sessions.turn import Prompt
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.turn import TurnPrompt
 from portico.testing import read_transcript, scripted_agent_command
 from tests.support.editor import Editor, said
 from tests.support.program import Portico
@@ -25,7 +25,7 @@ OPTIONS = [
     {"optionId": "yes", "name": "Yes", "kind": "allow_once"},
     {"optionId": "no", "name": "No", "kind": "reject_once"},
 ]
-YES, NO = Decision(option_id="yes", by="person"), Decision(option_id="no", by="person")
+YES, NO = PermissionReply(option_id="yes", by="person"), PermissionReply(option_id="no", by="person")
 
 
 class TestTheAgent:
@@ -110,7 +110,7 @@ class TestAPerson:
     async def test_an_option_that_was_not_offered_leaves_the_question_open(self, tmp_path: Path) -> None:
         async with asked(tmp_path) as (host, session_id, turn):
             with pytest.raises(InvalidInput, match="it has yes, no"):
-                host.service.answer(session_id, "p1", Decision(option_id="maybe", by="person"))
+                host.service.answer(session_id, "p1", PermissionReply(option_id="maybe", by="person"))
             host.service.answer(session_id, "p1", YES)
             await turn
             assert await resolutions(host, session_id) == [("allowed", "person")]
@@ -124,7 +124,7 @@ async def asked(
     """A host in the middle of a turn of a new session, with the question `p1` open, or of one that goes on."""
     environ = {name: value for name, value in os.environ.items() if name != "PORTICO_TAP"}
     command = scripted_agent_command(transcript=folder / "transcript")
-    prompt = Prompt(text=json.dumps([{"permission": {"options": OPTIONS}}]))
+    prompt = TurnPrompt(text=json.dumps([{"permission": {"options": OPTIONS}}]))
     async with open_host(environ) as host, asyncio.timeout(30):
         spec, begun = AgentSpec(name="scripted", command=command), 0
         if session_id is None:

@@ -39,7 +39,7 @@ def sdk_agent(portico: Portico) -> str:
     return shlex.join([sys.executable, str(PEERS / "sdk_agent.py"), str(portico.home / "peer")])
 
 
-def workplace(portico: Portico) -> Path:
+def working_copy(portico: Portico) -> Path:
     """The copy of the file that the agent works on."""
     (found,) = (portico.state / "review" / "workplaces").glob("*/*/tree/workspace/a.txt")
     return found
@@ -337,7 +337,7 @@ def test_a_file_named_by_the_persons_own_path_is_written_in_the_agents_copy(
         turn = editor.turn(session, [request], KEEP)
         assert len(turn.questions) == 1
         assert file.read_text() == OLD
-        assert workplace(portico).read_text() == NEW
+        assert working_copy(portico).read_text() == NEW
 
 
 def test_commands_run_in_the_agents_copy(portico: Portico) -> None:
@@ -346,7 +346,7 @@ def test_commands_run_in_the_agents_copy(portico: Portico) -> None:
     steps = [{"request": {"method": "terminal/create", "params": {**asked, **place}}} for place in places]
     with editing(portico) as editor:
         editor.turn(editor.open_session(), steps)
-        copy = workplace(portico).parent
+        copy = working_copy(portico).parent
         assert [Path(terminal["cwd"]) for terminal in editor.terminals] == [copy, copy, copy / "src"]
 
 

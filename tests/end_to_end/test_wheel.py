@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_wheel_has_the_page_and_no_test_or_source_of_it(wheel: Path) -> None:
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
-    page = [name for name in names if name.startswith("portico/doors/web/page/")]
+    page = [name for name in names if name.startswith("portico/doors/http/page/")]
     assert "portico/doors/web/page/index.html" in page
     assert any(name.endswith(".js") for name in page)
     assert not any(name.endswith((".ts", ".tsx", ".map")) or "/tests/" in name for name in names)

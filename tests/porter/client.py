@@ -12,10 +12,10 @@ import psutil
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.acp.client import ClientEnd
-from portico.acp.ends import RESOURCE_NOT_FOUND, Serve
+from portico.acp.client import ClientSideConnection
+from portico.acp.connection import RESOURCE_NOT_FOUND, MethodHandler
 from portico.porter.agent import Porter
-from portico.porter.setup import SetupOf, nothing_set_up
+from portico.porter.setup import SetupReader, empty_setup
 from portico.rpc.messages import Fault, RpcError
 from portico.rpc.streams import ByteStream, memory_pair
 
@@ -82,7 +82,7 @@ class Client:
         self.hold_terminals = asyncio.Event()
         self.hold_terminals.set()
         self._changed = asyncio.Event()
-        serve: dict[str, Serve] = {"session/request_permission": self._asked}
+        serve: dict[str, MethodHandler] = {"session/request_permission": self._asked}
         if elicitation:
             serve["elicitation/create"] = self._elicit
         if files:
@@ -102,7 +102,7 @@ class Client:
             if elicitation
             else None,
         )
-        self.end = ClientEnd(stream, self, name="porter", serve=serve)
+        self.end = ClientSideConnection(stream, self, name="porter", serve=serve)
 
     # What a person does.
 
@@ -303,7 +303,7 @@ async def connected(
     files: bool = True,
     terminals: bool = True,
     environ: Mapping[str, str] | None = None,
-    setup_of: SetupOf = nothing_set_up,
+    setup_of: SetupReader = empty_setup,
     elicitation: bool = False,
 ) -> AsyncIterator[Client]:
     """A client that has initialized a Porter of its own, which ends with it."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.porter.projects.fixing import find_fixers
-from portico.porter.projects.folder import Project
+from portico.porter.project.folder import ProjectFolder
+from portico.porter.project.formatters import find_formatters
 from tests.porter.client import Client, connected, reject
 from tests.porter.projects import bring_along, only
 
@@ -138,4 +138,6 @@ def test_each_tool_is_recognised_by_its_configuration(
         (folder / name).write_text(text)
     names = ("ruff", "black", "prettier", "eslint", "gofmt", "cargo", "npm", "make")
     environ = only(tmp_path, **dict.fromkeys(names, "true"))
-    assert [str(tool) for tool in find_fixers(Project(folder, environ), place, suffix).found] == found
+    assert [
+        str(tool) for tool in find_formatters(ProjectFolder(folder, environ), place, suffix).found
+    ] == found

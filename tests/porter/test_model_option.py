@@ -9,18 +9,18 @@ from msgspec import Raw
 from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.domain.errors import InvalidInput
-from portico.porter.setup import KnownModel, Setup, SetupOf
+from portico.porter.setup import KnownModel, PorterSetup, SetupReader
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import NAME, Say, ScriptedModel
 
 
-def setup(model: ScriptedModel, opened: list[str]) -> SetupOf:
+def setup(model: ScriptedModel, opened: list[str]) -> SetupReader:
     def check(name: str) -> None:
         if ":" not in name:
             raise InvalidInput(f"{name!r} names no model.")
 
-    def of(_: Path) -> Setup:
+    def of(_: Path) -> PorterSetup:
         base = model.setup()(Path())
 
         def open_named(name: str) -> object:

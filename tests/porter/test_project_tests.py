@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.projects.folder import Project
-from portico.porter.projects.testing import find_runners
+from portico.porter.project.folder import ProjectFolder
+from portico.porter.project.runners import find_runners
 from tests.porter.client import Client, connected, reject
 from tests.porter.projects import bring_along, only
 
@@ -186,4 +186,4 @@ def test_each_kind_of_project_is_recognised(
         (folder / name).write_text(text)
     names = ("pytest", "npm", "yarn", "pnpm", "cargo", "go", "make")
     environ = only(tmp_path, **dict.fromkeys(names, "true"))
-    assert [str(runner) for runner in find_runners(Project(folder, environ)).found] == found
+    assert [str(runner) for runner in find_runners(ProjectFolder(folder, environ)).found] == found

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from portico.acp.agent import AgentEnd
-from portico.acp.client import ClientEnd
+from portico.acp.agent import AgentSideConnection
+from portico.acp.client import ClientSideConnection
 from portico.domain.errors import InvalidInput
 from portico.porter.files import ClientFiles, NoSuchFile
 from portico.rpc.messages import Fault, RpcError
@@ -39,8 +39,8 @@ async def files(refusal: RpcError) -> AsyncIterator[ClientFiles]:
         raise refusal
 
     near, far = memory_pair()
-    agent = AgentEnd(near, name="client", serve={}, on_cancel=lambda _: None)
-    client = ClientEnd(
+    agent = AgentSideConnection(near, name="client", serve={}, on_cancel=lambda _: None)
+    client = ClientSideConnection(
         far, Deaf(), name="porter", serve={"fs/read_text_file": refuse, "fs/write_text_file": refuse}
     )
     running = [asyncio.create_task(agent.run()), asyncio.create_task(client.run())]

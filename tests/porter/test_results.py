@@ -2,7 +2,7 @@
 
 import pytest
 
-from portico.porter.projects.results import Result, read_result
+from portico.porter.project.runner_output import SuiteResult, read_result
 
 PYTEST = """
 FAILED tests/test_a.py::test_one - assert 1 == 2
@@ -34,20 +34,20 @@ MOCHA = "\n  3 passing (10ms)\n  1 failing\n"
 @pytest.mark.parametrize(
     ("output", "result"),
     [
-        (PYTEST, Result(12, 2, 3, failures=("tests/test_a.py::test_one", "tests/test_b.py::test_two"))),
-        (QUIET_PYTEST, Result(4, 0)),
-        (UNITTEST, Result(2, 2, 1, failures=("test_bad (tests.test_it.TestIt.test_bad)",))),
-        ("Ran 1 test in 0.000s\n\nOK\n", Result(1, 0)),
-        (CARGO, Result(7, 1, 2, failures=("tests::bad",))),
-        (GO, Result(2, 1, what="package", failures=("TestBad",))),
-        (VERBOSE_GO, Result(1, 1, 1, failures=("TestB",))),
-        (JEST, Result(5, 1, 2)),
-        (VITEST, Result(2, 1)),
-        (NODE, Result(2, 1)),
-        (MOCHA, Result(3, 1)),
-        ("all is well\n", Result()),
-        ("", Result()),
+        (PYTEST, SuiteResult(12, 2, 3, failures=("tests/test_a.py::test_one", "tests/test_b.py::test_two"))),
+        (QUIET_PYTEST, SuiteResult(4, 0)),
+        (UNITTEST, SuiteResult(2, 2, 1, failures=("test_bad (tests.test_it.TestIt.test_bad)",))),
+        ("Ran 1 test in 0.000s\n\nOK\n", SuiteResult(1, 0)),
+        (CARGO, SuiteResult(7, 1, 2, failures=("tests::bad",))),
+        (GO, SuiteResult(2, 1, what="package", failures=("TestBad",))),
+        (VERBOSE_GO, SuiteResult(1, 1, 1, failures=("TestB",))),
+        (JEST, SuiteResult(5, 1, 2)),
+        (VITEST, SuiteResult(2, 1)),
+        (NODE, SuiteResult(2, 1)),
+        (MOCHA, SuiteResult(3, 1)),
+        ("all is well\n", SuiteResult()),
+        ("", SuiteResult()),
     ],
 )
-def test_counts_are_read_off_the_output_of_each_runner(output: str, result: Result) -> None:
+def test_counts_are_read_off_the_output_of_each_runner(output: str, result: SuiteResult) -> None:
     assert read_result(output) == result

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from portico.acp import _schema as schema
-from portico.porter.commands.table import COMMANDS
+from portico.porter.commands.catalog import COMMANDS
 from tests.porter.client import connected, reject
 
 NAMES = st.sampled_from([*COMMANDS, "nonsense", "Search", "hélp"])

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.sessions import PAGE
-from portico.porter.transcripts import Opened, Transcripts, iso_time
+from portico.porter.session_methods import PAGE
+from portico.porter.transcript import SessionHeader, TranscriptStore, iso_time
 from portico.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RpcError
 from tests.porter.client import Client, connected
 
@@ -111,11 +111,11 @@ async def test_sessions_are_listed_newest_first_and_by_folder(client: Client, tm
 
 
 async def test_a_long_list_comes_in_pages_that_miss_and_repeat_nothing(client: Client, state: Path) -> None:
-    transcripts = Transcripts(state)
+    transcripts = TranscriptStore(state)
     wanted = []
     for number in range(2 * PAGE + 3):
         session_id = f"{number:020d}"
-        transcripts.create(Opened(session_id=session_id, cwd="/some/where", created=iso_time(0)))
+        transcripts.create(SessionHeader(session_id=session_id, cwd="/some/where", created=iso_time(0)))
         # Several share one time, so that the order within it counts too.
         os.utime(transcript_of(state, session_id), ns=(0, number // 4))
         wanted.append(session_id)

@@ -10,7 +10,7 @@ import pytest
 
 from portico.acp import _schema as schema
 from portico.porter.agent import Porter
-from portico.rpc.connection import Connection
+from portico.rpc.connection import RpcConnection
 from portico.rpc.streams import memory_pair
 from tests.porter.client import DEADLINE, Client, lives
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls
@@ -49,7 +49,7 @@ async def test_a_client_that_vanishes_while_a_command_runs_leaves_no_complaint_a
     state: Path, folder: Path, prompt: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Nobody may hold on to the connection: what belongs to it has to be thrown away here.
-    monkeypatch.setattr("portico.acp.ends.Connection", Connection)
+    monkeypatch.setattr("portico.acp.connection.RpcConnection", RpcConnection)
     complaints: list[str] = []
     asyncio.get_running_loop().set_exception_handler(lambda _, context: complaints.append(str(context)))
     await asyncio.create_task(vanish(state, folder, prompt))

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput
-from portico.prompts.catalog import Catalog
+from portico.prompts.catalog import PromptCatalog
 
 
 class Shelves:
@@ -20,8 +20,8 @@ class Shelves:
         self.workspace.mkdir()
 
     @property
-    def catalog(self) -> Catalog:
-        return Catalog(self.workspace, self.user)
+    def catalog(self) -> PromptCatalog:
+        return PromptCatalog(self.workspace, self.user)
 
     @property
     def problems(self) -> dict[str, str]:

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.domain.errors import InvalidInput
-from portico.prompts.faults import NotAPrompt
-from portico.prompts.front_matter import Variable
-from portico.prompts.prompt import LARGEST, read_prompt
+from portico.prompts.errors import InvalidPrompt
+from portico.prompts.front_matter import PromptVariable
+from portico.prompts.prompt import MAX_PROMPT_BYTES, read_prompt
 
 TRANSLATE = b"""---
 description: Translate something
@@ -32,9 +32,9 @@ def test_a_prompt_knows_what_it_is_for_and_what_it_needs() -> None:
     prompt = read_prompt(TRANSLATE)
     assert prompt.description == "Translate something"
     assert prompt.variables == (
-        Variable(name="input", description="what to translate"),
-        Variable(name="language", default="French"),
-        Variable(name="tone"),
+        PromptVariable(name="input", description="what to translate"),
+        PromptVariable(name="language", default="French"),
+        PromptVariable(name="tone"),
     )
     assert prompt.text == "Translate into {{ language }}, {{ tone }}:\n\n{{ input }}"
     assert prompt.digest == hashlib.sha256(TRANSLATE).hexdigest()
@@ -56,8 +56,8 @@ def test_a_value_wins_over_the_default_even_when_it_is_empty() -> None:
 def test_whoever_fills_it_in_by_hand_finds_the_defaults_in_place() -> None:
     pieces = read_prompt(TRANSLATE).open_pieces()
     assert pieces[:3] == ["Translate into ", "French", ", "]
-    assert [one.name for one in pieces if isinstance(one, Variable)] == ["tone", "input"]
-    assert pieces[-1] == Variable(name="input", description="what to translate")
+    assert [one.name for one in pieces if isinstance(one, PromptVariable)] == ["tone", "input"]
+    assert pieces[-1] == PromptVariable(name="input", description="what to translate")
 
 
 def test_missing_values_are_named_with_what_they_are_for() -> None:
@@ -118,17 +118,17 @@ def test_files_come_in_many_forms(data: bytes, text: str) -> None:
         (b'---\na: "\\UFFFFFFFF"\n---\n', "YAML"),
         (b"---\nvariables:\n  a:\n---\n\n\n{{ a }}\n{{ b }}", "line 8: {{ b }} is not declared"),
         (b"one\ntwo \xff", "line 2: the file is not UTF-8"),
-        (b"x" * (LARGEST + 1), "larger than 256 KB"),
+        (b"x" * (MAX_PROMPT_BYTES + 1), "larger than 256 KB"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(data: bytes, why: str) -> None:
-    with pytest.raises(NotAPrompt) as caught:
+    with pytest.raises(InvalidPrompt) as caught:
         read_prompt(data)
     assert why in caught.value.why
 
 
 def test_the_largest_file_is_read() -> None:
-    assert len(read_prompt(b"x" * LARGEST).text) == LARGEST
+    assert len(read_prompt(b"x" * MAX_PROMPT_BYTES).text) == MAX_PROMPT_BYTES
 
 
 def test_what_is_useless_is_a_warning() -> None:
@@ -145,9 +145,9 @@ def test_any_bytes_are_a_prompt_or_are_told_why_not(data: bytes) -> None:
     assert fault is None or fault.why
 
 
-def _fault(data: bytes) -> NotAPrompt | None:
+def _fault(data: bytes) -> InvalidPrompt | None:
     try:
         read_prompt(data)
-    except NotAPrompt as error:
+    except InvalidPrompt as error:
         return error
     return None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.prompts.faults import NotAPrompt
+from portico.prompts.errors import InvalidPrompt
 from portico.prompts.template import Placeholder, parse_template
 
 VALUES = {"name": "Ada", "other-one": "Bob", "empty": ""}
@@ -35,7 +35,7 @@ def test_braces_mean_what_the_page_says(written: str, shown: str) -> None:
 
 @pytest.mark.parametrize("written", ["{{ }}", "{{ a b }}", "{{ a.b }}", "{{ name", "{{ name\n}}", "{{ é }}"])
 def test_braces_that_mean_nothing_are_a_mistake_with_a_line_and_a_way_out(written: str) -> None:
-    with pytest.raises(NotAPrompt) as caught:
+    with pytest.raises(InvalidPrompt) as caught:
         parse_template(f"one {{{{ name }}}}\n\\{{{{\n  {written}", first_line=5)
     assert caught.value.line == 7
     assert caught.value.why.startswith("line 7: {{")
@@ -75,10 +75,10 @@ def _escaped(text: str) -> str:
     return re.sub(r"(\\*)(\{{2,})", lambda found: found[1] * 2 + "\\" + found[2], text)
 
 
-def _fault(text: str) -> NotAPrompt | None:
+def _fault(text: str) -> InvalidPrompt | None:
     names = dict.fromkeys(re.findall("[ab]+", text), "")
     try:
         parse_template(text).fill(names)
-    except NotAPrompt as error:
+    except InvalidPrompt as error:
         return error
     return None

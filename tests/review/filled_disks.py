@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 from portico.domain.errors import PorticoError
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import ChangeSet
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.text.change_set import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, fill, seen
 
@@ -37,7 +37,7 @@ async def main(disk: Path, elsewhere: Path) -> dict[str, str]:
     assert seen(work) == before, "A full disk left something of an apply."
     ballast.unlink()
     applied = applier.apply(work, changes)
-    assert isinstance(applied, Applied), "With room again it is applied."
+    assert isinstance(applied, AppliedChanges), "With room again it is applied."
 
     checkpoints = Checkpoints(elsewhere / "checkpoints", os.environ, ManualClock())
     large = await checkpoints.create(work, "all of it large")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
+from portico.review.text.change_set import LINK_MODE, ChangeOperation, ChangeSet, FileChange, FileContent
 
 Files = dict[str, tuple[bytes, int]]
 Seen = dict[str, tuple[bytes | None, int]]
@@ -43,12 +43,18 @@ def seen(folder: Path) -> Seen:
 
 
 def change(path: str, old: bytes | None, new: bytes | None, **more: int | None) -> FileChange:
-    operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
+    operation = (
+        ChangeOperation.CREATE
+        if old is None
+        else ChangeOperation.DELETE
+        if new is None
+        else ChangeOperation.UPDATE
+    )
     return FileChange(
         path=path,
         operation=operation,
-        old=None if old is None else Content.of(old),
-        new=None if new is None else Content.of(new),
+        old=None if old is None else FileContent.of(old),
+        new=None if new is None else FileContent.of(new),
         old_mode=more.get("old_mode"),
         new_mode=more.get("new_mode"),
     )
@@ -73,9 +79,11 @@ def trees_and_edits(draw: st.DrawFn) -> tuple[Files, ChangeSet, Files]:
             case "rename" if mode != LINK_MODE:
                 new = draw(CONTENTS)
                 target = f"moved/{path}"
-                was, becomes = Content.of(content), Content.of(new)
+                was, becomes = FileContent.of(content), FileContent.of(new)
                 changes.append(
-                    FileChange(path=target, old_path=path, operation=Operation.RENAME, old=was, new=becomes)
+                    FileChange(
+                        path=target, old_path=path, operation=ChangeOperation.RENAME, old=was, new=becomes
+                    )
                 )
                 del after[path]
                 after[target] = (new, mode)

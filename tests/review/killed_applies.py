@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.text.change_set import LINK_MODE, ChangeOperation, ChangeSet, FileChange, FileContent
 from tests.review.folders import Files, Seen, change, fill, seen
 
 FILES: Files = {
@@ -24,9 +24,9 @@ CHANGES = ChangeSet(
         FileChange(
             path="moved/c",
             old_path="d/c",
-            operation=Operation.RENAME,
-            old=Content.of(b"three\n"),
-            new=Content.of(b"3\n"),
+            operation=ChangeOperation.RENAME,
+            old=FileContent.of(b"three\n"),
+            new=FileContent.of(b"3\n"),
         ),
         change("d/e/f", b"four\n", None),
         change("g", b"was a file\n", None),
@@ -49,7 +49,7 @@ def both_states(home: Path) -> tuple[Seen, Seen, ChangeSet]:
     fill(home / "work", FILES)
     before = seen(home / "work")
     applied = Applier(home / "state").apply(home / "work", CHANGES)
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     after = seen(home / "work")
     Applier(home / "state").apply(home / "work", applied.undo)
     assert seen(home / "work") == before != after

@@ -9,8 +9,8 @@ import signal
 import sys
 from pathlib import Path
 
-from portico.review.branches.branches import Ending
-from portico.review.reviews import Reviews
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 
 MOMENTS = {
@@ -24,7 +24,7 @@ MOMENTS = {
 
 
 def main() -> None:
-    home, ending, moment = Path(sys.argv[1]), Ending(sys.argv[2]), sys.argv[3]
+    home, ending, moment = Path(sys.argv[1]), FinishMethod(sys.argv[2]), sys.argv[3]
     awaited, names = MOMENTS[moment]
 
     def watch(event: str, words: tuple[object, ...]) -> None:
@@ -32,7 +32,7 @@ def main() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
 
     sys.addaudithook(watch)
-    reviews = Reviews.at(home / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(home / "state", os.environ, ManualClock())
     asyncio.run(reviews.finish("s1", ending, "Work"))
 
 

@@ -16,10 +16,10 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from portico.review.arrangements import Arrangements
-from portico.review.disk.applying import Applier
-from portico.review.proposals.proposals import Proposals
-from portico.review.reviews import Reviews
+from portico.review.files.atomic_apply import Applier
+from portico.review.proposals.lifecycle import Proposals
+from portico.review.service import ReviewService
+from portico.review.session_records import ReviewRecords
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, fill, seen
 from tests.review.killed_applies import CHANGES, FILES
@@ -90,8 +90,8 @@ def kill_restores(home: Path, chance: random.Random, rounds: int) -> Counter[str
     start = {f"d{number}/f": f"{number}\n" for number in range(5)}
     write(work, start)
 
-    def fresh() -> Reviews:
-        return Reviews.at(home / "state", os.environ, ManualClock())
+    def fresh() -> ReviewService:
+        return ReviewService.at(home / "state", os.environ, ManualClock())
 
     async def begin() -> str:
         review = await fresh().open("s", work, "direct")
@@ -111,13 +111,13 @@ def kill_restores(home: Path, chance: random.Random, rounds: int) -> Counter[str
         (work / "d3" / "f").unlink(missing_ok=True)
         before = seen(work)
         found["ended"] += killed(chance, 0.3, go_back)
-        going = Arrangements(home / "state" / "sessions").find("s")
+        going = ReviewRecords(home / "state" / "sessions").find("s")
         found["interrupted"] += going is not None and going.restoring is not None
         found[asyncio.run(_stands(fresh(), work, before, after))] += 1
     return found
 
 
-async def _stands(reviews: Reviews, work: Path, before: Seen, after: Seen) -> str:
+async def _stands(reviews: ReviewService, work: Path, before: Seen, after: Seen) -> str:
     """What a restore has come to. What it proposes is decided, so that the next one begins afresh."""
     waiting = [one for one in await reviews.proposals("s") if one.status == "open"]
     there = seen(work)

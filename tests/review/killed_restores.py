@@ -10,7 +10,7 @@ import signal
 import sys
 from pathlib import Path
 
-from portico.review.checkpoints.checkpoints import Checkpoints
+from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.testing.clock import ManualClock
 
 

@@ -10,8 +10,8 @@ import signal
 import sys
 from pathlib import Path
 
-from portico.review.text.changes import ChangeSet
-from portico.review.workplaces.workplaces import Workplaces
+from portico.review.text.change_set import ChangeSet
+from portico.review.working_copies.lifecycle import WorkingCopies
 
 TOUCHES = {
     "open",
@@ -40,7 +40,7 @@ class Countdown:
 
 
 async def act(what: str, state: Path, workspace: Path) -> None:
-    mode = Workplaces(state, os.environ)
+    mode = WorkingCopies(state, os.environ)
     place = await mode.open(workspace, "s1")
     match what:
         case "refresh":

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
-from portico.review.reviews import Reviews
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import repository, write
 
 
 async def main(disk: Path, elsewhere: Path, how: str) -> dict[str, str]:
     work = repository(elsewhere / "work", a__txt="a\n")
-    reviews = Reviews.at(disk / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(disk / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "direct")
     await review.begin_turn("Do it")
     write(work, {"a.txt": "agent\n"})
@@ -40,7 +40,7 @@ async def main(disk: Path, elsewhere: Path, how: str) -> dict[str, str]:
     return {name: await _answer(ask) for name, ask in asked.items()}
 
 
-def _opening(reviews: Reviews, work: Path, mode: ReviewMode) -> Callable[[], Awaitable[object]]:
+def _opening(reviews: ReviewService, work: Path, mode: ReviewMode) -> Callable[[], Awaitable[object]]:
     return lambda: reviews.open(f"new-{mode}", work, mode)
 
 

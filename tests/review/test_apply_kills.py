@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from portico.domain.errors import PorticoError, StoreFailed
-from portico.review.disk.applying import Applied, Applier
-from portico.review.disk.calls import Disk
-from portico.review.text.changes import ChangeSet
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.files.disk import Disk
+from portico.review.text.change_set import ChangeSet
 from tests.review.folders import Seen, change, fill, seen
 from tests.review.killed_applies import CHANGES, both_states
 
@@ -121,7 +121,7 @@ def test_a_full_or_failing_disk_at_any_call_backs_out_and_says_so(
         except PorticoError as error:
             failures.append(error)
         else:
-            assert isinstance(outcome, Applied)
+            assert isinstance(outcome, AppliedChanges)
             Applier(tmp_path / "state").recover()
             assert seen(work) == after
             Applier(tmp_path / "state").apply(work, undo)

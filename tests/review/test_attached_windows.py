@@ -16,8 +16,8 @@ from portico.domain.windows import (
     WindowIntroduction,
     WindowRequest,
 )
-from portico.editors.attached import AttachedWindows
-from portico.review.reviews import Reviews
+from portico.editors.window_registry import AttachedWindows
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from portico.testing.windows import MemoryWindow
 from tests.review.trees import repository, write
@@ -49,7 +49,7 @@ async def attached(windows: AttachedWindows, screen: MemoryWindow) -> AsyncItera
                         windows.reply(update.request_id, await screen.edit(session, label, files))
                     case _:
                         pass
-            windows.stand(editor, sorted(screen.unsaved()), focused=True)
+            windows.update_status(editor, sorted(screen.unsaved()), focused=True)
             here.set()
 
     task = asyncio.create_task(live(), name="a window")
@@ -68,7 +68,7 @@ async def test_a_proposal_begins_with_what_is_typed_and_is_applied_as_one_edit(t
     screen.type("a.txt", TYPED)
     clock = ManualClock()
     windows = AttachedWindows(clock, lambda _session, _payload: None)
-    reviews = Reviews.at(tmp_path / "state", os.environ, clock, windows=windows)
+    reviews = ReviewService.at(tmp_path / "state", os.environ, clock, windows=windows)
     async with asyncio.timeout(30), attached(windows, screen):
         review = await reviews.open("s1", work, "proposal")
         await review.begin_turn("Do it")

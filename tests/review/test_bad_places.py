@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError
-from portico.review.disk.applying import Applied, Applier
-from portico.review.disk.calls import Disk
-from portico.review.disk.planning import Limits
-from portico.review.text.changes import LINK_MODE, ChangeSet, Content, FileChange, Operation
+from portico.review.files.apply_plan import ApplyLimits
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.files.disk import Disk
+from portico.review.text.change_set import LINK_MODE, ChangeOperation, ChangeSet, FileChange, FileContent
 from tests.review.folders import change, fill, seen
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="links, pipes and modes are POSIX")
@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def refused(
-    folder: Path, *changes: FileChange, disk: Disk | None = None, limits: Limits | None = None
+    folder: Path, *changes: FileChange, disk: Disk | None = None, limits: ApplyLimits | None = None
 ) -> PorticoError:
     """Apply beside a change that is fine: neither may happen."""
     before = seen(folder.parent)
@@ -80,7 +80,7 @@ def test_a_pipe_or_a_device_is_refused_without_waiting_for_it(folder: Path) -> N
 
 def test_a_link_that_stays_inside_is_written_through_and_stays_a_link(folder: Path) -> None:
     applied = Applier(folder.parent / "state").apply(folder, ChangeSet((change("link", b"old", b"new"),)))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     assert (folder / "link").is_symlink()
     assert (folder / "there").read_bytes() == b"new"
 
@@ -90,10 +90,12 @@ def test_a_path_through_links_that_go_in_a_circle_is_refused(folder: Path) -> No
 
 
 def test_a_file_takes_the_place_of_a_link_that_goes_in_a_circle(folder: Path) -> None:
-    gone = FileChange(path="loop", operation=Operation.DELETE, old=Content.of(b"loop"), old_mode=LINK_MODE)
+    gone = FileChange(
+        path="loop", operation=ChangeOperation.DELETE, old=FileContent.of(b"loop"), old_mode=LINK_MODE
+    )
     state = folder.parent.parent / f"{folder.parent.name}-state"
     applied = Applier(state).apply(folder, ChangeSet((gone, change("loop/new", None, b"good"))))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     assert (folder / "loop" / "new").read_bytes() == b"good"
 
 
@@ -120,26 +122,30 @@ def test_another_unicode_form_of_a_name_is_refused_where_that_is_one_file(folder
 
 
 def test_a_rename_to_another_case_is_possible_everywhere(folder: Path) -> None:
-    content = Content.of(b"old")
-    rename = FileChange(path="THERE", old_path="there", operation=Operation.RENAME, old=content, new=content)
+    content = FileContent.of(b"old")
+    rename = FileChange(
+        path="THERE", old_path="there", operation=ChangeOperation.RENAME, old=content, new=content
+    )
     applied = Applier(folder.parent / "state", disk=FoldingDisk()).apply(folder, ChangeSet((rename,)))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     assert (folder / "THERE").read_bytes() == b"old"
     assert not (folder / "there").exists()
 
 
 def test_names_in_two_cases_are_two_files_where_the_system_says_so(folder: Path) -> None:
     applied = Applier(folder.parent / "state").apply(folder, ChangeSet((change("THERE", None, b"new"),)))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     assert (folder / "there").read_bytes() == b"old"
 
 
 def test_a_file_of_100_megabytes_is_refused_with_a_way_on(folder: Path) -> None:
-    large = Content("0" * 40, 100_000_000)
-    error = refused(folder, FileChange(path="large", operation=Operation.CREATE, new=large))
+    large = FileContent("0" * 40, 100_000_000)
+    error = refused(folder, FileChange(path="large", operation=ChangeOperation.CREATE, new=large))
     assert "large is too large" in error.message
     assert error.suggestion
-    assert "as a whole" in refused(folder, change("a", None, b"xx"), limits=Limits(total_bytes=5)).message
+    assert (
+        "as a whole" in refused(folder, change("a", None, b"xx"), limits=ApplyLimits(total_bytes=5)).message
+    )
 
 
 def test_a_large_file_that_is_there_is_not_read(folder: Path) -> None:
@@ -157,8 +163,8 @@ def test_a_read_only_folder_is_refused_before_anything_is_written(folder: Path) 
         return
     # The superuser may write everywhere, so somebody else has to try.
     program = (
-        "import os, sys; from pathlib import Path; from portico.review.disk.applying import Applier;"
-        "from portico.review.text.changes import ChangeSet; from tests.review.folders import change;"
+        "import os, sys; from pathlib import Path; from portico.review.files.atomic_apply import Applier;"
+        "from portico.review.text.change_set import ChangeSet; from tests.review.folders import change;"
         "from portico.domain.errors import PermissionDenied\n"
         "os.setgid(65534); os.setuid(65534)\n"
         "try: Applier(Path(sys.argv[2])).apply(Path(sys.argv[1]), ChangeSet((change('d/inner', b'x', b'y'),)))\n"

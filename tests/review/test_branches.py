@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
-from portico.review.branches.branches import Branches, Ending
+from portico.review.branches.session_branches import Branches, FinishMethod
 from tests.review.trees import checkpoints, content, git, person_sees, repository, write
 
 
@@ -48,10 +48,10 @@ async def test_to_begin_touches_no_file_and_stages_nothing(tmp_path: Path) -> No
     assert own_view(workspace)[:2] == (status, index)
 
 
-@pytest.mark.parametrize("ending", [Ending.DISCARD, Ending.KEEP])
+@pytest.mark.parametrize("ending", [FinishMethod.DISCARD, FinishMethod.KEEP])
 @pytest.mark.parametrize("commits", [False, True])
 async def test_to_discard_or_keep_brings_the_start_back_exactly(
-    tmp_path: Path, ending: Ending, commits: bool
+    tmp_path: Path, ending: FinishMethod, commits: bool
 ) -> None:
     workspace = dirty(tmp_path / "w")
     files, seen = content(workspace), own_view(workspace)
@@ -67,14 +67,14 @@ async def test_to_discard_or_keep_brings_the_start_back_exactly(
     assert own_view(workspace) == seen
     assert git(workspace, "show", f"{ended.reference}:by/agent") == "new"
     assert git(workspace, "show", f"{ended.reference}:untracked") == "u"
-    assert ("portico/try" in git(workspace, "branch", "--list", "portico/*")) == (ending is Ending.KEEP)
+    assert ("portico/try" in git(workspace, "branch", "--list", "portico/*")) == (ending is FinishMethod.KEEP)
     assert worked["a.txt"][1].decode().strip() == git(workspace, "show", f"{ended.commit}:a.txt")
     assert await mode.find(workspace, "try") is None
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH])
 async def test_to_merge_commits_the_agents_work_and_nothing_of_the_persons(
-    tmp_path: Path, ending: Ending
+    tmp_path: Path, ending: FinishMethod
 ) -> None:
     workspace = dirty(tmp_path / "w")
     mode = branches(tmp_path)
@@ -93,7 +93,7 @@ async def test_to_merge_commits_the_agents_work_and_nothing_of_the_persons(
         "?? untracked",
     ]
     parents = git(workspace, "log", "-1", "--format=%P").split()
-    assert len(parents) == (2 if ending is Ending.MERGE else 1)
+    assert len(parents) == (2 if ending is FinishMethod.MERGE else 1)
     assert git(workspace, "branch", "--list", "portico/*") == ""
     assert git(workspace, "log", "-1", "--format=%s %an") == "Do it Ann"
 
@@ -105,9 +105,9 @@ async def test_lines_that_both_changed_are_a_clear_error_and_nothing_moves(tmp_p
     write(workspace, {"a.txt": "agent on mine\n2\n3\n4\n5\n6\n7\n"})
     before = content(workspace), person_sees(workspace)
     with pytest.raises(InvalidInput, match=r"same lines of a\.txt"):
-        await mode.finish(workspace, "clash", Ending.MERGE)
+        await mode.finish(workspace, "clash", FinishMethod.MERGE)
     assert (content(workspace), person_sees(workspace)) == before
-    ended = await mode.finish(workspace, "clash", Ending.KEEP)
+    ended = await mode.finish(workspace, "clash", FinishMethod.KEEP)
     assert git(workspace, "show", f"{ended.commit}:a.txt").startswith("agent on mine")
 
 
@@ -118,11 +118,11 @@ async def test_a_detached_head_is_detached_again_afterwards(tmp_path: Path) -> N
     mode = branches(tmp_path)
     await mode.begin(workspace, "loose")
     agent_works(workspace)
-    await mode.finish(workspace, "loose", Ending.DISCARD)
+    await mode.finish(workspace, "loose", FinishMethod.DISCARD)
     assert (content(workspace), own_view(workspace)) == (files, seen)
     await mode.begin(workspace, "loose")
     agent_works(workspace)
-    ended = await mode.finish(workspace, "loose", Ending.SQUASH)
+    ended = await mode.finish(workspace, "loose", FinishMethod.SQUASH)
     assert (workspace / ".git" / "HEAD").read_text().strip() == ended.commit
 
 
@@ -199,14 +199,14 @@ async def test_a_home_branch_that_moved_meanwhile_is_not_overwritten(tmp_path: P
     other = git(workspace, "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "meanwhile")
     git(workspace, "update-ref", "refs/heads/main", other)
     with pytest.raises(InvalidInput, match="main is not where it was"):
-        await mode.finish(workspace, "slow", Ending.MERGE)
-    await mode.finish(workspace, "slow", Ending.KEEP)
+        await mode.finish(workspace, "slow", FinishMethod.MERGE)
+    await mode.finish(workspace, "slow", FinishMethod.KEEP)
     assert git(workspace, "rev-parse", "main") == other
 
 
-@pytest.mark.parametrize("ending", [Ending.DISCARD, Ending.KEEP])
+@pytest.mark.parametrize("ending", [FinishMethod.DISCARD, FinishMethod.KEEP])
 async def test_a_home_branch_that_was_deleted_meanwhile_is_there_again(
-    tmp_path: Path, ending: Ending
+    tmp_path: Path, ending: FinishMethod
 ) -> None:
     workspace = dirty(tmp_path / "w")
     files, seen = content(workspace), own_view(workspace)
@@ -218,9 +218,9 @@ async def test_a_home_branch_that_was_deleted_meanwhile_is_there_again(
     assert (content(workspace), own_view(workspace)) == (files, seen)
 
 
-@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("ending", list(FinishMethod))
 async def test_a_repository_of_which_nothing_is_checked_out_is_worked_in(
-    tmp_path: Path, ending: Ending
+    tmp_path: Path, ending: FinishMethod
 ) -> None:
     repository(tmp_path / "w", a__txt="a\n")
     git(tmp_path, "clone", "--quiet", "--no-checkout", "w", "clone")
@@ -243,7 +243,7 @@ async def test_a_person_who_switched_away_is_told_to_come_back(
     await mode.begin(workspace, "here")
     git(workspace, "switch", "--quiet", *where)
     with pytest.raises(SessionBusy, match="HEAD is elsewhere"):
-        await mode.finish(workspace, "here", Ending.DISCARD)
+        await mode.finish(workspace, "here", FinishMethod.DISCARD)
 
 
 async def test_a_branch_that_was_deleted_by_hand_is_made_again_as_it_is_said(tmp_path: Path) -> None:
@@ -254,12 +254,12 @@ async def test_a_branch_that_was_deleted_by_hand_is_made_again_as_it_is_said(tmp
     agent_works(workspace)
     git(workspace, "switch", "--quiet", "main")
     git(workspace, "branch", "--quiet", "-D", session.branch)
-    for failing in (mode.finish(workspace, "here", Ending.DISCARD), mode.begin(workspace, "here")):
+    for failing in (mode.finish(workspace, "here", FinishMethod.DISCARD), mode.begin(workspace, "here")):
         with pytest.raises(PorticoError) as failure:
             await failing
         assert f"git switch --create {session.branch}" in (failure.value.suggestion or "")
     git(workspace, "switch", "--quiet", "--create", session.branch)
-    await mode.finish(workspace, "here", Ending.DISCARD)
+    await mode.finish(workspace, "here", FinishMethod.DISCARD)
     assert (content(workspace), own_view(workspace)) == (files, seen)
 
 
@@ -272,12 +272,12 @@ async def test_a_locked_index_is_named_and_the_end_can_be_asked_for_again(tmp_pa
     worked = content(workspace), person_sees(workspace)
     lock = workspace / ".git" / "index.lock"
     lock.touch()
-    for ending in Ending:
+    for ending in FinishMethod:
         with pytest.raises(SessionBusy, match="Another git is at work"):
             await mode.finish(workspace, "again", ending)
         assert (content(workspace), person_sees(workspace)) == worked
     lock.unlink()
-    ended = await mode.finish(workspace, "again", Ending.KEEP)
+    ended = await mode.finish(workspace, "again", FinishMethod.KEEP)
     assert (content(workspace), own_view(workspace)) == (files, seen)
     assert git(workspace, "show", f"{ended.commit}:by/agent") == "new"
 
@@ -297,10 +297,10 @@ async def test_a_merge_that_was_cut_short_is_finished_by_asking_again(
     agent_works(workspace)
     worked = content(workspace)
     with monkeypatch.context() as patched:
-        patched.setattr("portico.review.branches.branches.stage_tree", die)
+        patched.setattr("portico.review.branches.session_branches.stage_tree", die)
         with pytest.raises(Killed):
-            await mode.finish(workspace, "cut", Ending.SQUASH)
-    await mode.finish(workspace, "cut", Ending.SQUASH)
+            await mode.finish(workspace, "cut", FinishMethod.SQUASH)
+    await mode.finish(workspace, "cut", FinishMethod.SQUASH)
     assert content(workspace) == worked
     assert git(workspace, "rev-list", "--count", "main") == "2"
     assert git(workspace, "diff", "--cached", "--name-only").split("\n") == ["partly", "staged"]
@@ -316,5 +316,5 @@ async def test_a_submodule_comes_back_with_the_rest(tmp_path: Path) -> None:
     mode = branches(tmp_path)
     await mode.begin(workspace, "inner")
     write(workspace, {"sub/code": "2\n", "sub/new": "n\n"})
-    await mode.finish(workspace, "inner", Ending.DISCARD)
+    await mode.finish(workspace, "inner", FinishMethod.DISCARD)
     assert (content(workspace), own_view(workspace)) == (files, seen)

@@ -9,8 +9,8 @@ import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy
 from portico.review.checkpoints.checkpoint import Moment, Retention
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import STAGING_PREFIX, SnapshotBounds
 from portico.review.git.tree_changes import TreeChange, TreeOperation
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, person_sees, repository, write
@@ -137,7 +137,7 @@ async def test_what_the_person_changed_after_the_turn_is_told_apart_and_can_be_r
 async def test_ignored_and_secret_and_huge_files_are_left_alone(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w", a__txt="a\n", __gitignore="build/\n")
     write(workspace, {".gitignore": "build/\n", "build/out": "1", ".env": "KEY=1", "huge": "x" * 2000})
-    store = checkpoints(tmp_path, Bounds(file_bytes=1000))
+    store = checkpoints(tmp_path, SnapshotBounds(file_bytes=1000))
     first = await store.create(workspace, "start")
     assert [(each.path, each.reason) for each in first.left_out] == [
         (".env", "may hold secrets"),
@@ -153,7 +153,7 @@ async def test_ignored_and_secret_and_huge_files_are_left_alone(tmp_path: Path) 
 async def test_a_file_that_grows_beyond_the_bound_is_still_kept_before_going_back(tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     write(workspace, {"log": "short"})
-    store = checkpoints(tmp_path, Bounds(file_bytes=1000))
+    store = checkpoints(tmp_path, SnapshotBounds(file_bytes=1000))
     first = await store.create(workspace, "start")
     write(workspace, {"log": "x" * 5000})
     restored = await store.restore(workspace, first.id)
@@ -164,7 +164,7 @@ async def test_a_file_that_grows_beyond_the_bound_is_still_kept_before_going_bac
 async def test_a_file_that_no_checkpoint_holds_is_never_overwritten(tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     write(workspace, {"data": "short", "other": "1"})
-    store = checkpoints(tmp_path, Bounds(file_bytes=1000))
+    store = checkpoints(tmp_path, SnapshotBounds(file_bytes=1000))
     first = await store.create(workspace, "start")
     (workspace / "data").unlink()
     await store.create(workspace, "without it")

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.errors import InvalidInput
-from portico.review.text.changes import Content, FileChange, Operation, apply_hunks
+from portico.review.text.change_set import ChangeOperation, FileChange, FileContent, apply_hunks
 from portico.review.text.diffs import SegmentKind, diff
 from portico.review.text.lines import (
     Encoding,
@@ -19,7 +19,7 @@ from portico.review.text.lines import (
     read_text,
     split_lines,
 )
-from portico.review.text.unified import unified
+from portico.review.text.patch import unified_patch
 
 ENDS = (b"\n", b"\r\n", b"\r", b"")
 LINE = st.tuples(st.sampled_from([b"a", b"b", b"c", b"{", b"", b"\xff", "ü".encode()]), st.sampled_from(ENDS))
@@ -119,8 +119,10 @@ def test_git_applies_the_patch_to_the_same_content(
     tmp_path_factory: pytest.TempPathFactory, pair: tuple[bytes, bytes]
 ) -> None:
     old, new = pair
-    patch = unified(
-        FileChange(path="a b.txt", operation=Operation.UPDATE, old=Content.of(old), new=Content.of(new))
+    patch = unified_patch(
+        FileChange(
+            path="a b.txt", operation=ChangeOperation.UPDATE, old=FileContent.of(old), new=FileContent.of(new)
+        )
     )
     folder = tmp_path_factory.mktemp("patch")
     (folder / "a b.txt").write_bytes(old)
@@ -169,22 +171,28 @@ def test_a_patch_reads_exactly_as_git_writes_it(
             git("add", "-A")
             git("-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "old", "--allow-empty")
     git("add", "-A")
-    operation = Operation.CREATE if old is None else Operation.DELETE if new is None else Operation.UPDATE
+    operation = (
+        ChangeOperation.CREATE
+        if old is None
+        else ChangeOperation.DELETE
+        if new is None
+        else ChangeOperation.UPDATE
+    )
     change = FileChange(
         path=name,
         operation=operation,
-        old=None if old is None else Content.of(old),
-        new=None if new is None else Content.of(new),
+        old=None if old is None else FileContent.of(old),
+        new=None if new is None else FileContent.of(new),
         old_mode=old_mode,
         new_mode=new_mode,
     )
-    assert unified(change) == git("diff", "--cached", "--no-ext-diff", "--abbrev=7")
+    assert unified_patch(change) == git("diff", "--cached", "--no-ext-diff", "--abbrev=7")
 
 
 def test_a_hostile_file_of_few_different_lines_is_compared_without_a_long_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("portico.review.text.matching.EFFORT", 2_000)
+    monkeypatch.setattr("portico.review.text.common_lines.EFFORT", 2_000)
     chance = random.Random(5)
     old, new = (b"".join(chance.choices([b"a\n", b"b\n", b"c\n"], k=3_000)) for _ in range(2))
     found = diff(old, new)
@@ -193,6 +201,8 @@ def test_a_hostile_file_of_few_different_lines_is_compared_without_a_long_search
 
 
 def test_a_rename_is_written_as_one() -> None:
-    content = Content.of(b"same\n")
-    change = FileChange(path="b", old_path="a", operation=Operation.RENAME, old=content, new=content)
-    assert unified(change) == (b"diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n")
+    content = FileContent.of(b"same\n")
+    change = FileChange(path="b", old_path="a", operation=ChangeOperation.RENAME, old=content, new=content)
+    assert unified_patch(change) == (
+        b"diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n"
+    )

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, SessionBusy
-from portico.review.branches.branches import Ending
-from portico.review.reviews import Reviews
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import git, repository, write
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX")
 
-HOME = [Ending.MERGE, Ending.SQUASH]
+HOME = [FinishMethod.MERGE, FinishMethod.SQUASH]
 
 
 @pytest.fixture
@@ -24,14 +24,14 @@ def work(tmp_path: Path) -> Path:
     return repository(tmp_path / "work", a__txt="a\n", b__txt="b\n")
 
 
-async def works(reviews: Reviews, work: Path, files: dict[str, str]) -> None:
+async def works(reviews: ReviewService, work: Path, files: dict[str, str]) -> None:
     review = await reviews.open("s1", work, "worktree")
     await review.begin_turn("Work")
     write(review.folder, files)
     await review.end_turn()
 
 
-async def killed(home: Path, work: Path, ending: Ending, moment: str) -> Reviews:
+async def killed(home: Path, work: Path, ending: FinishMethod, moment: str) -> ReviewService:
     """The session has worked, and its end was cut short: what the next process has."""
     write(work, {"b.txt": "uncommitted\n", "staged.txt": "staged\n"})
     git(work, "add", "staged.txt")
@@ -40,22 +40,22 @@ async def killed(home: Path, work: Path, ending: Ending, moment: str) -> Reviews
     return as_another(home)
 
 
-def kill(home: Path, ending: Ending, moment: str) -> None:
+def kill(home: Path, ending: FinishMethod, moment: str) -> None:
     program = [sys.executable, "-m", "tests.review.killed_finishes", str(home), ending, moment]
     done = subprocess.run(program, capture_output=True, check=False, timeout=120)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
 
 
-def as_another(home: Path) -> Reviews:
-    return Reviews.at(home / "state", os.environ, ManualClock())
+def as_another(home: Path) -> ReviewService:
+    return ReviewService.at(home / "state", os.environ, ManualClock())
 
 
-def assert_home(work: Path, ending: Ending, commit: str) -> None:
+def assert_home(work: Path, ending: FinishMethod, commit: str) -> None:
     assert git(work, "rev-parse", "HEAD") == commit
     assert git(work, "show", "HEAD:a.txt", "HEAD:d/new.txt") == "agent\nnew"
     assert git(work, "show", "HEAD:b.txt") == "b"
     assert git(work, "status", "--porcelain").split("\n") == [" M b.txt", "A  staged.txt"]
-    assert git(work, "log", "-1", "--format=%P").count(" ") == (1 if ending is Ending.MERGE else 0)
+    assert git(work, "log", "-1", "--format=%P").count(" ") == (1 if ending is FinishMethod.MERGE else 0)
     assert git(work, "log", "-1", "--format=%s") == "Work"
     assert "finishing" not in git(work, "for-each-ref", "--format=%(refname)")
 
@@ -63,7 +63,7 @@ def assert_home(work: Path, ending: Ending, commit: str) -> None:
 @pytest.mark.parametrize("ending", HOME)
 @pytest.mark.parametrize("moment", ["apply", "commit", "close"])
 async def test_the_next_finish_carries_it_to_its_end(
-    tmp_path: Path, work: Path, ending: Ending, moment: str
+    tmp_path: Path, work: Path, ending: FinishMethod, moment: str
 ) -> None:
     reviews = await killed(tmp_path, work, ending, moment)
     assert (await reviews.status("s1")).unfinished
@@ -75,7 +75,7 @@ async def test_the_next_finish_carries_it_to_its_end(
 @pytest.mark.parametrize("ending", HOME)
 @pytest.mark.parametrize("moment", ["branch", "index"])
 async def test_who_removes_the_lock_that_is_left_gets_both_the_commit_and_the_index(
-    tmp_path: Path, work: Path, ending: Ending, moment: str
+    tmp_path: Path, work: Path, ending: FinishMethod, moment: str
 ) -> None:
     reviews = await killed(tmp_path, work, ending, moment)
     with pytest.raises(SessionBusy, match="Another git"):
@@ -87,7 +87,7 @@ async def test_who_removes_the_lock_that_is_left_gets_both_the_commit_and_the_in
 
 @pytest.mark.parametrize("ending", HOME)
 async def test_what_was_committed_meanwhile_is_neither_lost_nor_committed_again(
-    tmp_path: Path, work: Path, ending: Ending
+    tmp_path: Path, work: Path, ending: FinishMethod
 ) -> None:
     reviews = await killed(tmp_path, work, ending, "commit")
     git(work, "commit", "--quiet", "--all", "--message=by hand")
@@ -101,18 +101,18 @@ async def test_what_was_committed_meanwhile_is_neither_lost_nor_committed_again(
 
 
 async def test_what_the_agent_did_after_the_kill_comes_home_too(tmp_path: Path, work: Path) -> None:
-    reviews = await killed(tmp_path, work, Ending.SQUASH, "commit")
+    reviews = await killed(tmp_path, work, FinishMethod.SQUASH, "commit")
     await works(reviews, work, {"a.txt": "agent\nmore\n"})
-    await as_another(tmp_path).finish("s1", Ending.SQUASH, "Work")
+    await as_another(tmp_path).finish("s1", FinishMethod.SQUASH, "Work")
     assert git(work, "show", "HEAD:a.txt", "HEAD:d/new.txt") == "agent\nmore\nnew"
     assert git(work, "status", "--porcelain").split("\n") == [" M b.txt", "A  staged.txt"]
 
 
-@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+@pytest.mark.parametrize("ending", [FinishMethod.KEEP, FinishMethod.DISCARD])
 async def test_another_ending_says_what_is_open_and_how_to_go_on(
-    tmp_path: Path, work: Path, ending: Ending
+    tmp_path: Path, work: Path, ending: FinishMethod
 ) -> None:
-    reviews = await killed(tmp_path, work, Ending.MERGE, "commit")
+    reviews = await killed(tmp_path, work, FinishMethod.MERGE, "commit")
     with pytest.raises(InvalidInput, match="in your files, uncommitted") as caught:
         await reviews.finish("s1", ending)
     assert "undo" in (caught.value.suggestion or "")
@@ -126,10 +126,10 @@ async def test_another_ending_says_what_is_open_and_how_to_go_on(
 async def test_who_goes_back_before_they_finish_again_gets_no_commit_of_it(
     tmp_path: Path, work: Path
 ) -> None:
-    reviews = await killed(tmp_path, work, Ending.MERGE, "commit")
+    reviews = await killed(tmp_path, work, FinishMethod.MERGE, "commit")
     before = git(work, "rev-parse", "HEAD")
     checkpoint = (await reviews.checkpoints("s1"))[-1]
     await reviews.restore("s1", checkpoint.id)
     assert (work / "a.txt").read_text() == "a\n"
-    await reviews.finish("s1", Ending.MERGE)
+    await reviews.finish("s1", FinishMethod.MERGE)
     assert git(work, "rev-parse", "HEAD") == before

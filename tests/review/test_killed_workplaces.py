@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.proposals.proposals import Proposals
-from portico.review.reviews import Reviews
-from portico.review.workplaces.workplaces import Workplaces
+from portico.review.proposals.lifecycle import Proposals
+from portico.review.service import ReviewService
+from portico.review.working_copies.lifecycle import WorkingCopies
 from portico.testing.clock import ManualClock
 from tests.review.test_apply_kills import Killed
 from tests.review.test_workplaces import told
@@ -54,7 +54,7 @@ async def test_an_open_killed_at_any_touch_of_the_disk_is_made_whole_by_the_next
         for touches in range(MOST_TOUCHES):
             if not killed(process, "open", touches):
                 break
-            mode = Workplaces(state, os.environ)
+            mode = WorkingCopies(state, os.environ)
             if touches % 3 == 0:  # Often enough that one open meets the ruins of another, too.
                 place = await mode.open(workspace, "s1")
                 assert content(place.folder) == content(workspace)
@@ -70,7 +70,7 @@ async def test_a_kill_at_any_touch_of_the_disk_mixes_up_nobodys_changes(tmp_path
     workspace = tmp_path / "w"
     write(workspace, {"a": "1\n", "b": "1\n", "c": "1\n", "gone/x": "1\n", "agents": "1\n"})
     kept, state = tmp_path / "kept", tmp_path / "state"
-    mode = Workplaces(state, os.environ)
+    mode = WorkingCopies(state, os.environ)
     place = await mode.open(workspace, "s1")
     write(place.folder, {"agents": "agent\n", "new": "agent\n"})
     shutil.copytree(state, kept)
@@ -100,7 +100,7 @@ async def test_a_close_killed_at_any_touch_of_the_disk_is_finished_by_the_next(t
     workspace = tmp_path / "w"
     write(workspace, {"a": "1\n", "b/c": "1\n"})
     state = tmp_path / "state"
-    mode = Workplaces(state, os.environ)
+    mode = WorkingCopies(state, os.environ)
     with killer(state, workspace) as process:
         for touches in range(MOST_TOUCHES):
             place = await mode.open(workspace, "s1")
@@ -118,8 +118,8 @@ async def test_a_close_killed_at_any_touch_of_the_disk_is_finished_by_the_next(t
 async def test_what_is_proposed_outlives_a_kill_while_the_agents_tree_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, finding: str
 ) -> None:
-    def reviews() -> Reviews:
-        return Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    def reviews() -> ReviewService:
+        return ReviewService.at(tmp_path / "state", os.environ, ManualClock())
 
     def killed(*_: object) -> None:
         raise Killed

@@ -8,20 +8,20 @@ import pytest
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
-from portico.review.checkpoints.shadows import Bounds
-from portico.review.git.program import Answer, Git
-from portico.review.reviews import Reviews
+from portico.review.checkpoints.snapshot_repository import SnapshotBounds
+from portico.review.git.program import Git, GitResult
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import checkpoints, content, git, repository, write
 
-FEW_AT_ONCE = Bounds(at_once=3, taking_seconds=0)
-NO_TIME = Bounds(listing_seconds=0)
-AT_REST = Bounds(at_once=3, taking_seconds=0, resting_seconds=-60)
+FEW_AT_ONCE = SnapshotBounds(at_once=3, taking_seconds=0)
+NO_TIME = SnapshotBounds(listing_seconds=0)
+AT_REST = SnapshotBounds(at_once=3, taking_seconds=0, resting_seconds=-60)
 
 
-def make(home: Path, bounds: Bounds | None = None) -> Reviews:
+def make(home: Path, bounds: SnapshotBounds | None = None) -> ReviewService:
     state = home / ".state"
-    return Reviews.at(state / "review", os.environ, ManualClock(), ours=state, bounds=bounds)
+    return ReviewService.at(state / "review", os.environ, ManualClock(), ours=state, bounds=bounds)
 
 
 @pytest.mark.parametrize("kind", ["in git", "without git"])
@@ -49,14 +49,14 @@ async def test_a_checkpoint_that_takes_long_is_gone_on_with_by_the_next_turns(
 
 async def test_a_person_who_asks_for_it_gets_a_whole_checkpoint_however_long_it_takes(tmp_path: Path) -> None:
     work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
-    bounds = Bounds(at_once=3, taking_seconds=0, listing_seconds=0)
+    bounds = SnapshotBounds(at_once=3, taking_seconds=0, listing_seconds=0)
     kept = await checkpoints(tmp_path, bounds).create(work, "before the branch")
     assert await checkpoints(tmp_path, bounds).read(work, kept.id, "f7") == b"1"
 
 
 @pytest.mark.parametrize("bounds", [NO_TIME, FEW_AT_ONCE])
 async def test_a_direct_turn_in_a_large_folder_says_once_that_there_is_no_checkpoint(
-    tmp_path: Path, bounds: Bounds
+    tmp_path: Path, bounds: SnapshotBounds
 ) -> None:
     work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
     review = await make(tmp_path, bounds).open("s1", work, "direct")
@@ -135,7 +135,7 @@ async def test_what_took_too_long_is_tried_again_after_a_while(tmp_path: Path) -
     work = repository(tmp_path / "w", a__txt="1")
     with pytest.raises(InvalidInput, match="too many files to look through"):
         await checkpoints(tmp_path, NO_TIME).create(work, "a turn", hurried=True)
-    await checkpoints(tmp_path, Bounds(giving_up_seconds=0)).create(work, "much later", hurried=True)
+    await checkpoints(tmp_path, SnapshotBounds(giving_up_seconds=0)).create(work, "much later", hurried=True)
 
 
 async def test_a_person_who_asks_for_it_gets_a_checkpoint_whatever_took_too_long_before(
@@ -189,7 +189,7 @@ async def test_nothing_goes_on_once_the_turn_is_over(tmp_path: Path) -> None:
 
 async def test_a_file_that_has_just_been_written_is_left_to_the_turns_themselves(tmp_path: Path) -> None:
     work = repository(tmp_path / "w", **{f"f{number}": "1" for number in range(8)})
-    fresh = Bounds(at_once=3, taking_seconds=0, resting_seconds=3600)
+    fresh = SnapshotBounds(at_once=3, taking_seconds=0, resting_seconds=3600)
     await checkpoints(tmp_path, fresh).go_on(work)
     with pytest.raises(InvalidInput, match=r"5 files of .* are yet to be kept"):
         await checkpoints(tmp_path, fresh).create(work, "a turn", hurried=True)
@@ -204,7 +204,7 @@ async def test_what_was_taken_by_one_that_died_is_not_taken_again(
     taken: list[str] = []
     run = Git.run
 
-    async def die(git: Git, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
+    async def die(git: Git, *words: str, given: bytes = b"", into: Path | None = None) -> GitResult:
         if words[0] == "update-index":
             taken.append(words[0])
             if len(taken) == 2:

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import ProposalUpdated
-from portico.review.branches.branches import Ending
-from portico.review.branches.worktrees import Worktrees
-from portico.review.reviews import Reviews
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.service import ReviewService
+from portico.review.working_copies.worktrees import Worktrees
 from portico.testing.clock import ManualClock
 from tests.review.trees import content, git, repository
 
@@ -60,7 +60,7 @@ async def test_lines_that_only_the_agent_changed_come_home_with_the_ends_that_th
     tmp_path: Path, setting: str, attributes: str, data: bytes
 ) -> None:
     work = converting(tmp_path / "w", setting, attributes, data)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "worktree")
     await review.begin_turn("Do it")
     mine = (review.folder / "committed.txt").read_bytes()
@@ -69,7 +69,7 @@ async def test_lines_that_only_the_agent_changed_come_home_with_the_ends_that_th
     assert [(one.path, one.conflict, one.added, one.removed) for one in told.files] == [
         ("committed.txt", False, 1, 1)
     ]
-    await reviews.finish("s1", Ending.SQUASH)
+    await reviews.finish("s1", FinishMethod.SQUASH)
     assert (work / "committed.txt").read_bytes() == data.replace(b"two", b"agent")
     assert git(work, "show", "HEAD:committed.txt") == "one\nagent\nthree"
     assert git(work, "status", "--porcelain") == " M changed.txt\n?? untracked.txt"

@@ -10,9 +10,9 @@ import pytest
 from portico.domain.errors import PermissionDenied
 from portico.domain.events import AnyPayload, ProposalUpdated
 from portico.domain.reviews import ReviewMode
-from portico.review.branches.branches import Ending
-from portico.review.proposals.selecting import FileChoice
-from portico.review.reviews import Reviews
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.proposals.selection import SelectedFile
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from portico.testing.windows import MemoryWindow, MemoryWindows
 from tests.review.trees import content, git, repository, write
@@ -28,8 +28,8 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reviews(tmp_path: Path) -> Reviews:
-    return Reviews.at(tmp_path / "state", os.environ, ManualClock())
+def reviews(tmp_path: Path) -> ReviewService:
+    return ReviewService.at(tmp_path / "state", os.environ, ManualClock())
 
 
 def proposed(payloads: Sequence[AnyPayload]) -> ProposalUpdated:
@@ -38,7 +38,7 @@ def proposed(payloads: Sequence[AnyPayload]) -> ProposalUpdated:
 
 
 async def turn(
-    reviews: Reviews, work: Path, deed: Callable[[Path], None], mode: ReviewMode = "proposal"
+    reviews: ReviewService, work: Path, deed: Callable[[Path], None], mode: ReviewMode = "proposal"
 ) -> tuple[Path, ProposalUpdated]:
     review = await reviews.open("s1", work, mode)
     payloads = [*await review.begin_turn("Do it")]
@@ -90,7 +90,7 @@ DEEDS = [
 
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_whatever_becomes_of_a_link_is_applied_taken_back_and_applied_again(
-    work: Path, reviews: Reviews, deed: Callable[[Path], None]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], None]
 ) -> None:
     before = content(work)
     folder, told = await turn(reviews, work, deed)
@@ -108,7 +108,7 @@ async def test_whatever_becomes_of_a_link_is_applied_taken_back_and_applied_agai
 
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_the_patch_of_a_link_is_one_that_git_takes(
-    tmp_path: Path, work: Path, reviews: Reviews, deed: Callable[[Path], None]
+    tmp_path: Path, work: Path, reviews: ReviewService, deed: Callable[[Path], None]
 ) -> None:
     git(work, "add", "--all")
     git(work, "commit", "--quiet", "--message=links")
@@ -122,7 +122,7 @@ async def test_the_patch_of_a_link_is_one_that_git_takes(
 
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_what_is_given_up_goes_from_the_agents_tree_too(
-    work: Path, reviews: Reviews, deed: Callable[[Path], None]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], None]
 ) -> None:
     before = content(work)
     folder, told = await turn(reviews, work, deed)
@@ -135,7 +135,7 @@ async def test_what_is_given_up_goes_from_the_agents_tree_too(
 
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_a_tree_that_was_deleted_by_hand_comes_back_with_its_links(
-    work: Path, reviews: Reviews, deed: Callable[[Path], None]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], None]
 ) -> None:
     folder, told = await turn(reviews, work, deed)
     wanted = content(folder)
@@ -149,13 +149,13 @@ async def test_a_tree_that_was_deleted_by_hand_comes_back_with_its_links(
 
 @pytest.mark.parametrize("deed", DEEDS)
 async def test_links_come_home_from_a_worktree_as_git_keeps_them(
-    work: Path, reviews: Reviews, deed: Callable[[Path], None]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], None]
 ) -> None:
     git(work, "add", "--all")
     git(work, "commit", "--quiet", "--message=links")
     folder, _ = await turn(reviews, work, deed, "worktree")
     wanted = content(folder)
-    await reviews.finish("s1", Ending.SQUASH)
+    await reviews.finish("s1", FinishMethod.SQUASH)
     assert content(work) == wanted
     assert git(work, "status", "--porcelain") == ""
 
@@ -169,7 +169,7 @@ def link_everywhere(folder: Path) -> None:
 
 
 async def test_a_link_that_leads_out_or_to_what_is_protected_is_shown_and_never_made(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     _, told = await turn(reviews, work, link_everywhere)
     files = {one.path: one for one in told.files}
@@ -180,7 +180,7 @@ async def test_a_link_that_leads_out_or_to_what_is_protected_is_shown_and_never_
     assert [path for path, one in files.items() if not one.denied] == ["in"]
     assert files["in"].warning == "It is a symbolic link to d/x."
     with pytest.raises(PermissionDenied, match="leads out"):
-        await reviews.apply("s1", told.proposal_id, 1, [FileChoice("full")])
+        await reviews.apply("s1", told.proposal_id, 1, [SelectedFile("full")])
     outcome = await reviews.apply("s1", told.proposal_id, 1)
     assert outcome.decided.refused == ("d/out", "full", "of-git", "secret")
     assert [name for name in ("in", "full", "secret", "of-git", "d/out") if (work / name).is_symlink()] == [
@@ -188,7 +188,9 @@ async def test_a_link_that_leads_out_or_to_what_is_protected_is_shown_and_never_
     ]
 
 
-async def test_a_link_that_leads_out_by_now_is_not_made(tmp_path: Path, work: Path, reviews: Reviews) -> None:
+async def test_a_link_that_leads_out_by_now_is_not_made(
+    tmp_path: Path, work: Path, reviews: ReviewService
+) -> None:
     _, told = await turn(reviews, work, lambda folder: relink(folder, "new", "e/y"))
     shutil.rmtree(work / "e")
     (work / "e").symlink_to(tmp_path)
@@ -198,7 +200,7 @@ async def test_a_link_that_leads_out_by_now_is_not_made(tmp_path: Path, work: Pa
 
 
 async def test_the_persons_own_link_out_can_be_removed_and_comes_back(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     write(tmp_path, {"outside": "mine\n"})
     (work / "out").symlink_to("../outside")
@@ -211,7 +213,9 @@ async def test_the_persons_own_link_out_can_be_removed_and_comes_back(
     assert content(work) == before
 
 
-async def test_a_link_that_names_its_place_in_full_names_the_persons(work: Path, reviews: Reviews) -> None:
+async def test_a_link_that_names_its_place_in_full_names_the_persons(
+    work: Path, reviews: ReviewService
+) -> None:
     folder, told = await turn(reviews, work, lambda folder: relink(folder, "full", folder / "d" / "x"))
     await reviews.apply("s1", told.proposal_id, told.revision)
     assert (work / "full").readlink() == work / "d" / "x"
@@ -221,7 +225,7 @@ async def test_a_link_that_names_its_place_in_full_names_the_persons(work: Path,
 
 
 async def test_a_link_that_both_changed_is_a_conflict_that_a_side_settles(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     _, told = await turn(reviews, work, change_link)
     relink(work, "link", "d/x")
@@ -236,7 +240,7 @@ async def test_a_link_that_both_changed_is_a_conflict_that_a_side_settles(
     assert (work / "link").readlink() == Path("d/x")
 
 
-async def test_a_link_the_person_made_as_well_needs_no_writing(work: Path, reviews: Reviews) -> None:
+async def test_a_link_the_person_made_as_well_needs_no_writing(work: Path, reviews: ReviewService) -> None:
     _, told = await turn(reviews, work, make_link)
     relink(work, "d/new", "../a.txt")
     assert (await reviews.apply("s1", told.proposal_id, 1)).proposal.status == "applied"
@@ -249,7 +253,7 @@ async def test_a_link_the_person_made_as_well_needs_no_writing(work: Path, revie
 
 async def test_a_link_goes_to_the_disk_whatever_window_is_open(tmp_path: Path, work: Path) -> None:
     window = MemoryWindow(work)
-    reviews = Reviews.at(tmp_path / "own", os.environ, ManualClock(), windows=MemoryWindows(window))
+    reviews = ReviewService.at(tmp_path / "own", os.environ, ManualClock(), windows=MemoryWindows(window))
     window.type("a.txt", "typed\n")
     folder, told = await turn(reviews, work, change_link)
     await reviews.apply("s1", told.proposal_id, 1)
@@ -258,7 +262,7 @@ async def test_a_link_goes_to_the_disk_whatever_window_is_open(tmp_path: Path, w
 
 
 async def test_a_link_in_the_place_of_a_folder_is_taken_back_whatever_is_found_behind_it(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"e/x": "another x\n"})
     before = content(work)
@@ -277,7 +281,7 @@ async def test_a_link_in_the_place_of_a_folder_is_taken_back_whatever_is_found_b
 
 @pytest.mark.parametrize("mode", ["direct", "branch"])
 async def test_a_way_back_leads_past_a_link_in_the_place_of_a_folder(
-    work: Path, reviews: Reviews, mode: ReviewMode
+    work: Path, reviews: ReviewService, mode: ReviewMode
 ) -> None:
     write(work, {"e/x": "another x\n"})
     git(work, "add", "--all")

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.review.text.changes import Conflict
-from portico.review.text.merging import Merge, merge
+from portico.review.text.change_set import Conflict
+from portico.review.text.merge import ThreeWayMerge, merge
 
 TEXT = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\r\n", b"d"]), max_size=12).map(b"".join)
 
@@ -53,7 +53,7 @@ def test_what_git_merges_is_merged_alike_and_what_it_does_not_is_a_conflict(
     assert _resolved(result, person=False) == git("--theirs")[1]
 
 
-def _resolved(result: Merge, *, person: bool) -> bytes:
+def _resolved(result: ThreeWayMerge, *, person: bool) -> bytes:
     parts: list[bytes] = []
     for region in result.regions:
         if isinstance(region, Conflict):

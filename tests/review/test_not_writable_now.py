@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import PermissionDenied
-from portico.review.disk.applying import Applier
-from portico.review.proposals.proposals import Proposals
-from portico.review.text.changes import ChangeSet
+from portico.review.files.atomic_apply import Applier
+from portico.review.proposals.lifecycle import Proposals
+from portico.review.text.change_set import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, fill
 

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, StoreFailed
-from portico.review.disk.applying import Applier
-from portico.review.disk.calls import Disk
-from portico.review.proposals.proposals import Proposals
+from portico.review.files.atomic_apply import Applier
+from portico.review.files.disk import Disk
+from portico.review.proposals.lifecycle import Proposals
 from portico.review.proposals.protection import Protection
-from portico.review.proposals.selecting import FileChoice
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.proposals.selection import SelectedFile
+from portico.review.text.change_set import ChangeOperation, ChangeSet, FileChange, FileContent
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, fill, seen
 
@@ -89,7 +89,7 @@ def test_a_hunk_is_applied_alone_and_the_others_stay_proposed(work: Path, propos
     proposal = proposals.put("s", work, CHANGES, "turn")
     assert proposal is not None
     middle = proposals.payload(proposal.id).files[0].hunks[1].hunk_id
-    decided = proposals.apply(proposal.id, 1, [FileChoice("long", (middle,))])
+    decided = proposals.apply(proposal.id, 1, [SelectedFile("long", (middle,))])
     assert (work / "long").read_bytes() == OLD.replace(b"line 20\n", b"middle\n")
     assert decided.proposal.status == "open"
     left = proposals.payload(proposal.id).files
@@ -106,7 +106,7 @@ def test_a_hunk_that_is_discarded_is_never_written(work: Path, proposals: Propos
     proposal = proposals.put("s", work, CHANGES, "turn")
     assert proposal is not None
     middle = proposals.payload(proposal.id).files[0].hunks[1].hunk_id
-    proposals.discard(proposal.id, 1, [FileChoice("long", (middle,)), FileChoice("short")])
+    proposals.discard(proposal.id, 1, [SelectedFile("long", (middle,)), SelectedFile("short")])
     proposals.apply(proposal.id, 2)
     assert (work / "long").read_bytes() == NEW.replace(b"middle\n", b"line 20\n")
     assert (work / "short").read_bytes() == b"short\n"
@@ -124,7 +124,7 @@ def test_discarding_all_closes_the_proposal(work: Path, proposals: Proposals) ->
 def test_who_looks_at_an_old_revision_is_told_to_look_again(work: Path, proposals: Proposals) -> None:
     proposal = proposals.put("s", work, CHANGES, "turn")
     assert proposal is not None
-    proposals.apply(proposal.id, 1, [FileChoice("short")])
+    proposals.apply(proposal.id, 1, [SelectedFile("short")])
     for decide in (proposals.apply, proposals.discard, proposals.undo):
         with pytest.raises(InvalidInput, match="revision 2 by now, not at 1") as failure:
             decide(proposal.id, 1)
@@ -274,16 +274,16 @@ def test_a_renamed_file_can_be_taken_with_some_of_its_hunks(work: Path, proposal
     renamed = FileChange(
         path="d/long",
         old_path="long",
-        operation=Operation.RENAME,
-        old=Content.of(OLD),
-        new=Content.of(NEW),
+        operation=ChangeOperation.RENAME,
+        old=FileContent.of(OLD),
+        new=FileContent.of(NEW),
         old_mode=0o644,
         new_mode=0o755,
     )
     proposal = proposals.put("s", work, ChangeSet((renamed,)), "turn")
     assert proposal is not None
     first = proposals.payload(proposal.id).files[0].hunks[0].hunk_id
-    proposals.apply(proposal.id, 1, [FileChoice("d/long", (first,))])
+    proposals.apply(proposal.id, 1, [SelectedFile("d/long", (first,))])
     assert seen(work)["d/long"] == (OLD.replace(b"line 0\n", b"first\n"), 0o644)
     assert "long" not in seen(work)
     proposals.apply(proposal.id, 2)
@@ -332,7 +332,7 @@ def test_a_denied_file_is_shown_and_never_written(tmp_path: Path, work: Path, pa
     assert file.warning is not None
     assert "cannot be applied" in file.warning
     with pytest.raises(PermissionDenied, match="cannot be applied"):
-        proposals.apply(proposal.id, 1, [FileChoice(path)])
+        proposals.apply(proposal.id, 1, [SelectedFile(path)])
     decided = proposals.apply(proposal.id, 1)
     assert (decided.refused, decided.proposal.status) == ((path,), "applied")
     assert not (work / path).exists()
@@ -368,7 +368,7 @@ def test_a_link_that_leads_out_cannot_be_written_through(tmp_path: Path, work: P
     assert proposal is not None
     assert proposals.payload(proposal.id).files[0].denied
     with pytest.raises(PermissionDenied):
-        proposals.apply(proposal.id, 1, [FileChoice("out/x")])
+        proposals.apply(proposal.id, 1, [SelectedFile("out/x")])
     assert not list((tmp_path / "outside").iterdir())
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.disk.applying import Applier
-from portico.review.disk.calls import Disk
-from portico.review.proposals.proposals import Proposals
+from portico.review.files.atomic_apply import Applier
+from portico.review.files.disk import Disk
+from portico.review.proposals.lifecycle import Proposals
 from portico.testing.clock import ManualClock
 from tests.review.folders import fill, seen
 from tests.review.killed_applies import CHANGES, FILES

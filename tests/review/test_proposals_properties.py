@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.reviews import ProposedFile
-from portico.review.disk.applying import Applier
-from portico.review.proposals.proposals import Proposals
-from portico.review.proposals.selecting import FileChoice
-from portico.review.text.changes import ChangeSet
+from portico.review.files.atomic_apply import Applier
+from portico.review.proposals.lifecycle import Proposals
+from portico.review.proposals.selection import SelectedFile
+from portico.review.text.change_set import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import Files, change, fill, seen, trees_and_edits
 
@@ -91,7 +91,7 @@ def test_parts_in_any_order_and_then_the_rest_make_the_same_as_all_at_once(
         while proposal.status == "open":
             files = proposals.payload(proposal.id).files
             picked = data.draw(st.lists(st.sampled_from(files), unique_by=lambda one: one.path))
-            chosen = [FileChoice(file.path, data.draw(_some_hunks(file))) for file in picked]
+            chosen = [SelectedFile(file.path, data.draw(_some_hunks(file))) for file in picked]
             steps += 1
             proposal = proposals.apply(proposal.id, proposal.revision, () if steps > 4 else chosen).proposal
         found = {path: one for path, one in seen(home / "work").items() if one[0] is not None}
@@ -114,7 +114,7 @@ def test_all_hunks_chosen_one_by_one_make_the_new_content(texts: tuple[bytes, by
         if not hunks:
             assert old == new
             return
-        proposals.apply(proposal.id, 1, [FileChoice("a", hunks)])
+        proposals.apply(proposal.id, 1, [SelectedFile("a", hunks)])
         assert (home / "work" / "a").read_bytes() == new
 
 
@@ -136,10 +136,10 @@ def test_to_give_hunks_up_and_apply_the_rest_is_to_apply_the_others(
                 given_up = data.draw(st.lists(st.sampled_from(hunks), unique=True)) if hunks else []
                 if not given_up or len(given_up) == len(hunks):
                     return
-                proposals.discard(proposal.id, 1, [FileChoice("a", tuple(given_up))])
+                proposals.discard(proposal.id, 1, [SelectedFile("a", tuple(given_up))])
                 proposals.apply(proposal.id, 2)
             else:
                 others = tuple(one for one in hunks if one not in given_up)
-                proposals.apply(proposal.id, 1, [FileChoice("a", others)])
+                proposals.apply(proposal.id, 1, [SelectedFile("a", others)])
             found.append((home / "work" / "a").read_bytes())
     assert found[0] == found[1]

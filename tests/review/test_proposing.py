@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from portico.cli.editor_reviews import proposing_proxy
-from portico.conductor.approvals import FileApprovals
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.policy import Policy
-from portico.conductor.proxies.permissions import PermissionBroker
+from portico.app.review_proxies import proposal_tool_proxy
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import PermissionPolicy
 from portico.domain import codecs
 from portico.domain.events import ProposalUpdated
-from portico.review.reviews import Reviews
+from portico.review.service import ReviewService
 from portico.testing import ManualClock
 from tests.conductor.mcp_support import HANDSHAKE, ask, call, frame, started
 from tests.conductor.support import Ends, chain
@@ -28,7 +28,7 @@ KNOWS_PORTICO = {"protocolVersion": 1, "clientCapabilities": {"_meta": {"portico
 class Place:
     """A workspace, what is kept of proposals for it, and both ends of a chain."""
 
-    def __init__(self, ends: Ends, workspace: Path, reviews: Reviews) -> None:
+    def __init__(self, ends: Ends, workspace: Path, reviews: ReviewService) -> None:
         self.ends = ends
         self.workspace = workspace
         self.reviews = reviews
@@ -78,12 +78,14 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
     (workspace / "crlf.txt").write_bytes(b"one\r\ntwo\r\n")
     (workspace / ".env").write_text("PASSWORD=hunter2\n")
     (workspace / "picture.png").write_bytes(b"\x89PNG\r\n\0\0")
-    reviews = Reviews.at(tmp_path / "state", dict(os.environ), ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", dict(os.environ), ManualClock())
     await reviews.open(SESSION, workspace, "direct")
     broker = PermissionBroker(
-        agent="fake", policy=Policy(), approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0)
+        agent="fake",
+        policy=PermissionPolicy(),
+        approvals=FileApprovals(tmp_path / "approvals.json", lambda: 0),
     )
-    async with chain(proposing_proxy(reviews), broker, McpBridge()) as ends:
+    async with chain(proposal_tool_proxy(reviews), broker, McpBridge()) as ends:
         yield Place(ends, workspace, reviews)
 
 

@@ -13,10 +13,10 @@ import pytest
 
 from portico.domain.ids import SessionId
 from portico.editors.files import LocalFiles
-from portico.review.chain.editor_sessions import EditorSessions
-from portico.review.chain.proxy import ReviewNeeds, ReviewProxy
-from portico.review.chain.translation import Translation
-from portico.review.reviews import Reviews
+from portico.review.acp.editor_sessions import EditorSessions
+from portico.review.acp.path_translation import PathTranslation
+from portico.review.acp.proxy import ReviewProxy, ReviewProxyOptions
+from portico.review.service import ReviewService
 from portico.testing import ManualClock
 from tests.conductor.support import Ends, chain
 from tests.review.trees import git, repository
@@ -29,7 +29,7 @@ APPLY = {"outcome": {"outcome": "selected", "optionId": "portico:apply"}}
 class Talk:
     """Both ends of the chain. The editor offers no files, unless the test says so."""
 
-    def __init__(self, ends: Ends, workspace: Path, reviews: Reviews) -> None:
+    def __init__(self, ends: Ends, workspace: Path, reviews: ReviewService) -> None:
         self.ends = ends
         self.workspace = workspace
         self.reviews = reviews
@@ -93,8 +93,8 @@ async def talking(
     workspace = tmp_path / "app"
     workspace.mkdir(exist_ok=True)
     (workspace / "a.txt").write_text("one\n")
-    reviews = Reviews.at(tmp_path / "state", dict(os.environ), ManualClock())
-    needs = ReviewNeeds(
+    reviews = ReviewService.at(tmp_path / "state", dict(os.environ), ManualClock())
+    needs = ReviewProxyOptions(
         agent="fake",
         mode=mode,
         reviews=reviews,
@@ -103,7 +103,7 @@ async def talking(
         make_id=lambda: SessionId(f"session{next(_SESSIONS)}"),
         keeps_out=keeps_out,
     )
-    async with chain(ReviewProxy(needs), Translation()) as ends:
+    async with chain(ReviewProxy(needs), PathTranslation()) as ends:
         talk = Talk(ends, workspace, reviews)
         async with asyncio.timeout(20):
             await talk.greet(**offered)

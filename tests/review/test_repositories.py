@@ -9,7 +9,7 @@ import pytest
 
 from portico.domain.errors import InvalidInput, PermissionDenied, SessionBusy, StoreFailed
 from portico.review.git.program import Git, translated
-from portico.review.git.repositories import Operation, find_repository, need_repository
+from portico.review.git.repository import GitOperation, find_repository, need_repository
 from tests.review.trees import git, repository, write
 from tests.support.waiting import wait_for_file
 
@@ -57,7 +57,7 @@ async def test_a_conflict_that_nobody_resolved_is_named(tmp_path: Path) -> None:
     with pytest.raises(subprocess.CalledProcessError):
         git(workspace, "merge", "other")
     found = await need_repository(workspace, os.environ)
-    assert found.operation() is Operation.MERGE
+    assert found.operation() is GitOperation.MERGE
     (workspace / ".git" / "MERGE_HEAD").unlink()
     with pytest.raises(SessionBusy, match=r"a\.txt has a conflict"):
         await found.settled_head()
@@ -67,7 +67,7 @@ async def test_a_bisect_is_noticed(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     git(workspace, "bisect", "start")
     found = await need_repository(workspace, os.environ)
-    assert found.operation() is Operation.BISECT
+    assert found.operation() is GitOperation.BISECT
 
 
 async def test_variables_of_git_in_the_environment_lead_nobody_astray(tmp_path: Path) -> None:

@@ -16,11 +16,11 @@ from portico.domain.events import (
     ProposalUpdated,
 )
 from portico.domain.reviews import ReviewMode
-from portico.review.branches.branches import Ending
+from portico.review.branches.session_branches import FinishMethod
 from portico.review.proposals.protection import Protection
-from portico.review.proposals.selecting import FileChoice
-from portico.review.reviews import Reviews
-from portico.review.text.changes import ChangeSet
+from portico.review.proposals.selection import SelectedFile
+from portico.review.service import ReviewService
+from portico.review.text.change_set import ChangeSet
 from portico.sessions import ports
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, seen
@@ -35,13 +35,13 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reviews(tmp_path: Path) -> Reviews:
+def reviews(tmp_path: Path) -> ReviewService:
     return make(tmp_path)
 
 
-def make(home: Path) -> Reviews:
+def make(home: Path) -> ReviewService:
     """As another process would."""
-    return Reviews.at(
+    return ReviewService.at(
         home / "state", os.environ, ManualClock(), protect=lambda _: Protection(deny=("vendor/",))
     )
 
@@ -51,7 +51,9 @@ def proposed(payloads: Sequence[AnyPayload]) -> ProposalUpdated:
     return found
 
 
-async def turn(reviews: Reviews, work: Path, mode: ReviewMode, files: dict[str, str]) -> list[AnyPayload]:
+async def turn(
+    reviews: ReviewService, work: Path, mode: ReviewMode, files: dict[str, str]
+) -> list[AnyPayload]:
     """A whole turn in which the agent writes these files where it works."""
     review: ports.Review = await reviews.open("s1", work, mode)
     payloads = [*await review.begin_turn("Make it better")]
@@ -60,7 +62,7 @@ async def turn(reviews: Reviews, work: Path, mode: ReviewMode, files: dict[str, 
 
 
 async def test_in_proposal_mode_the_agents_work_reaches_the_files_when_the_person_says_so(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     before = content(work), person_sees(work)
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n", "d/c.txt": "c\n"}))
@@ -100,24 +102,24 @@ async def test_a_workspace_and_a_state_folder_behind_links_are_as_good_as_any(
     assert content(work) == before
 
 
-async def test_a_turn_that_changes_nothing_tells_nothing(work: Path, reviews: Reviews) -> None:
+async def test_a_turn_that_changes_nothing_tells_nothing(work: Path, reviews: ReviewService) -> None:
     assert await turn(reviews, work, "proposal", {}) == []
 
 
 async def test_what_is_applied_by_hunk_leaves_the_rest_with_the_agent_and_the_person(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     new = LINES.replace("line 3\n", "three\n").replace("line 25\n", "twenty-five\n")
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": new}))
     first, second = told.files[0].hunks
-    outcome = await reviews.apply("s1", told.proposal_id, 1, [FileChoice("a.txt", (first.hunk_id,))])
+    outcome = await reviews.apply("s1", told.proposal_id, 1, [SelectedFile("a.txt", (first.hunk_id,))])
     assert (work / "a.txt").read_text() == LINES.replace("line 3\n", "three\n")
     left = outcome.proposal.files[0].hunks
     assert len(left) == 1
     review = await reviews.open("s1", work, "proposal")
     assert not await review.begin_turn("go on")
     assert (review.folder / "a.txt").read_text() == new
-    discarded = await reviews.discard("s1", told.proposal_id, 2, [FileChoice("a.txt", (left[0].hunk_id,))])
+    discarded = await reviews.discard("s1", told.proposal_id, 2, [SelectedFile("a.txt", (left[0].hunk_id,))])
     assert discarded.proposal.status == "applied"
     assert (review.folder / "a.txt").read_text() == LINES.replace("line 3\n", "three\n")
     assert second.hunk_id != first.hunk_id
@@ -149,7 +151,7 @@ def replace_by_folder(folder: Path) -> None:
 @pytest.mark.parametrize("deed", [rename_one, delete_one, make_program, rewrite_binary, replace_by_folder])
 @pytest.mark.parametrize("inside", [".", "inner"])
 async def test_whatever_the_agent_does_to_a_file_is_applied_taken_back_and_applied_again(
-    tmp_path: Path, reviews: Reviews, deed: Callable[[Path], None], inside: str
+    tmp_path: Path, reviews: ReviewService, deed: Callable[[Path], None], inside: str
 ) -> None:
     work = repository(tmp_path / "work", top__txt="top\n") / inside
     write(work, {"a.txt": LINES, "d/only.txt": "only\n"})
@@ -174,7 +176,7 @@ async def test_whatever_the_agent_does_to_a_file_is_applied_taken_back_and_appli
 
 
 async def test_a_file_in_the_place_of_a_folder_or_of_a_link_out_can_be_looked_at(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"d/only.txt": "x\n"})
     (tmp_path / "elsewhere").mkdir()
@@ -190,7 +192,7 @@ async def test_a_file_in_the_place_of_a_folder_or_of_a_link_out_can_be_looked_at
         assert (sides.person, sides.agent, sides.merged, sides.conflicts) == (None, text, text, ())
 
 
-async def test_what_is_discarded_goes_from_the_agents_tree_too(work: Path, reviews: Reviews) -> None:
+async def test_what_is_discarded_goes_from_the_agents_tree_too(work: Path, reviews: ReviewService) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n", "c.txt": "c\n"}))
     await reviews.discard("s1", told.proposal_id, 1)
     review = await reviews.open("s1", work, "proposal")
@@ -200,7 +202,7 @@ async def test_what_is_discarded_goes_from_the_agents_tree_too(work: Path, revie
 
 
 async def test_what_the_person_writes_meanwhile_is_seen_by_the_agent_in_its_next_turn(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "proposal", {"a.txt": "agent\n"})
     write(work, {"b.txt": "mine\n"})
@@ -211,7 +213,7 @@ async def test_what_the_person_writes_meanwhile_is_seen_by_the_agent_in_its_next
 
 
 async def test_a_turn_that_was_killed_is_proposed_before_the_next_one(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     review = await reviews.open("s1", work, "proposal")
     await review.begin_turn("first")
@@ -222,7 +224,7 @@ async def test_a_turn_that_was_killed_is_proposed_before_the_next_one(
 
 
 async def test_an_apply_that_was_killed_before_the_agents_tree_heard_of_it_is_not_proposed_again(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n"}))
     reviews._proposals.apply(told.proposal_id, 1)
@@ -232,7 +234,7 @@ async def test_an_apply_that_was_killed_before_the_agents_tree_heard_of_it_is_no
 
 
 async def test_a_tree_that_was_deleted_by_hand_is_made_anew_with_all_that_was_proposed(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n", "c.txt": "c\n"}))
     review = await reviews.open("s1", work, "proposal")
@@ -243,7 +245,7 @@ async def test_a_tree_that_was_deleted_by_hand_is_made_anew_with_all_that_was_pr
     assert [one.revision for one in await reviews.proposals("s1")] == [told.revision]
 
 
-async def test_a_collision_is_told_and_settled_by_a_side(work: Path, reviews: Reviews) -> None:
+async def test_a_collision_is_told_and_settled_by_a_side(work: Path, reviews: ReviewService) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": LINES.replace("line 9\n", "agent's\n")}))
     write(work, {"a.txt": LINES.replace("line 9\n", "mine\n")})
     outcome = await reviews.apply("s1", told.proposal_id, 1)
@@ -259,7 +261,7 @@ async def test_a_collision_is_told_and_settled_by_a_side(work: Path, reviews: Re
     assert "mine\n" in (review.folder / "a.txt").read_text(), "The agent goes on from what was decided."
 
 
-async def test_two_agents_propose_side_by_side_and_both_are_taken(work: Path, reviews: Reviews) -> None:
+async def test_two_agents_propose_side_by_side_and_both_are_taken(work: Path, reviews: ReviewService) -> None:
     told: dict[str, ProposalUpdated] = {}
     opened = {name: await reviews.open(name, work, "proposal") for name in ("s1", "s2")}
     for name, line in (("s1", "line 3\n"), ("s2", "line 25\n")):
@@ -275,7 +277,7 @@ async def test_two_agents_propose_side_by_side_and_both_are_taken(work: Path, re
     assert (opened["s1"].folder / "s2.txt").exists(), "Each sees what the person took from the other."
 
 
-async def test_a_denied_file_is_refused_whatever_is_chosen(work: Path, reviews: Reviews) -> None:
+async def test_a_denied_file_is_refused_whatever_is_chosen(work: Path, reviews: ReviewService) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"vendor/x": "x\n", "a.txt": "new\n"}))
     assert [(one.path, one.denied) for one in told.files] == [("a.txt", False), ("vendor/x", True)]
     outcome = await reviews.apply("s1", told.proposal_id, 1)
@@ -283,10 +285,12 @@ async def test_a_denied_file_is_refused_whatever_is_chosen(work: Path, reviews: 
     assert not (work / "vendor").exists()
 
 
-async def test_the_agent_is_asked_to_revise_with_what_was_rejected(work: Path, reviews: Reviews) -> None:
+async def test_the_agent_is_asked_to_revise_with_what_was_rejected(
+    work: Path, reviews: ReviewService
+) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n", "b.txt": "``` fence\n"}))
     prompt = await reviews.revision_prompt(
-        "s1", told.proposal_id, 1, [FileChoice("b.txt")], "Use no fences, please."
+        "s1", told.proposal_id, 1, [SelectedFile("b.txt")], "Use no fences, please."
     )
     assert "Use no fences, please." in prompt
     assert "+``` fence" in prompt
@@ -296,7 +300,9 @@ async def test_the_agent_is_asked_to_revise_with_what_was_rejected(work: Path, r
         await reviews.revision_prompt("s1", told.proposal_id, 7)
 
 
-async def test_direct_mode_keeps_the_files_before_and_after_each_turn(work: Path, reviews: Reviews) -> None:
+async def test_direct_mode_keeps_the_files_before_and_after_each_turn(
+    work: Path, reviews: ReviewService
+) -> None:
     payloads = await turn(reviews, work, "direct", {"a.txt": "agent\n"})
     assert [one.moment for one in payloads if isinstance(one, CheckpointCreated)] == [
         "before_turn",
@@ -310,7 +316,7 @@ async def test_direct_mode_keeps_the_files_before_and_after_each_turn(work: Path
 
 
 async def test_a_turn_that_changed_nothing_leaves_the_persons_own_changes_their_own(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     asked = await turn(reviews, work, "direct", {})
     assert [one.moment for one in asked if isinstance(one, CheckpointCreated)] == ["before_turn"]
@@ -322,7 +328,9 @@ async def test_a_turn_that_changed_nothing_leaves_the_persons_own_changes_their_
     assert [one.path for one in outcome.proposal.files] == ["b.txt"]
 
 
-async def test_going_back_brings_the_persons_own_changes_as_a_proposal(work: Path, reviews: Reviews) -> None:
+async def test_going_back_brings_the_persons_own_changes_as_a_proposal(
+    work: Path, reviews: ReviewService
+) -> None:
     await turn(reviews, work, "direct", {"a.txt": LINES.replace("line 3\n", "agent's\n"), "c.txt": "agent\n"})
     write(work, {"b.txt": "mine\n"})
     mixed = LINES.replace("line 3\n", "agent's\n").replace("line 20\n", "mine\n")
@@ -341,7 +349,7 @@ async def test_going_back_brings_the_persons_own_changes_as_a_proposal(work: Pat
     assert (work / "b.txt").read_text() == "mine\n"
 
 
-async def test_the_persons_own_links_come_back_as_a_proposal_too(work: Path, reviews: Reviews) -> None:
+async def test_the_persons_own_links_come_back_as_a_proposal_too(work: Path, reviews: ReviewService) -> None:
     (work / "changed").symlink_to("a.txt")
     (work / "gone").symlink_to("a.txt")
     await turn(reviews, work, "direct", {"c.txt": "agent\n"})
@@ -367,7 +375,7 @@ async def test_the_persons_own_links_come_back_as_a_proposal_too(work: Path, rev
 
 
 async def test_what_was_applied_is_not_taken_for_the_persons_own_when_they_go_back(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "agent\n"}))
     await reviews.apply("s1", told.proposal_id, 1)
@@ -380,7 +388,7 @@ async def test_what_was_applied_is_not_taken_for_the_persons_own_when_they_go_ba
 
 
 async def test_a_restore_that_was_killed_before_it_could_tell_is_told_with_the_next_turn(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "direct", {"a.txt": "agent\n"})
     write(work, {"b.txt": "mine\n"})
@@ -405,7 +413,7 @@ async def test_a_restore_that_was_killed_before_it_could_tell_is_told_with_the_n
 
 
 async def test_branch_mode_works_on_a_branch_named_after_the_prompt_and_merges_it(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"b.txt": "uncommitted\n"})
     payloads = await turn(reviews, work, "branch", {"a.txt": "agent\n"})
@@ -413,7 +421,7 @@ async def test_branch_mode_works_on_a_branch_named_after_the_prompt_and_merges_i
     assert git(work, "symbolic-ref", "--short", "HEAD") == "portico/make-it-better"
     status = await reviews.status("s1")
     assert (status.branch, status.home_branch, status.unfinished) == ("portico/make-it-better", "main", True)
-    outcome = await reviews.finish("s1", Ending.SQUASH, "Make it better")
+    outcome = await reviews.finish("s1", FinishMethod.SQUASH, "Make it better")
     assert git(work, "symbolic-ref", "--short", "HEAD") == "main"
     assert outcome.ended.commit == git(work, "rev-parse", "HEAD")
     assert git(work, "status", "--porcelain") == " M b.txt"
@@ -421,28 +429,28 @@ async def test_branch_mode_works_on_a_branch_named_after_the_prompt_and_merges_i
 
 
 async def test_a_second_session_with_the_same_words_gets_a_branch_of_its_own(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "branch", {"a.txt": "agent\n"})
-    await reviews.finish("s1", Ending.KEEP)
+    await reviews.finish("s1", FinishMethod.KEEP)
     review = await reviews.open("s2", work, "branch")
     await review.begin_turn("Make it better!")
     assert git(work, "symbolic-ref", "--short", "HEAD") == "portico/make-it-better-s2"
 
 
 async def test_a_session_may_keep_branch_after_branch_with_the_same_words(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     for number in range(4):
         await turn(reviews, work, "branch", {"a.txt": f"try {number}\n"})
-        ended = (await reviews.finish("s1", Ending.KEEP)).ended
+        ended = (await reviews.finish("s1", FinishMethod.KEEP)).ended
         assert git(work, "show", f"{ended.reference}:a.txt") == f"try {number}"
     assert git(work, "branch", "--list", "portico/*").count("make-it-better") == 4
 
 
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_a_folder_without_a_repository_is_offered_other_ways(
-    tmp_path: Path, reviews: Reviews, mode: ReviewMode
+    tmp_path: Path, reviews: ReviewService, mode: ReviewMode
 ) -> None:
     (tmp_path / "plain").mkdir()
     with pytest.raises(InvalidInput, match="not in a git repository") as failure:
@@ -455,7 +463,7 @@ async def test_a_folder_without_a_repository_is_offered_other_ways(
     assert "git init" in (status.hint or "")
 
 
-async def test_proposals_need_no_repository(tmp_path: Path, reviews: Reviews) -> None:
+async def test_proposals_need_no_repository(tmp_path: Path, reviews: ReviewService) -> None:
     work = tmp_path / "plain"
     write(work, {"a.txt": "a\n"})
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "b\n"}))
@@ -464,9 +472,9 @@ async def test_proposals_need_no_repository(tmp_path: Path, reviews: Reviews) ->
     assert sorted(one.name for one in work.iterdir()) == ["a.txt"]
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH])
 async def test_a_worktree_comes_home_as_a_commit_without_the_persons_own_work(
-    work: Path, reviews: Reviews, ending: Ending
+    work: Path, reviews: ReviewService, ending: FinishMethod
 ) -> None:
     write(work, {"b.txt": "uncommitted\n", "staged.txt": "staged\n"})
     git(work, "add", "staged.txt")
@@ -477,14 +485,14 @@ async def test_a_worktree_comes_home_as_a_commit_without_the_persons_own_work(
     assert (work / "a.txt").read_text() == "agent\n"
     assert git(work, "rev-parse", "HEAD") == outcome.ended.commit
     assert git(work, "status", "--porcelain").split("\n") == [" M b.txt", "A  staged.txt"]
-    assert git(work, "log", "-1", "--format=%P").count(" ") == (1 if ending is Ending.MERGE else 0)
+    assert git(work, "log", "-1", "--format=%P").count(" ") == (1 if ending is FinishMethod.MERGE else 0)
     assert git(work, "worktree", "list").count("\n") == 0
     assert not (await reviews.status("s1")).unfinished
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH])
 async def test_a_worktree_waits_for_another_git_and_nothing_is_written_before(
-    work: Path, reviews: Reviews, ending: Ending
+    work: Path, reviews: ReviewService, ending: FinishMethod
 ) -> None:
     await turn(reviews, work, "worktree", {"a.txt": "agent\n", "c.txt": "new\n"})
     before = content(work), person_sees(work)
@@ -500,7 +508,7 @@ async def test_a_worktree_waits_for_another_git_and_nothing_is_written_before(
 
 
 async def test_staged_lines_that_the_session_changed_too_are_said_before_anything_is_written(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"b.txt": "staged\n"})
     git(work, "add", "b.txt")
@@ -508,32 +516,32 @@ async def test_staged_lines_that_the_session_changed_too_are_said_before_anythin
     await turn(reviews, work, "worktree", {"b.txt": "agent\n"})
     before = content(work), person_sees(work)
     with pytest.raises(InvalidInput, match=r"changed the same lines of b\.txt"):
-        await reviews.finish("s1", Ending.MERGE)
+        await reviews.finish("s1", FinishMethod.MERGE)
     assert (content(work), person_sees(work)) == before
-    kept = (await reviews.finish("s1", Ending.KEEP)).ended
+    kept = (await reviews.finish("s1", FinishMethod.KEEP)).ended
     assert git(work, "show", f"{kept.reference}:b.txt") == "agent"
 
 
 async def test_what_is_kept_of_a_worktree_is_not_in_the_way_of_what_is_kept_next(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "worktree", {"first.txt": "first\n"})
-    first = (await reviews.finish("s1", Ending.KEEP)).ended
+    first = (await reviews.finish("s1", FinishMethod.KEEP)).ended
     git(work, "switch", "--quiet", first.reference.removeprefix("refs/heads/"))
     before = content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")
     git(work, "switch", "--quiet", "main")
     await turn(reviews, work, "worktree", {"second.txt": "second\n"})
-    second = (await reviews.finish("s1", Ending.KEEP)).ended
+    second = (await reviews.finish("s1", FinishMethod.KEEP)).ended
     assert second.reference != first.reference
     assert git(work, "show", f"{second.reference}:second.txt") == "second"
     git(work, "switch", "--quiet", first.reference.removeprefix("refs/heads/"))
     assert (content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")) == before
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH])
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_what_git_was_told_of_single_files_still_holds_when_work_comes_home(
-    work: Path, reviews: Reviews, mode: ReviewMode, ending: Ending
+    work: Path, reviews: ReviewService, mode: ReviewMode, ending: FinishMethod
 ) -> None:
     write(work, {"in/i.txt": "i\n", "out/o.txt": "o\n", "local.txt": "theirs\n"})
     git(work, "add", "--all")
@@ -550,10 +558,10 @@ async def test_what_git_was_told_of_single_files_still_holds_when_work_comes_hom
     assert (work / "local.txt").read_text() == "mine\n"
 
 
-@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("ending", list(FinishMethod))
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_work_comes_home_to_a_clone_that_has_not_all_contents(
-    tmp_path: Path, work: Path, reviews: Reviews, mode: ReviewMode, ending: Ending
+    tmp_path: Path, work: Path, reviews: ReviewService, mode: ReviewMode, ending: FinishMethod
 ) -> None:
     git(work, "config", "uploadpack.allowFilter", "true")
     partial = tmp_path / "partial"
@@ -569,13 +577,13 @@ async def test_work_comes_home_to_a_clone_that_has_not_all_contents(
 
 
 async def test_a_worktree_of_a_folder_inside_a_repository_comes_home_to_that_folder(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"inner/x.txt": "x\n"})
     git(work, "add", "--all")
     git(work, "commit", "--quiet", "--message=second")
     await turn(reviews, work / "inner", "worktree", {"x.txt": "agent\n"})
-    outcome = await reviews.finish("s1", Ending.SQUASH)
+    outcome = await reviews.finish("s1", FinishMethod.SQUASH)
     assert git(work, "show", "HEAD:inner/x.txt") == "agent"
     assert git(work, "rev-parse", "HEAD") == outcome.ended.commit
     assert git(work, "status", "--porcelain") == ""
@@ -583,7 +591,7 @@ async def test_a_worktree_of_a_folder_inside_a_repository_comes_home_to_that_fol
 
 @pytest.mark.parametrize("mode", ["proposal", "worktree"])
 async def test_work_on_a_file_that_is_committed_although_a_rule_ignores_it_is_proposed(
-    work: Path, reviews: Reviews, mode: ReviewMode
+    work: Path, reviews: ReviewService, mode: ReviewMode
 ) -> None:
     write(work, {".gitignore": "*.gen\n", "x.gen": "1\n", "not-work.gen": "1\n"})
     git(work, "add", "--force", ".gitignore", "x.gen")
@@ -595,20 +603,20 @@ async def test_work_on_a_file_that_is_committed_although_a_rule_ignores_it_is_pr
 
 
 async def test_lines_that_are_committed_meanwhile_are_kept_when_a_worktree_comes_home(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "worktree", {"a.txt": LINES.replace("line 3\n", "agent's\n")})
     write(work, {"a.txt": LINES.replace("line 25\n", "mine\n")})
     git(work, "commit", "--quiet", "--all", "--message=mine")
-    await reviews.finish("s1", Ending.MERGE)
+    await reviews.finish("s1", FinishMethod.MERGE)
     both = LINES.replace("line 3\n", "agent's\n").replace("line 25\n", "mine\n")
     assert (work / "a.txt").read_text() == both
     assert git(work, "status", "--porcelain") == ""
 
 
-@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+@pytest.mark.parametrize("ending", [FinishMethod.KEEP, FinishMethod.DISCARD])
 async def test_a_worktree_that_is_put_away_leaves_the_persons_files_and_is_found_again(
-    work: Path, reviews: Reviews, ending: Ending
+    work: Path, reviews: ReviewService, ending: FinishMethod
 ) -> None:
     await turn(reviews, work, "worktree", {"a.txt": "agent\n"})
     before = content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")
@@ -616,34 +624,36 @@ async def test_a_worktree_that_is_put_away_leaves_the_persons_files_and_is_found
     assert (content(work), git(work, "status", "--porcelain"), git(work, "rev-parse", "HEAD")) == before
     assert git(work, "show", f"{outcome.ended.reference}:a.txt") == "agent"
     branches = git(work, "for-each-ref", "--format=%(refname:short)", "refs/heads").split("\n")
-    assert len(branches) == (2 if ending is Ending.KEEP else 1)
+    assert len(branches) == (2 if ending is FinishMethod.KEEP else 1)
     assert proposed(outcome.payloads).status == "discarded"
 
 
 async def test_a_worktree_that_collides_with_the_persons_lines_changes_nothing(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "worktree", {"a.txt": LINES.replace("line 3\n", "agent's\n")})
     write(work, {"a.txt": LINES.replace("line 3\n", "mine\n")})
     before = content(work), person_sees(work)[:3]
     with pytest.raises(InvalidInput, match=r"same lines of a\.txt"):
-        await reviews.finish("s1", Ending.MERGE)
+        await reviews.finish("s1", FinishMethod.MERGE)
     assert (content(work), person_sees(work)[:3]) == before
     assert (await reviews.status("s1")).unfinished
 
 
-async def test_a_worktree_can_be_kept_whatever_was_committed_meanwhile(work: Path, reviews: Reviews) -> None:
+async def test_a_worktree_can_be_kept_whatever_was_committed_meanwhile(
+    work: Path, reviews: ReviewService
+) -> None:
     await turn(reviews, work, "worktree", {"a.txt": LINES.replace("line 3\n", "agent's\n")})
     write(work, {"a.txt": LINES.replace("line 3\n", "mine\n")})
     git(work, "commit", "--quiet", "--all", "--message=mine")
     with pytest.raises(InvalidInput, match=r"same lines of a\.txt"):
-        await reviews.finish("s1", Ending.SQUASH)
-    outcome = await reviews.finish("s1", Ending.KEEP)
+        await reviews.finish("s1", FinishMethod.SQUASH)
+    outcome = await reviews.finish("s1", FinishMethod.KEEP)
     assert "agent's" in git(work, "show", f"{outcome.ended.reference}:a.txt")
     assert "mine" in (work / "a.txt").read_text()
 
 
-async def test_what_a_tool_proposes_waits_like_any_other_proposal(work: Path, reviews: Reviews) -> None:
+async def test_what_a_tool_proposes_waits_like_any_other_proposal(work: Path, reviews: ReviewService) -> None:
     write(work, {".gitignore": "built/\n"})
     await reviews.open("s1", work, "direct")
     changes = ChangeSet((change("built/x", None, b"x\n"), change("c.txt", None, b"c\n")))
@@ -657,7 +667,7 @@ async def test_what_a_tool_proposes_waits_like_any_other_proposal(work: Path, re
         await reviews.apply("s2", told.proposal_id, 1)
 
 
-async def test_another_mode_waits_for_what_is_undecided(work: Path, reviews: Reviews) -> None:
+async def test_another_mode_waits_for_what_is_undecided(work: Path, reviews: ReviewService) -> None:
     told = proposed(await turn(reviews, work, "proposal", {"a.txt": "new\n"}))
     for changing in (reviews.check(work, "worktree", "s1"), reviews.open("s1", work, "worktree")):
         with pytest.raises(InvalidInput, match="still proposes"):
@@ -668,7 +678,7 @@ async def test_another_mode_waits_for_what_is_undecided(work: Path, reviews: Rev
 
 
 async def test_what_a_killed_turn_had_changed_is_told_also_after_a_mode_was_refused(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     review = await reviews.open("s1", work, "proposal")
     await review.begin_turn("Begin")
@@ -679,17 +689,19 @@ async def test_what_a_killed_turn_had_changed_is_told_also_after_a_mode_was_refu
     assert proposed(await (await after.open("s1", work, "proposal")).begin_turn("Go on")).revision == 1
 
 
-async def test_what_a_deletion_would_lose_is_said_until_it_is_decided(work: Path, reviews: Reviews) -> None:
-    await reviews.check_forget("s1")
+async def test_what_a_deletion_would_lose_is_said_until_it_is_decided(
+    work: Path, reviews: ReviewService
+) -> None:
+    await reviews.check_deletable("s1")
     told = proposed(await turn(reviews, work, "proposal", {"c.txt": "new\n"}))
     with pytest.raises(InvalidInput, match=r"changes to 1 file \(\+1 -0\)") as caught:
-        await reviews.check_forget("s1")
+        await reviews.check_deletable("s1")
     assert "portico review show s1" in (caught.value.suggestion or "")
     await reviews.discard("s1", told.proposal_id, 1)
-    await reviews.check_forget("s1")
+    await reviews.check_deletable("s1")
 
 
-async def test_a_whole_disk_is_refused_before_anybody_waits_for_it(reviews: Reviews) -> None:
+async def test_a_whole_disk_is_refused_before_anybody_waits_for_it(reviews: ReviewService) -> None:
     for opening in (reviews.check(Path("/"), "proposal"), reviews.open("s1", Path("/"), "proposal")):
         with pytest.raises(InvalidInput, match="it is the whole disk") as caught:
             await opening
@@ -699,7 +711,7 @@ async def test_a_whole_disk_is_refused_before_anybody_waits_for_it(reviews: Revi
 
 @pytest.mark.parametrize("mode", ["proposal", "worktree", "direct"])
 async def test_a_deleted_session_leaves_nothing_in_the_workspace_or_the_state(
-    tmp_path: Path, work: Path, reviews: Reviews, mode: ReviewMode
+    tmp_path: Path, work: Path, reviews: ReviewService, mode: ReviewMode
 ) -> None:
     before = git(work, "worktree", "list"), git(work, "branch", "--list")
     await turn(reviews, work, mode, {"a.txt": "new\n"})
@@ -711,7 +723,7 @@ async def test_a_deleted_session_leaves_nothing_in_the_workspace_or_the_state(
 
 
 async def test_a_session_whose_workspace_is_gone_can_be_deleted(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     await turn(reviews, work, "proposal", {"a.txt": "new\n"})
     shutil.rmtree(work)

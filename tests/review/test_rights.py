@@ -9,14 +9,14 @@ import pytest
 
 from portico.domain.events import ProposalUpdated
 from portico.domain.reviews import ReviewMode
-from portico.review.branches.branches import Ending
+from portico.review.branches.session_branches import FinishMethod
 from portico.review.checkpoints.checkpoint import Moment
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.disk.applying import Applied, Applier
-from portico.review.disk.calls import Disk
-from portico.review.reviews import Reviews
-from portico.review.session_review import SessionReview
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.driver import SessionReview
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.files.disk import Disk
+from portico.review.service import ReviewService
+from portico.review.text.change_set import ChangeOperation, ChangeSet, FileChange, FileContent
 from portico.testing.clock import ManualClock
 from tests.review.folders import change
 from tests.review.trees import checkpoints, git, repository, write
@@ -42,8 +42,8 @@ def bits(path: Path) -> int:
 
 
 def renamed(old: str, new: str, data: bytes) -> FileChange:
-    content = Content.of(data)
-    return FileChange(path=new, old_path=old, operation=Operation.RENAME, old=content, new=content)
+    content = FileContent.of(data)
+    return FileChange(path=new, old_path=old, operation=ChangeOperation.RENAME, old=content, new=content)
 
 
 def test_what_is_noted_on_a_file_outlives_an_apply_a_rename_and_an_undo(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_what_is_noted_on_a_file_outlives_an_apply_a_rename_and_an_undo(tmp_path
         (work / name).chmod(0o440)
     applier = Applier(tmp_path / "state")
     applied = applier.apply(work, ChangeSet((change("a", b"a\n", b"A\n"), renamed("b", "c/d", b"b\n"))))
-    assert isinstance(applied, Applied)
+    assert isinstance(applied, AppliedChanges)
     assert [(notes(work / name), bits(work / name)) for name in ("a", "c/d")] == [
         ({NOTE: b"mine"}, 0o440)
     ] * 2
@@ -156,14 +156,14 @@ async def test_rights_alone_that_an_agent_changed_are_taken_back_and_open_a_file
 ) -> None:
     work = repository(tmp_path / "work", a__txt="a\n", b__txt="b\n")
     (work / "a.txt").chmod(had)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, mode)
     await review.begin_turn("Do it")
     before = (work / "a.txt").stat()
     (work / "a.txt").chmod(made)
     await review.end_turn()
     if mode == "branch":
-        await reviews.finish("s1", Ending.DISCARD)
+        await reviews.finish("s1", FinishMethod.DISCARD)
     else:
         await reviews.restore("s1", (await reviews.checkpoints("s1"))[-1].id)
     assert ((work / "a.txt").read_text(), bits(work / "a.txt")) == ("a\n", gets)
@@ -177,7 +177,7 @@ async def test_a_private_file_that_becomes_a_program_in_a_worktree_stays_private
 ) -> None:
     work = repository(tmp_path / "work", a__txt="private\n")
     (work / "a.txt").chmod(had)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "worktree")
     await review.begin_turn("Do it")
     (review.folder / "a.txt").chmod(bits(review.folder / "a.txt") | made)
@@ -234,7 +234,7 @@ async def test_a_private_file_of_the_persons_that_a_way_back_puts_aside_is_priva
     tmp_path: Path,
 ) -> None:
     work = repository(tmp_path / "work", a__txt="a\n")
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "direct")
     await review.begin_turn("Do it")
     write(work, {"a.txt": "agent\n"})
@@ -259,7 +259,7 @@ async def test_an_agent_that_writes_a_file_anew_opens_it_to_nobody(
 ) -> None:
     work = repository(tmp_path / "work", a__txt="private\n")
     (work / "a.txt").chmod(had)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "proposal")
     await review.begin_turn("Do it")
     (review.folder / "beside").write_text("private\nagent's\n")
@@ -274,11 +274,11 @@ async def test_an_agent_that_writes_a_file_anew_opens_it_to_nobody(
     assert (review.folder / "a.txt").read_text() == "mine\n"
 
 
-async def rewriting(tmp_path: Path) -> tuple[Path, Reviews, SessionReview]:
+async def rewriting(tmp_path: Path) -> tuple[Path, ReviewService, SessionReview]:
     """A turn in which the agent has removed a private file, to write it anew."""
     work = repository(tmp_path / "work", a__txt="private\n")
     (work / "a.txt").chmod(0o600)
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     review = await reviews.open("s1", work, "proposal")
     await review.begin_turn("Do it")
     (review.folder / "a.txt").unlink()

@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.disk.rollbacks import Rollbacks
-from portico.review.reviews import Reviews
+from portico.review.files.rollbacks import Rollbacks
+from portico.review.service import ReviewService
 from portico.testing import ManualClock
 
 DAY = 24 * 3600.0
 
 
 @pytest.fixture
-def reviews(tmp_path: Path) -> Reviews:
-    return Reviews.at(tmp_path / "state", os.environ, ManualClock())
+def reviews(tmp_path: Path) -> ReviewService:
+    return ReviewService.at(tmp_path / "state", os.environ, ManualClock())
 
 
 @pytest.fixture
@@ -41,7 +41,7 @@ def is_kept(earlier: Path) -> bool:
 
 
 async def test_what_a_person_was_not_told_of_is_kept_however_old(
-    tmp_path: Path, reviews: Reviews, earlier: Path
+    tmp_path: Path, reviews: ReviewService, earlier: Path
 ) -> None:
     grow_old(earlier, days=400)
     await reviews.settle_all()
@@ -54,7 +54,7 @@ async def test_what_a_person_was_not_told_of_is_kept_however_old(
 
 @pytest.mark.parametrize(("days", "kept"), [(29, True), (31, False)])
 async def test_an_earlier_version_is_kept_for_a_month_after_it_was_told(
-    tmp_path: Path, reviews: Reviews, earlier: Path, days: int, kept: bool
+    tmp_path: Path, reviews: ReviewService, earlier: Path, days: int, kept: bool
 ) -> None:
     await reviews.settle(tmp_path / "work")
     grow_old(earlier, days)

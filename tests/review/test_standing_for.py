@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from portico.acp import _schema as acp
-from portico.conductor.deeds import Deed, deed_of
-from portico.conductor.policy import parse_rule
+from portico.conductor.permissions.action import RequestedAction, requested_action
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import parse_rule
 from portico.conductor.proxies.editor_context import EditorContext
-from portico.conductor.proxies.permissions import PermissionBroker
 from portico.domain import codecs
-from portico.review.chain.translation import Translation
+from portico.review.acp.path_translation import PathTranslation
 from tests.conductor.permission_support import NO, ONCE, Scene, approvals_in, policy
 from tests.conductor.support import Ends, chain
 
@@ -22,9 +22,9 @@ NOW = 1_767_225_600.0
 Json = dict[str, Any]
 
 
-def edit(path: str) -> Deed:
+def edit(path: str) -> RequestedAction:
     call = acp.ToolCallUpdate(tool_call_id="c", kind="edit", locations=[acp.ToolCallLocation(path=path)])
-    return deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER)
+    return requested_action(call, agent="fake", workspace=WORKSPACE, folder=FOLDER)
 
 
 def question(kind: str, *paths: str) -> Json:
@@ -62,7 +62,7 @@ async def open_session(ends: Ends, cwd: str, workspace: str) -> None:
 async def test_an_approval_for_good_is_remembered_for_the_workspace(tmp_path: Path) -> None:
     approvals = approvals_in(tmp_path)
     broker = PermissionBroker(agent="fake", policy=policy(), approvals=approvals)
-    async with chain(Translation(), broker) as ends:
+    async with chain(PathTranslation(), broker) as ends:
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
@@ -82,7 +82,7 @@ async def test_an_approval_for_good_is_remembered_for_the_workspace(tmp_path: Pa
 @pytest.mark.parametrize("kind", ["edit", "delete", "move"])
 async def test_nobody_is_asked_about_changes_that_will_be_reviewed(tmp_path: Path, kind: str) -> None:
     broker = PermissionBroker(agent="fake", policy=policy(), approvals=approvals_in(tmp_path))
-    async with chain(Translation(), broker) as ends:
+    async with chain(PathTranslation(), broker) as ends:
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
@@ -104,7 +104,7 @@ async def test_nobody_is_asked_about_changes_that_will_be_reviewed(tmp_path: Pat
 )
 async def test_whatever_else_it_may_be_is_asked(tmp_path: Path, kind: str, paths: list[str]) -> None:
     broker = PermissionBroker(agent="fake", policy=policy(), approvals=approvals_in(tmp_path))
-    async with chain(Translation(), broker) as ends:
+    async with chain(PathTranslation(), broker) as ends:
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
@@ -116,7 +116,7 @@ async def test_what_is_denied_is_not_made_for_review_either(tmp_path: Path) -> N
     broker = PermissionBroker(
         agent="fake", policy=policy(deny=["edit:src/**"]), approvals=approvals_in(tmp_path)
     )
-    async with chain(Translation(), broker) as ends:
+    async with chain(PathTranslation(), broker) as ends:
         scene = Scene(ends)
         await scene.initialize(knows_portico=True)
         await open_session(ends, FOLDER, WORKSPACE)
@@ -126,7 +126,7 @@ async def test_what_is_denied_is_not_made_for_review_either(tmp_path: Path) -> N
 
 def test_a_change_of_nobody_knows_what_is_not_in_the_folder() -> None:
     call = acp.ToolCallUpdate(tool_call_id="c", kind="edit")
-    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
+    assert not requested_action(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_working_copy
 
 
 async def test_a_link_that_leads_out_of_the_folder_is_asked_about(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ async def test_a_link_that_leads_out_of_the_folder_is_asked_about(tmp_path: Path
     call = acp.ToolCallUpdate(
         tool_call_id="c", kind="edit", locations=[acp.ToolCallLocation(path=str(folder / "link" / "a.py"))]
     )
-    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=str(folder)).in_own_folder
+    assert not requested_action(call, agent="fake", workspace=WORKSPACE, folder=str(folder)).in_working_copy
 
 
 async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: Path) -> None:
@@ -147,7 +147,7 @@ async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: 
     state = tmp_path / "state.json"
     state.write_text(json.dumps({"activeFile": str(workspace / "src" / "a.py"), "openFiles": []}))
     os.utime(state, (NOW, NOW))
-    async with chain(EditorContext(state, lambda: NOW), Translation()) as ends:
+    async with chain(EditorContext(state, lambda: NOW), PathTranslation()) as ends:
         await ends.initialize()
         await open_session(ends, FOLDER, str(workspace))
         prompt = {"sessionId": "s1", "prompt": [{"type": "text", "text": "Explain this."}]}
@@ -172,7 +172,7 @@ async def test_the_agent_is_told_of_the_file_that_the_person_looks_at(tmp_path: 
 )
 def test_a_change_that_tells_of_more_than_files_in_the_folder_is_asked_about(told: dict[str, Any]) -> None:
     call = codecs.convert({"toolCallId": "1", "kind": "edit", **told}, acp.ToolCallUpdate)
-    assert not deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
+    assert not requested_action(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_working_copy
 
 
 def test_what_an_agent_tells_of_a_file_in_the_folder_beside_its_place_makes_no_difference() -> None:
@@ -181,4 +181,4 @@ def test_what_an_agent_tells_of_a_file_in_the_folder_beside_its_place_makes_no_d
         {"toolCallId": "1", "kind": "edit", "locations": [{"path": f"{FOLDER}/a.py"}], "rawInput": told},
         acp.ToolCallUpdate,
     )
-    assert deed_of(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_own_folder
+    assert requested_action(call, agent="fake", workspace=WORKSPACE, folder=FOLDER).in_working_copy

@@ -7,10 +7,10 @@ import pytest
 
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.events import Notice, ProposalUpdated
-from portico.review.branches.branches import Ending
+from portico.review.branches.session_branches import FinishMethod
 from portico.review.branches.submodules import Submodules
-from portico.review.proposals.selecting import FileChoice
-from portico.review.reviews import Reviews
+from portico.review.proposals.selection import SelectedFile
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import content, git, repository, write
 
@@ -26,8 +26,8 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reviews(tmp_path: Path) -> Reviews:
-    return Reviews.at(tmp_path / "state", os.environ, ManualClock())
+def reviews(tmp_path: Path) -> ReviewService:
+    return ReviewService.at(tmp_path / "state", os.environ, ManualClock())
 
 
 def link(work: Path, commit: str = "HEAD") -> str:
@@ -35,9 +35,9 @@ def link(work: Path, commit: str = "HEAD") -> str:
     return git(work, "ls-tree", commit, "lib/sub")
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH, Ending.KEEP])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH, FinishMethod.KEEP])
 async def test_no_commit_of_a_worktrees_work_takes_the_place_of_a_submodule(
-    work: Path, reviews: Reviews, ending: Ending
+    work: Path, reviews: ReviewService, ending: FinishMethod
 ) -> None:
     before = content(work), link(work), git(work, "rev-parse", "HEAD")
     review = await reviews.open("s1", work, "worktree")
@@ -48,7 +48,7 @@ async def test_no_commit_of_a_worktrees_work_takes_the_place_of_a_submodule(
         await reviews.finish("s1", ending)
     assert "Apply or discard" in (caught.value.suggestion or "")
     assert (content(work), link(work), git(work, "rev-parse", "HEAD")) == before
-    inside = [FileChoice("lib/sub/new.txt")]
+    inside = [SelectedFile("lib/sub/new.txt")]
     await reviews.apply("s1", told.proposal_id, told.revision, inside)
     outcome = await reviews.finish("s1", ending)
     assert link(work, outcome.ended.commit) == before[1]
@@ -57,19 +57,19 @@ async def test_no_commit_of_a_worktrees_work_takes_the_place_of_a_submodule(
 
 
 async def test_a_worktree_can_be_discarded_whatever_it_has_in_a_submodule(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     review = await reviews.open("s1", work, "worktree")
     await review.begin_turn("Do it")
     write(review.folder, {"lib/sub/new.txt": "agent\n"})
     await review.end_turn()
-    ended = (await reviews.finish("s1", Ending.DISCARD)).ended
+    ended = (await reviews.finish("s1", FinishMethod.DISCARD)).ended
     assert git(work, "show", f"{ended.reference}:lib/sub/new.txt") == "agent"
     assert git(work, "status", "--porcelain") == ""
 
 
 async def test_who_works_in_a_worktree_is_told_which_repositories_are_not_there(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     repository(work / "own", x__txt="x\n")
     review = await reviews.open("s1", work, "worktree")
@@ -83,7 +83,7 @@ async def test_who_works_in_a_worktree_is_told_which_repositories_are_not_there(
 
 
 async def test_a_branch_is_not_kept_without_what_the_session_did_in_a_submodule(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     write(work, {"lib/sub/mine.txt": "mine, from before\n"})
     review = await reviews.open("s1", work, "branch")
@@ -91,11 +91,11 @@ async def test_a_branch_is_not_kept_without_what_the_session_did_in_a_submodule(
     write(work, {"a.txt": "agent\n", "lib/sub/s.txt": "agent\n"})
     await review.end_turn()
     with pytest.raises(InvalidInput, match="lib/sub") as caught:
-        await reviews.finish("s1", Ending.KEEP)
+        await reviews.finish("s1", FinishMethod.KEEP)
     assert "git -C lib/sub" in (caught.value.suggestion or "")
     assert (work / "lib" / "sub" / "s.txt").read_text() == "agent\n"
     git(work / "lib" / "sub", "checkout", "--quiet", "--", "s.txt")
-    ended = (await reviews.finish("s1", Ending.KEEP)).ended
+    ended = (await reviews.finish("s1", FinishMethod.KEEP)).ended
     assert git(work, "show", f"{ended.reference}:a.txt") == "agent"
     assert (work / "lib" / "sub" / "mine.txt").read_text() == "mine, from before\n"
 
@@ -118,11 +118,11 @@ def commits_in(inner: Path) -> str:
     return git(inner, "rev-parse", "HEAD")
 
 
-@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+@pytest.mark.parametrize("ending", [FinishMethod.KEEP, FinishMethod.DISCARD])
 @pytest.mark.parametrize("at", ["a branch", "a commit"])
 @pytest.mark.parametrize("then", ["no more", "committed", "on a branch of its own"])
 async def test_a_submodule_in_which_an_agent_commits_is_back_where_it_was(
-    work: Path, reviews: Reviews, ending: Ending, at: str, then: str
+    work: Path, reviews: ReviewService, ending: FinishMethod, at: str, then: str
 ) -> None:
     inner = work / "lib" / "sub"
     if at == "a commit":
@@ -153,11 +153,13 @@ async def test_a_submodule_in_which_an_agent_commits_is_back_where_it_was(
     assert after == before
     assert made in link(work, ended.commit)
     assert made in git(
-        inner, "for-each-ref", f"refs/portico/{'kept' if ending is Ending.KEEP else 'discarded'}"
+        inner, "for-each-ref", f"refs/portico/{'kept' if ending is FinishMethod.KEEP else 'discarded'}"
     )
 
 
-async def test_a_submodule_of_a_submodule_is_back_where_it_was(tmp_path: Path, reviews: Reviews) -> None:
+async def test_a_submodule_of_a_submodule_is_back_where_it_was(
+    tmp_path: Path, reviews: ReviewService
+) -> None:
     innermost = repository(tmp_path / "innermost", s__txt="s\n")
     middle = repository(tmp_path / "middle", m__txt="m\n")
     adding = ("-c", "protocol.file.allow=always", "submodule", "--quiet")
@@ -174,13 +176,13 @@ async def test_a_submodule_of_a_submodule_is_back_where_it_was(tmp_path: Path, r
     commits_in(deep)
     git(sub, "-c", "user.name=A", "-c", "user.email=a@example.org", "commit", "--quiet", "-am", "agent's")
     await review.end_turn()
-    await reviews.finish("s1", Ending.DISCARD)
+    await reviews.finish("s1", FinishMethod.DISCARD)
     assert (content(outer), standing(sub), standing(deep), git(outer, "status", "--porcelain")) == before
 
 
-@pytest.mark.parametrize("ending", [Ending.KEEP, Ending.DISCARD])
+@pytest.mark.parametrize("ending", [FinishMethod.KEEP, FinishMethod.DISCARD])
 async def test_an_end_that_was_cut_short_before_a_submodule_was_back_is_finished_by_asking_again(
-    work: Path, reviews: Reviews, monkeypatch: pytest.MonkeyPatch, ending: Ending
+    work: Path, reviews: ReviewService, monkeypatch: pytest.MonkeyPatch, ending: FinishMethod
 ) -> None:
     class Killed(BaseException):
         """What a killed process does next: nothing."""
@@ -201,13 +203,13 @@ async def test_an_end_that_was_cut_short_before_a_submodule_was_back_is_finished
             await reviews.finish("s1", ending)
     await reviews.finish("s1", ending)
     assert (content(work), standing(inner), git(work, "status", "--porcelain")) == before
-    kept = "refs/heads/portico" if ending is Ending.KEEP else "refs/portico/discarded"
+    kept = "refs/heads/portico" if ending is FinishMethod.KEEP else "refs/portico/discarded"
     commits = git(work, "for-each-ref", "--format=%(objectname)", kept).split("\n")
     assert any(made in link(work, one) and git(work, "show", f"{one}:a.txt") == "agent" for one in commits)
 
 
 async def test_a_submodule_in_the_middle_of_something_is_named_and_nothing_is_put_aside(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     inner = work / "lib" / "sub"
     review = await reviews.open("s1", work, "branch")
@@ -217,15 +219,15 @@ async def test_a_submodule_in_the_middle_of_something_is_named_and_nothing_is_pu
     write(work, {"a.txt": "agent\n"})
     await review.end_turn()
     with pytest.raises(SessionBusy, match=r"lib/sub is in the middle of a merge"):
-        await reviews.finish("s1", Ending.DISCARD)
+        await reviews.finish("s1", FinishMethod.DISCARD)
     assert (work / "a.txt").read_text() == "agent\n"
     git(inner, "merge", "--quit")
-    await reviews.finish("s1", Ending.DISCARD)
+    await reviews.finish("s1", FinishMethod.DISCARD)
     assert (work / "a.txt").read_text() == "a\n"
 
 
 async def test_a_submodule_in_the_middle_of_something_from_the_start_holds_up_no_end(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     inner = work / "lib" / "sub"
     merging = Path(git(inner, "rev-parse", "--absolute-git-dir")) / "MERGE_HEAD"
@@ -235,6 +237,6 @@ async def test_a_submodule_in_the_middle_of_something_from_the_start_holds_up_no
     await review.begin_turn("Do it")
     write(work, {"a.txt": "agent\n"})
     await review.end_turn()
-    await reviews.finish("s1", Ending.DISCARD)
+    await reviews.finish("s1", FinishMethod.DISCARD)
     assert (content(work), standing(inner)) == before
     assert merging.exists()

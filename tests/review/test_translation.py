@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.review.chain.spellings import Replacing
-from portico.review.chain.translation import Translation
+from portico.review.acp.path_rewriter import PathRewriter
+from portico.review.acp.path_translation import PathTranslation
 from tests.conductor.support import Ends, chain
 
 Json = dict[str, Any]
@@ -65,7 +65,7 @@ class Talk:
 
 @asynccontextmanager
 async def talking() -> AsyncIterator[Talk]:
-    async with chain(Translation()) as ends:
+    async with chain(PathTranslation()) as ends:
         await ends.initialize()
         yield Talk(ends)
 
@@ -177,7 +177,7 @@ async def test_what_needs_no_translation_passes_byte_by_byte() -> None:
 
 
 async def test_a_closed_session_is_translated_no_more() -> None:
-    proxy = Translation()
+    proxy = PathTranslation()
     async with chain(proxy) as ends:
         await ends.initialize()
         talk = Talk(ends)
@@ -190,7 +190,7 @@ async def test_a_closed_session_is_translated_no_more() -> None:
 
 
 async def test_a_session_that_could_not_be_opened_leaves_nothing_behind() -> None:
-    proxy = Translation()
+    proxy = PathTranslation()
     async with chain(proxy) as ends:
         await ends.initialize()
         params = {"cwd": FOLDER, "mcpServers": [], "_meta": {"portico": {"workspace": WORKSPACE}}}
@@ -330,7 +330,7 @@ async def test_what_waits_for_its_rest_is_said_before_anything_else() -> None:
 def test_a_name_that_only_looks_alike_is_left_alone(text: str) -> None:
     for ascii_only in (True, False):
         written = json.dumps(text.format(FOLDER), ensure_ascii=ascii_only).encode()
-        assert Replacing([FOLDER], WORKSPACE)(written) == written
+        assert PathRewriter([FOLDER], WORKSPACE)(written) == written
 
 
 @pytest.mark.parametrize(
@@ -355,12 +355,12 @@ def test_a_name_that_only_looks_alike_is_left_alone(text: str) -> None:
 def test_a_path_ends_where_its_name_does(text: str) -> None:
     for ascii_only in (True, False):
         written = json.dumps(text.format(FOLDER, FOLDER), ensure_ascii=ascii_only).encode()
-        assert json.loads(Replacing([FOLDER], WORKSPACE)(written)) == text.format(WORKSPACE, WORKSPACE)
+        assert json.loads(PathRewriter([FOLDER], WORKSPACE)(written)) == text.format(WORKSPACE, WORKSPACE)
 
 
 def test_an_address_stays_an_address() -> None:
     folder, workspace = "/state/q 7/ö", "/home/mia/my app"
-    replacing = Replacing([folder], workspace)
+    replacing = PathRewriter([folder], workspace)
     expected = "file:///home/mia/my%20app/a%20b.py"
     for address in ("file:///state/q%207/%C3%B6/a%20b.py", "file:///state/q%207/%c3%b6/a%20b.py"):
         assert json.loads(replacing(json.dumps(address).encode())) == expected
@@ -375,5 +375,5 @@ def test_any_folder_becomes_any_other_and_the_rest_stays_as_it_is(
     written = json.dumps({"before": "kept", folder: [f"{folder}/a", folder]}, ensure_ascii=ascii_only)
     if slashes:
         written = written.replace("/", "\\/")
-    replaced = json.loads(Replacing([folder], workspace)(written.encode()))
+    replaced = json.loads(PathRewriter([folder], workspace)(written.encode()))
     assert replaced == {"before": "kept", workspace: [f"{workspace}/a", workspace]}

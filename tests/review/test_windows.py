@@ -9,9 +9,9 @@ import pytest
 from portico.domain.errors import InvalidInput, PorticoError, WindowLost
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice, ProposalUpdated
 from portico.domain.reviews import ReviewMode
-from portico.review.branches.branches import Ending
-from portico.review.proposals.selecting import FileChoice
-from portico.review.reviews import Reviews
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.proposals.selection import SelectedFile
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from portico.testing.windows import MemoryWindow, MemoryWindows
 from tests.review.trees import content, repository, write
@@ -30,9 +30,9 @@ class Desk:
         self.windows = MemoryWindows(self.window)
         self.reviews = self.another()
 
-    def another(self) -> Reviews:
+    def another(self) -> ReviewService:
         """As another process would."""
-        return Reviews.at(self.home / "state", os.environ, ManualClock(), windows=self.windows)
+        return ReviewService.at(self.home / "state", os.environ, ManualClock(), windows=self.windows)
 
     async def turn(
         self, deed: Callable[[Path], None], mode: ReviewMode = "proposal"
@@ -161,7 +161,7 @@ async def test_hunks_are_applied_alone_beside_what_is_typed(desk: Desk) -> None:
     wanted = TYPED.replace("line 12\n", "twelve\n").replace("line 25\n", "twenty-five\n")
     told = await desk.proposes({"a.txt": wanted})
     first, _ = told.files[0].hunks
-    outcome = await desk.reviews.apply("s1", told.proposal_id, 1, [FileChoice("a.txt", (first.hunk_id,))])
+    outcome = await desk.reviews.apply("s1", told.proposal_id, 1, [SelectedFile("a.txt", (first.hunk_id,))])
     assert desk.window.text("a.txt") == TYPED.replace("line 12\n", "twelve\n")
     (left,) = outcome.proposal.files
     assert (left.added, left.removed, left.conflict) == (1, 1, False)
@@ -427,8 +427,8 @@ async def test_a_worktree_does_not_come_home_over_what_is_typed(desk: Desk) -> N
     desk.window.type("a.txt", TYPED)
     before = content(desk.work)
     with pytest.raises(InvalidInput, match="unsaved changes"):
-        await desk.reviews.finish("s1", Ending.SQUASH)
+        await desk.reviews.finish("s1", FinishMethod.SQUASH)
     assert content(desk.work) == before
     desk.window.revert("a.txt")
-    await desk.reviews.finish("s1", Ending.SQUASH)
+    await desk.reviews.finish("s1", FinishMethod.SQUASH)
     assert saved(desk, "a.txt") == LINES.replace("line 20\n", "twenty\n")

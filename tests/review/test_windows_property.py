@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.errors import InvalidInput
-from portico.review.disk.applying import Applied, Applier, Conflicted, Receipt
-from portico.review.text.changes import ChangeSet
-from portico.review.windows.applying import WindowApplier
-from portico.review.windows.seeing import see
+from portico.review.editor.unsaved_buffers import see
+from portico.review.editor.window_apply import WindowApplier
+from portico.review.files.atomic_apply import AppliedChanges, Applier, ApplyReceipt, ConflictedChanges
+from portico.review.text.change_set import ChangeSet
 from portico.testing.windows import MemoryWindow, MemoryWindows
 from tests.review.folders import Files, Seen, fill, seen, trees_and_edits
 
@@ -24,17 +24,19 @@ def contents(found: Seen) -> dict[str, bytes | None]:
     return {path: content for path, (content, _) in found.items()}
 
 
-def apply(window: MemoryWindow, home: str, root: Path, changes: ChangeSet) -> Applied | Conflicted | None:
+def apply(
+    window: MemoryWindow, home: str, root: Path, changes: ChangeSet
+) -> AppliedChanges | ConflictedChanges | None:
     """What came of it; None if it was refused because of what is not saved."""
     state = Path(home, "own")
     state.mkdir(exist_ok=True)
     windows = MemoryWindows(window)
 
-    async def carry_out() -> Applied | Conflicted:
-        sight = await see(windows, "s1", root)
+    async def carry_out() -> AppliedChanges | ConflictedChanges:
+        view = await see(windows, "s1", root)
         loop = asyncio.get_running_loop()
-        writer = WindowApplier(Applier(state), windows, loop, "s1", sight, doing="applying")
-        receipt = Receipt(state / "receipt.json", lambda _: b"{}")
+        writer = WindowApplier(Applier(state), windows, loop, "s1", view, doing="applying")
+        receipt = ApplyReceipt(state / "receipt.json", lambda _: b"{}")
         return await asyncio.to_thread(writer.apply, root, changes, receipt)
 
     try:
@@ -57,7 +59,7 @@ def test_both_ways_make_the_same_files_and_take_them_back(
         window = MemoryWindow(through)
         Applier(Path(home, "state")).apply(plain, changes)
         applied = apply(window, home, through, changes)
-        assert isinstance(applied, Applied)
+        assert isinstance(applied, AppliedChanges)
         assert contents(seen(through)) == contents(seen(plain))
         apply(window, home, through, applied.undo)
         assert contents(seen(through)) == start
@@ -80,11 +82,11 @@ def test_beside_unsaved_texts_all_is_applied_and_taken_back_or_nothing_is_touche
                 )
         start = seen(root), on_screen(window)
         applied = apply(window, home, root, changes)
-        if not isinstance(applied, Applied):
+        if not isinstance(applied, AppliedChanges):
             assert (seen(root), on_screen(window)) == start
             return
         after = seen(root), on_screen(window)
-        if isinstance(apply(window, home, root, applied.undo), Applied):
+        if isinstance(apply(window, home, root, applied.undo), AppliedChanges):
             texts = {name: window.text(name) for name in start[1]}
             assert (contents(seen(root)), texts) == (contents(start[0]), start[1])
         else:

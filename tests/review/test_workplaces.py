@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import FileMissing, InvalidInput
-from portico.review.text.changes import ChangeSet, FileChange, Operation
-from portico.review.workplaces.filling import Bounds
-from portico.review.workplaces.workplaces import Workplaces
+from portico.review.text.change_set import ChangeOperation, ChangeSet, FileChange
+from portico.review.working_copies.initial_copy import WorkingCopyBounds
+from portico.review.working_copies.lifecycle import WorkingCopies
 from tests.review.trees import content, git, person_sees, repository, write
 
 
-def workplaces(tmp_path: Path, *, linked: tuple[str, ...] = (), bounds: Bounds | None = None) -> Workplaces:
-    return Workplaces(tmp_path / "state" / "workplaces", os.environ, linked=linked, bounds=bounds)
+def working_copies(
+    tmp_path: Path, *, linked: tuple[str, ...] = (), bounds: WorkingCopyBounds | None = None
+) -> WorkingCopies:
+    return WorkingCopies(tmp_path / "state" / "workplaces", os.environ, linked=linked, bounds=bounds)
 
 
 def dirty(folder: Path) -> Path:
@@ -42,10 +44,10 @@ def only(changes: ChangeSet) -> FileChange:
 async def test_a_workplace_has_the_persons_uncommitted_work_and_no_secrets(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
     before = content(workspace), person_sees(workspace)
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     assert content(place.folder) == {name: each for name, each in before[0].items() if name != ".env"}
     assert [(each.path, each.reason) for each in place.left_out] == [(".env", "may hold secrets")]
-    assert (await workplaces(tmp_path).changes(place)).changes == ()
+    assert (await working_copies(tmp_path).changes(place)).changes == ()
     assert (content(workspace), person_sees(workspace)) == before
 
 
@@ -56,7 +58,7 @@ async def test_git_works_in_a_workplace_and_nothing_of_it_is_seen_in_the_persons
     write(workspace, {"c.txt": "staged\n"})
     git(workspace, "add", "c.txt")
     before = content(workspace), person_sees(workspace)
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert git(place.folder, "status", "--porcelain=v1").split("\n") == [
         " M a.txt",
@@ -88,7 +90,7 @@ async def test_every_kind_of_change_is_told_byte_for_byte(tmp_path: Path, make: 
     write(workspace, {"run": "#!/bin/sh\n", "gone/deep/file": "g\n", "old name": "moved\n" * 9})
     (workspace / "run").chmod(0o755)
     before = content(workspace)
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     (place.folder / "windows.txt").write_bytes(b"a\r\nc")
     (place.folder / "binary").write_bytes(bytes(range(255, -1, -1)))
@@ -98,7 +100,7 @@ async def test_every_kind_of_change_is_told_byte_for_byte(tmp_path: Path, make: 
     write(place.folder, {"new/file": "n\n", "x.log": "ignored\n", "out/x": "ignored\n", "empty": ""})
     (place.folder / "old name").rename(place.folder / "new" / "name")
 
-    changes = await workplaces(tmp_path).changes(place)
+    changes = await working_copies(tmp_path).changes(place)
 
     assert told(changes) == [
         ("update", "binary"),
@@ -124,13 +126,13 @@ async def test_what_the_person_changes_meanwhile_is_taken_over_where_the_agent_d
     tmp_path: Path,
 ) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     write(place.folder, {"a.txt": "agent\n", "agents": "new\n"})
     write(workspace, {"a.txt": "person\n", "c.txt": "person\n", "persons/new": "p\n", ".env": "KEY=2\n"})
     (workspace / "untracked").unlink()
 
-    refreshed = await workplaces(tmp_path).refresh(place)
+    refreshed = await working_copies(tmp_path).refresh(place)
 
     assert refreshed.taken == ("c.txt", "persons/new", "untracked")
     assert refreshed.left == ("a.txt",)
@@ -146,7 +148,7 @@ async def test_what_the_person_changes_meanwhile_is_taken_over_where_the_agent_d
 
 async def test_a_change_that_both_made_is_nobodys_change_any_more(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     for folder in (workspace, place.folder):
         write(folder, {"a.txt": "same\n", "same": "new\n"})
@@ -157,19 +159,19 @@ async def test_a_change_that_both_made_is_nobodys_change_any_more(tmp_path: Path
 
 async def test_opening_again_gives_the_same_workplace_and_another_process_finds_it(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     write(place.folder, {"a.txt": "agent\n"})
-    assert await workplaces(tmp_path).open(workspace, "s1") == place
-    assert await workplaces(tmp_path).find(workspace, "s1") == place
-    assert await workplaces(tmp_path).find(workspace, "s2") is None
+    assert await working_copies(tmp_path).open(workspace, "s1") == place
+    assert await working_copies(tmp_path).find(workspace, "s1") == place
+    assert await working_copies(tmp_path).find(workspace, "s2") is None
     assert (place.folder / "a.txt").read_text() == "agent\n"
     with pytest.raises(InvalidInput, match="works in proposal mode already"):
-        await workplaces(tmp_path).open(workspace, "s1", mode="worktree")
+        await working_copies(tmp_path).open(workspace, "s1", mode="worktree")
 
 
 async def test_sessions_work_side_by_side(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     one, two = await asyncio.gather(mode.open(workspace, "one"), mode.open(workspace, "two"))
     write(one.folder, {"a.txt": "one\n"})
     assert told(await mode.changes(one)) == [("update", "a.txt")]
@@ -181,7 +183,7 @@ async def test_sessions_work_side_by_side(tmp_path: Path) -> None:
 
 async def test_a_workplace_deleted_by_hand_says_so_and_can_be_opened_again_or_closed(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     shutil.rmtree(place.top)
     for call in (mode.changes, mode.refresh):
@@ -200,7 +202,7 @@ async def test_a_folder_of_a_repository_has_the_rest_around_it_and_proposes_only
 ) -> None:
     root = dirty(tmp_path / "w")
     write(root, {"part/code": "1\n", "other/code": "2\n"})
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(root / "part", "s1")
     assert place.folder == place.top / "part"
     assert (place.top / "other" / "code").read_text() == "2\n"
@@ -217,7 +219,7 @@ async def test_a_folder_of_a_repository_has_the_rest_around_it_and_proposes_only
 async def test_worktree_mode_works_on_a_branch_and_its_changes_count_from_its_start(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
     before = content(workspace)
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1", mode="worktree")
     assert git(place.folder, "branch", "--show-current") == "portico/worktree-s1"
     write(place.folder, {"committed": "c\n"})
@@ -226,7 +228,10 @@ async def test_worktree_mode_works_on_a_branch_and_its_changes_count_from_its_st
     write(place.folder, {"a.txt": "agent\n"})
     write(workspace, {"c.txt": "person\n"})
     assert (await mode.refresh(place)).taken == ()
-    assert told(await workplaces(tmp_path).changes(place)) == [("update", "a.txt"), ("create", "committed")]
+    assert told(await working_copies(tmp_path).changes(place)) == [
+        ("update", "a.txt"),
+        ("create", "committed"),
+    ]
     await mode.close(place)
     assert not place.top.exists()
     assert content(workspace) == before | {"c.txt": ("file", b"person\n")}
@@ -237,7 +242,7 @@ async def test_worktree_mode_works_on_a_branch_and_its_changes_count_from_its_st
 
 async def test_an_unsaved_buffer_is_taken_over_until_the_person_saves(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert await mode.adopt(place, "a.txt", b"unsaved\n")
     assert (place.folder / "a.txt").read_text() == "unsaved\n"
@@ -245,7 +250,7 @@ async def test_an_unsaved_buffer_is_taken_over_until_the_person_saves(tmp_path: 
     assert (await mode.refresh(place)).taken == ()
     write(place.folder, {"c.txt": "agent\n"})
     assert not await mode.adopt(place, "c.txt", b"unsaved\n")
-    assert only(await mode.changes(place)).operation is Operation.UPDATE
+    assert only(await mode.changes(place)).operation is ChangeOperation.UPDATE
     write(workspace, {"a.txt": "saved\n"})
     assert (await mode.refresh(place)).taken == ("a.txt",)
 
@@ -254,7 +259,7 @@ async def test_what_the_person_commits_or_checks_out_meanwhile_is_history_for_th
     tmp_path: Path,
 ) -> None:
     workspace = dirty(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     write(place.folder, {"c.txt": "agent\n"})
     git(workspace, "checkout", "--quiet", "-b", "topic")

@@ -11,17 +11,17 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, StoreFailed
-from portico.review.checkpoints.shadows import LeftOut
-from portico.review.workplaces import records as workplace_records
-from portico.review.workplaces.filling import Bounds, Filler
-from portico.review.workplaces.records import Contents
-from portico.review.workplaces.scratch_files import settled
-from portico.review.workplaces.workplaces import Workplace, Workplaces
-from tests.review.test_workplaces import told, workplaces
+from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.working_copies import record as workplace_records
+from portico.review.working_copies.file_access import settled_stamp
+from portico.review.working_copies.initial_copy import TreeFiller, WorkingCopyBounds
+from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
+from portico.review.working_copies.record import BaseContents
+from tests.review.test_workplaces import told, working_copies
 from tests.review.trees import content, repository, write
 
 
-def reasons(place: Workplace) -> dict[str, str]:
+def reasons(place: WorkingCopy) -> dict[str, str]:
     return {each.path: each.reason for each in place.left_out}
 
 
@@ -32,7 +32,7 @@ async def test_pipes_are_left_out_and_read_only_files_are_kept_as_they_are(tmp_p
     (workspace / "locked").chmod(0o444)
     (workspace / "tool").chmod(0o755)
     os.mkfifo(workspace / "pipe")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert content(place.folder).keys() == {"locked", "tool"}
     assert [(place.folder / name).stat().st_mode & 0o777 for name in ("locked", "tool")] == [0o444, 0o755]
@@ -57,7 +57,7 @@ async def test_links_stay_links_and_none_leads_an_agent_into_the_persons_tree(tm
     (workspace / "full").symlink_to(workspace / "real")
     (workspace / "out").symlink_to("../outside")
     before = content(workspace)
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert reasons(place) == {"out": "is a link out of the folder, and leads nowhere from here"}
     write(place.folder, {"full/file": "agent\n"})
@@ -78,7 +78,7 @@ async def test_links_stay_links_and_none_leads_an_agent_into_the_persons_tree(tm
 async def test_a_folder_that_the_agent_made_a_link_is_not_written_through(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     write(workspace, {"d/x": "1\n"})
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     (place.folder / "d" / "x").unlink()
     (place.folder / "d").rmdir()
@@ -93,7 +93,7 @@ async def test_a_folder_that_the_agent_made_a_link_is_not_written_through(tmp_pa
 async def test_a_large_file_is_there_for_commands_and_not_reviewed(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     (workspace / "large").write_bytes(bytes(3 << 20))
-    mode = workplaces(tmp_path, bounds=Bounds(file_bytes=1 << 20))
+    mode = working_copies(tmp_path, bounds=WorkingCopyBounds(file_bytes=1 << 20))
     place = await mode.open(workspace, "s1")
     assert (place.folder / "large").stat().st_size == 3 << 20
     assert reasons(place) == {"large": "is there, but larger than 1 MB: not reviewed"}
@@ -111,11 +111,16 @@ async def test_a_large_file_is_there_for_commands_and_not_reviewed(tmp_path: Pat
     ]
 
 
-@pytest.mark.parametrize("bounds", [Bounds(files=3), Bounds(total_bytes=10), Bounds(listing_seconds=0)])
-async def test_a_huge_folder_is_refused_in_words_and_leaves_nothing(tmp_path: Path, bounds: Bounds) -> None:
+@pytest.mark.parametrize(
+    "bounds",
+    [WorkingCopyBounds(files=3), WorkingCopyBounds(total_bytes=10), WorkingCopyBounds(listing_seconds=0)],
+)
+async def test_a_huge_folder_is_refused_in_words_and_leaves_nothing(
+    tmp_path: Path, bounds: WorkingCopyBounds
+) -> None:
     workspace = tmp_path / "w"
     write(workspace, {f"f{number}": "text\n" for number in range(5)})
-    mode = workplaces(tmp_path, bounds=bounds)
+    mode = working_copies(tmp_path, bounds=bounds)
     with pytest.raises(InvalidInput, match="too large for a copy") as caught:
         await mode.open(workspace, "s1")
     assert "Open a smaller folder" in (caught.value.suggestion or "")
@@ -127,7 +132,7 @@ async def test_a_huge_folder_is_refused_in_words_and_leaves_nothing(tmp_path: Pa
 
 async def test_more_changes_than_a_proposal_holds_are_named_the_small_ones_first(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
-    mode = workplaces(tmp_path, bounds=Bounds(changed_bytes=1000))
+    mode = working_copies(tmp_path, bounds=WorkingCopyBounds(changed_bytes=1000))
     place = await mode.open(workspace, "s1")
     write(place.folder, {"big": "x" * 900, "small": "y" * 200})
     survey = await mode.survey(place)
@@ -142,7 +147,7 @@ async def test_names_of_any_case_form_and_bytes_are_kept(tmp_path: Path) -> None
         workspace,
         {"Name": "1\n", "name": "2\n", "\u00fc": "nfc\n", "u\u0308": "nfd\n", "a\nb\tc": "x\n", odd: "y\n"},
     )
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert content(place.folder) == content(workspace)
     write(workspace, {odd: "person\n"})
@@ -157,7 +162,7 @@ async def test_names_of_any_case_form_and_bytes_are_kept(tmp_path: Path) -> None
 
 async def test_a_file_that_becomes_a_folder_on_either_side_is_followed_or_left(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w", swap="1\n", own="2\n")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     (workspace / "swap").unlink()
     write(workspace, {"swap/inner": "p\n"})
@@ -183,13 +188,13 @@ def test_a_file_is_only_taken_as_known_once_its_time_has_passed(monkeypatch: pyt
         (8 * second, (fine, coarse)),
     ):
         monkeypatch.setattr(time, "time_ns", lambda now=now: now)
-        assert (settled(fine), settled(coarse)) == known
+        assert (settled_stamp(fine), settled_stamp(coarse)) == known
 
 
 async def test_a_tree_that_is_suddenly_empty_is_not_taken_over(tmp_path: Path) -> None:
     workspace = tmp_path / "w"
     write(workspace, {"a": "1\n", "b": "2\n"})
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     for name in ("a", "b"):
         (workspace / name).unlink()
@@ -199,7 +204,7 @@ async def test_a_tree_that_is_suddenly_empty_is_not_taken_over(tmp_path: Path) -
 
 async def test_a_state_folder_inside_the_workspace_is_not_copied_into_itself(tmp_path: Path) -> None:
     write(tmp_path, {"a.txt": "1\n"})
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(tmp_path, "s1")
     assert content(place.folder) == {"a.txt": ("file", b"1\n")}
     again = await mode.open(tmp_path, "s2")
@@ -209,18 +214,18 @@ async def test_a_state_folder_inside_the_workspace_is_not_copied_into_itself(tmp
 @pytest.mark.parametrize("name", ["../up", "", "a/b", ".hidden"])
 async def test_names_that_would_lead_elsewhere_are_refused(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name"):
-        await workplaces(tmp_path).open(repository(tmp_path / "w"), name)
+        await working_copies(tmp_path).open(repository(tmp_path / "w"), name)
 
 
 async def test_a_workspace_that_is_no_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="is not a folder"):
-        await workplaces(tmp_path).open(tmp_path / "nowhere", "s1")
+        await working_copies(tmp_path).open(tmp_path / "nowhere", "s1")
 
 
 async def test_without_the_git_program_everything_but_what_tools_fill_is_work(tmp_path: Path) -> None:
     workspace = repository(tmp_path / "w")
     write(workspace, {"node_modules/x": "1\n", "cache/CACHEDIR.TAG": "t\n", ".env": "KEY=1\n", "d/e": "2\n"})
-    mode = Workplaces(tmp_path / "state", {"PATH": str(tmp_path)})
+    mode = WorkingCopies(tmp_path / "state", {"PATH": str(tmp_path)})
     place = await mode.open(workspace, "s1")
     assert content(place.folder).keys() == {"a.txt", "cache/CACHEDIR.TAG", "d/e", "node_modules/x"}
     assert reasons(place) == {".env": "may hold secrets"}
@@ -234,13 +239,13 @@ async def test_a_full_disk_says_so_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = repository(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
 
-    def full(self: Contents) -> None:
+    def full(self: BaseContents) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(Contents, "keep", full)
+        patch.setattr(BaseContents, "keep", full)
         with pytest.raises(StoreFailed, match="No space left"):
             await mode.open(workspace, "s1")
     assert await mode.find(workspace, "s1") is None
@@ -252,18 +257,18 @@ async def test_an_open_that_is_given_up_leaves_no_copy_and_no_lock(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = repository(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     begun = asyncio.Event()
     loop = asyncio.get_running_loop()
-    fill = Filler.fill
+    fill = TreeFiller.fill
 
-    def slow(self: Filler, paths: frozenset[str]) -> list[LeftOut]:
+    def slow(self: TreeFiller, paths: frozenset[str]) -> list[OmittedFile]:
         loop.call_soon_threadsafe(begun.set)
         assert self._stop.wait(20)
         return fill(self, paths)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Filler, "fill", slow)
+        patch.setattr(TreeFiller, "fill", slow)
         opening = asyncio.create_task(mode.open(workspace, "s1"))
         await asyncio.wait_for(begun.wait(), 20)
         opening.cancel()
@@ -278,7 +283,7 @@ async def test_old_contents_go_once_they_are_most_of_what_is_kept(
 ) -> None:
     monkeypatch.setattr(workplace_records, "_LITTER_BYTES", 1000)
     workspace = repository(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     write(place.folder, {"agents": "agent\n"})
     for number in range(30):
@@ -313,7 +318,7 @@ async def test_what_cannot_be_read_or_written_is_named_and_stands_in_nobodys_way
         # To the superuser nothing is locked, unless they give that right away.
         await asyncio.to_thread(run_without_rights, f"{__file__}::{request.node.name}", tmp_path / "alone")
         return
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert reasons(place) == {"locked": "cannot be read (Permission denied)"}
     (place.folder / "d").chmod(0o555)

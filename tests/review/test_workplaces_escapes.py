@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import StoreFailed
-from portico.review.git.repositories import find_repository
-from tests.review.test_workplaces import told, workplaces
+from portico.review.git.repository import find_repository
+from tests.review.test_workplaces import told, working_copies
 from tests.review.trees import content, git, repository, write
 
 
@@ -20,7 +20,7 @@ async def test_a_git_worktree_among_ignored_files_is_no_door_to_the_persons_repo
     workspace = repository(tmp_path / "w", __gitignore="trees/\n", main="1\n")
     git(workspace, "worktree", "add", "--quiet", "trees/feature")
     commits = git(workspace, "log", "--all", "--format=%H")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     own = place.folder / "trees" / "feature"
     write(own, {"stray": "x\n"})
@@ -37,7 +37,7 @@ async def test_a_link_to_somewhere_else_is_told_of_since_what_is_written_there_i
     (tmp_path / "shared").mkdir()
     (workspace / "data").symlink_to(tmp_path / "shared")
     (workspace / "own").symlink_to(workspace / "a.txt")
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     assert [(each.path, each.reason) for each in place.left_out] == [
         ("data", "is a link out of the folder: what is written through it is not reviewed")
     ]
@@ -51,7 +51,7 @@ async def test_a_repository_of_any_name_is_worked_in(tmp_path: Path, name: str) 
     found = await find_repository(workspace, {"PATH": "/usr/bin:/bin"})
     assert found is not None
     assert (found.root, found.git_folder) == (workspace, workspace / ".git")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert git(place.folder, "log", "--format=%s") == "first"
     write(place.folder, {"b.txt": "two\n"})
@@ -68,7 +68,7 @@ async def test_a_link_that_an_agent_puts_into_its_repository_leads_portico_to_no
     tmp_path: Path, name: str
 ) -> None:
     workspace = repository(tmp_path / "w")
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     outside = tmp_path / "outside"
     outside.write_text("theirs\n")
     planted = Path(git(place.folder, "rev-parse", "--absolute-git-dir")) / name
@@ -82,7 +82,7 @@ async def test_a_link_that_an_agent_puts_into_its_repository_leads_portico_to_no
     before = outside.read_bytes()
     git(workspace, "commit", "--quiet", "--allow-empty", "--message=second")
     with suppress(StoreFailed):
-        await workplaces(tmp_path).refresh(place)
+        await working_copies(tmp_path).refresh(place)
     assert outside.read_bytes() == before
 
 
@@ -92,11 +92,11 @@ async def test_a_pipe_that_an_agent_puts_into_its_repository_holds_nobody_up(
     tmp_path: Path, name: str
 ) -> None:
     workspace = repository(tmp_path / "w")
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     planted = Path(git(place.folder, "rev-parse", "--absolute-git-dir")) / name
     planted.unlink()
     os.mkfifo(planted)
     git(workspace, "commit", "--quiet", "--allow-empty", "--message=second")
     async with asyncio.timeout(20):
         with suppress(StoreFailed):
-            await workplaces(tmp_path).refresh(place)
+            await working_copies(tmp_path).refresh(place)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.review.workplaces.filling import Bounds
-from tests.review.test_workplaces import told, workplaces
+from portico.review.working_copies.initial_copy import WorkingCopyBounds
+from tests.review.test_workplaces import told, working_copies
 from tests.review.trees import content, git, repository, write
 
 
@@ -33,7 +33,7 @@ def with_packages(folder: Path) -> Path:
 async def test_ignored_folders_come_along_without_secrets_and_are_no_changes(tmp_path: Path) -> None:
     workspace = with_packages(tmp_path / "w")
     before = content(workspace)
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     assert set(content(place.folder)) == {
         ".gitignore",
@@ -55,7 +55,7 @@ async def test_ignored_folders_come_along_without_secrets_and_are_no_changes(tmp
 
 async def test_what_was_ignored_is_not_proposed_when_the_agent_changes_the_rules(tmp_path: Path) -> None:
     workspace = with_packages(tmp_path / "w")
-    mode = workplaces(tmp_path)
+    mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")
     write(place.folder, {".gitignore": "main\n", "new.local": "n\n", "main": "agent\n"})
     assert told(await mode.changes(place)) == [
@@ -68,23 +68,23 @@ async def test_what_was_ignored_is_not_proposed_when_the_agent_changes_the_rules
 @pytest.mark.parametrize(
     ("bounds", "reason"),
     [
-        (Bounds(carried_bytes=50), "too large to copy"),
-        (Bounds(carried_files=1), "too many files"),
-        (Bounds(carried_seconds=-1), "copying took over"),
+        (WorkingCopyBounds(carried_bytes=50), "too large to copy"),
+        (WorkingCopyBounds(carried_files=1), "too many files"),
+        (WorkingCopyBounds(carried_seconds=-1), "copying took over"),
     ],
 )
 async def test_what_is_too_much_is_left_out_whole_and_named(
-    tmp_path: Path, bounds: Bounds, reason: str
+    tmp_path: Path, bounds: WorkingCopyBounds, reason: str
 ) -> None:
     workspace = with_packages(tmp_path / "w")
-    place = await workplaces(tmp_path, bounds=bounds).open(workspace, "s1")
+    place = await working_copies(tmp_path, bounds=bounds).open(workspace, "s1")
     assert not (place.folder / "node_modules").exists()
     assert reason in {each.path: each.reason for each in place.left_out}["node_modules"]
 
 
 async def test_a_folder_that_the_person_wants_shared_is_a_link(tmp_path: Path) -> None:
     workspace = with_packages(tmp_path / "w")
-    mode = workplaces(tmp_path, linked=("node_modules",), bounds=Bounds(carried_bytes=0))
+    mode = working_copies(tmp_path, linked=("node_modules",), bounds=WorkingCopyBounds(carried_bytes=0))
     place = await mode.open(workspace, "s1")
     assert (place.folder / "node_modules").readlink() == workspace / "node_modules"
     assert git(place.folder, "status", "--porcelain") == ""
@@ -111,7 +111,7 @@ async def test_a_python_environment_runs_the_proposed_code_and_not_the_persons(t
     script = workspace / ".venv" / "bin" / "answer"
     script.write_text(f"#!{workspace}/.venv/bin/python\nimport answer\n")
     script.chmod(0o755)
-    place = await workplaces(tmp_path).open(workspace, "s1")
+    place = await working_copies(tmp_path).open(workspace, "s1")
     write(place.folder, {"src/answer.py": "print('the agent')\n"})
     assert said(place.folder / ".venv/bin/answer") == b"the agent\n"
     assert said(place.folder / ".venv/bin/python", "-c", "import answer") == b"the agent\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import LINK_MODE, ChangeSet, opened_no_further
-from portico.review.workplaces.refreshing import Refreshed
-from portico.review.workplaces.workplaces import Workplace, Workplaces
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.text.change_set import LINK_MODE, ChangeSet, opened_no_further
+from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
+from portico.review.working_copies.refresh import RefreshResult
 from tests.review.folders import SIDES, Files, fill
 from tests.review.trees import repository
 
@@ -66,18 +66,20 @@ class Trial:
         edit(self.workspace, [(name, file) for name, file in sorted(tree.items())])
         self.base = files(self.workspace)
 
-    def workplaces(self) -> Workplaces:
+    def working_copies(self) -> WorkingCopies:
         """As another process would have them."""
-        return Workplaces(self.folder / "state", os.environ)
+        return WorkingCopies(self.folder / "state", os.environ)
 
-    async def both_work(self, persons: Edits, agents: Edits) -> tuple[Workplace, Refreshed, ChangeSet, Files]:
-        place = await self.workplaces().open(self.workspace, "s1")
+    async def both_work(
+        self, persons: Edits, agents: Edits
+    ) -> tuple[WorkingCopy, RefreshResult, ChangeSet, Files]:
+        place = await self.working_copies().open(self.workspace, "s1")
         assert files(place.folder) == self.base
         edit(place.folder, agents)
         agent = files(place.folder)
         edit(self.workspace, persons)
-        refreshed = await self.workplaces().refresh(place)
-        return place, refreshed, await self.workplaces().changes(place), agent
+        refreshed = await self.working_copies().refresh(place)
+        return place, refreshed, await self.working_copies().changes(place), agent
 
 
 @settings(max_examples=80, deadline=None)
@@ -103,7 +105,9 @@ def test_a_refresh_loses_no_change_of_the_agent_and_takes_none_of_the_person(
             if (file := (base if path in refreshed.left or emptied else person).get(path)) is not None
         }
         fill(trial.folder / "base", counted)
-        assert isinstance(Applier(trial.folder / "applies").apply(trial.folder / "base", changes), Applied)
+        assert isinstance(
+            Applier(trial.folder / "applies").apply(trial.folder / "base", changes), AppliedChanges
+        )
         assert files(trial.folder / "base") == as_proposed(now, counted, changes)
 
 
@@ -135,17 +139,17 @@ def test_once_every_change_is_applied_or_given_up_both_trees_are_one(
             rest = [one for one in changes.changes if one not in chosen]
             applied = ChangeSet(tuple(chosen), emptied=changes.emptied if chosen else ())
             outcome = Applier(trial.folder / "applies").apply(trial.workspace, applied)
-            assert isinstance(outcome, Applied)
-            assert await trial.workplaces().settle(place, applied, ChangeSet(tuple(rest))) == ()
+            assert isinstance(outcome, AppliedChanges)
+            assert await trial.working_copies().settle(place, applied, ChangeSet(tuple(rest))) == ()
             persons = files(trial.workspace)
             assert as_proposed(files(place.folder), persons, ChangeSet()) == persons
-            assert (await trial.workplaces().changes(place)).changes == ()
+            assert (await trial.working_copies().changes(place)).changes == ()
             if not chosen:
                 return
             Applier(trial.folder / "applies").apply(trial.workspace, outcome.undo)
             assert files(trial.workspace) == trial.base
-            await trial.workplaces().settle(place, outcome.undo, ChangeSet())
-            again = await trial.workplaces().changes(place)
+            await trial.working_copies().settle(place, outcome.undo, ChangeSet())
+            again = await trial.working_copies().changes(place)
             assert {one.path for one in again.changes} == {one.path for one in chosen}
 
         asyncio.run(decide())

@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from portico.review.disk.applying import Applied, Applier
-from portico.review.text.changes import ChangeSet, Content, FileChange, Operation, apply_hunks
+from portico.review.files.atomic_apply import AppliedChanges, Applier
+from portico.review.text.change_set import ChangeOperation, ChangeSet, FileChange, FileContent, apply_hunks
 from portico.review.text.diffs import diff
-from portico.review.workplaces.workplaces import Workplace, Workplaces
-from tests.review.test_workplaces import only, told, workplaces
+from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
+from tests.review.test_workplaces import only, told, working_copies
 from tests.review.trees import content, repository, write
 
 NOTHING = ChangeSet()
@@ -25,9 +25,9 @@ class Desk:
 
     def __init__(self, tmp_path: Path) -> None:
         self.workspace = repository(tmp_path / "w", long=LINES, other="o\n")
-        self.mode: Workplaces = workplaces(tmp_path)
+        self.mode: WorkingCopies = working_copies(tmp_path)
         self.applier = Applier(tmp_path / "state" / "applies")
-        self.place: Workplace | None = None
+        self.place: WorkingCopy | None = None
 
     async def open(self) -> Path:
         self.place = await self.mode.open(self.workspace, "s1")
@@ -37,9 +37,9 @@ class Desk:
         assert self.place is not None
         return await self.mode.changes(self.place)
 
-    def apply(self, changes: ChangeSet) -> Applied:
+    def apply(self, changes: ChangeSet) -> AppliedChanges:
         applied = self.applier.apply(self.workspace, changes)
-        assert isinstance(applied, Applied)
+        assert isinstance(applied, AppliedChanges)
         return applied
 
     async def settle(self, applied: ChangeSet = NOTHING, discarded: ChangeSet = NOTHING) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def some_hunks(change: FileChange, *numbers: int) -> FileChange:
     hunks = diff(change.old.loaded(), change.new.loaded()).hunks
     chosen = [hunks[number].hunk_id for number in numbers]
     return msgspec.structs.replace(
-        change, new=Content.of(apply_hunks(change.old.loaded(), hunks, chosen)), new_mode=change.old_mode
+        change, new=FileContent.of(apply_hunks(change.old.loaded(), hunks, chosen)), new_mode=change.old_mode
     )
 
 
@@ -194,4 +194,4 @@ async def test_a_part_that_cannot_be_told_from_later_work_is_named_and_left(desk
     write(folder, {"long": edited(3, by="agent again")})
     assert await desk.settle(discarded=changes) == ("long",)
     assert (folder / "long").read_text() == edited(3, by="agent again")
-    assert only(await desk.changes()).operation is Operation.UPDATE
+    assert only(await desk.changes()).operation is ChangeOperation.UPDATE

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import FileMissing, InvalidInput, SessionBusy
-from portico.review.branches.worktrees import Worktrees
 from portico.review.git.tree_changes import TreeChange, TreeOperation
+from portico.review.working_copies.worktrees import Worktrees
 from tests.review.trees import content, git, person_sees, repository, write
 
 

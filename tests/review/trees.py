@@ -5,8 +5,8 @@ import stat
 import subprocess
 from pathlib import Path
 
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.checkpoints.shadows import STAGING_PREFIX, Bounds
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import STAGING_PREFIX, SnapshotBounds
 from portico.testing.clock import ManualClock
 
 IDENTITY = {
@@ -70,5 +70,5 @@ def person_sees(folder: Path) -> tuple[str, ...]:
     )
 
 
-def checkpoints(tmp_path: Path, bounds: Bounds | None = None) -> Checkpoints:
+def checkpoints(tmp_path: Path, bounds: SnapshotBounds | None = None) -> Checkpoints:
     return Checkpoints(tmp_path / "state", os.environ, ManualClock(), bounds=bounds)

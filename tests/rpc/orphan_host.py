@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 import psutil
 
-from portico.rpc.processes import ProcessGroup, spawn
+from portico.processes.process_group import ProcessGroup, spawn
 from portico.sandbox import bubblewrap
 from portico.sandbox.confinement import Confinement
 

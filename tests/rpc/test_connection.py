@@ -10,7 +10,7 @@ import pytest
 from msgspec import Raw
 
 from portico.domain import codecs
-from portico.rpc.connection import Connection, Reply
+from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.framing import MAX_LINE
 from portico.rpc.messages import METHOD_NOT_FOUND, ConnectionLost, Fault, RpcError
 from portico.rpc.streams import MemoryStream, memory_pair
@@ -23,13 +23,13 @@ class Recorder:
     def __init__(self) -> None:
         self.seen: list[str] = []
         self.faults: list[Fault] = []
-        self.serve: Callable[[str, Raw], Awaitable[Reply]] = self._refuse
+        self.serve: Callable[[str, Raw], Awaitable[RpcReply]] = self._refuse
         self.gate: asyncio.Event | None = None
 
     def notification(self, method: str, params: Raw) -> None:
         self.seen.append(f"{method} {bytes(params).decode()}")
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         return await self.serve(method, params)
 
     def fault(self, fault: Fault) -> None:
@@ -40,14 +40,14 @@ class Recorder:
         if self.gate is not None:
             await self.gate.wait()
 
-    async def _refuse(self, method: str, params: Raw) -> Reply:
+    async def _refuse(self, method: str, params: Raw) -> RpcReply:
         raise RpcError(METHOD_NOT_FOUND, f"no {method}")
 
 
 class Wire:
     """A connection under test and the raw other end of its wire."""
 
-    def __init__(self, connection: Connection, handler: Recorder, far: MemoryStream) -> None:
+    def __init__(self, connection: RpcConnection, handler: Recorder, far: MemoryStream) -> None:
         self.connection = connection
         self.handler = handler
         self.far = far
@@ -72,7 +72,7 @@ class Wire:
 async def wire(max_line: int = 1_000_000) -> AsyncIterator[Wire]:
     near, far = memory_pair()
     handler = Recorder()
-    connection = Connection(near, handler, name="peer", max_line=max_line)
+    connection = RpcConnection(near, handler, name="peer", max_line=max_line)
     running = asyncio.create_task(connection.run())
     try:
         yield Wire(connection, handler, far)
@@ -109,8 +109,8 @@ async def test_a_response_wakes_its_caller_after_every_earlier_and_before_any_la
 async def test_a_handler_that_waits_for_the_peer_does_not_block_the_reader() -> None:
     async with wire() as peer:
 
-        async def serve(method: str, params: Raw) -> Reply:
-            return Reply(await peer.connection.request("back", {}))
+        async def serve(method: str, params: Raw) -> RpcReply:
+            return RpcReply(await peer.connection.request("back", {}))
 
         peer.handler.serve = serve
         peer.send('{"jsonrpc":"2.0","id":"a","method":"there","params":{}}')
@@ -125,10 +125,10 @@ async def test_requests_are_answered_as_they_finish_not_as_they_came() -> None:
     async with wire() as peer:
         slow = asyncio.Event()
 
-        async def serve(method: str, params: Raw) -> Reply:
+        async def serve(method: str, params: Raw) -> RpcReply:
             if method == "slow":
                 await slow.wait()
-            return Reply(method)
+            return RpcReply(method)
 
         peer.handler.serve = serve
         peer.send(
@@ -143,8 +143,8 @@ async def test_requests_are_answered_as_they_finish_not_as_they_came() -> None:
 async def test_what_follows_an_answer_is_written_after_it() -> None:
     async with wire() as peer:
 
-        async def serve(method: str, params: Raw) -> Reply:
-            return Reply("new", lambda: peer.connection.notify("first", {}))
+        async def serve(method: str, params: Raw) -> RpcReply:
+            return RpcReply("new", lambda: peer.connection.notify("first", {}))
 
         peer.handler.serve = serve
         peer.send('{"jsonrpc":"2.0","id":1,"method":"new","params":{}}')
@@ -306,9 +306,9 @@ async def test_a_second_request_with_an_id_that_is_in_use_is_passed_over() -> No
     async with wire() as peer:
         release = asyncio.Event()
 
-        async def serve(method: str, params: Raw) -> Reply:
+        async def serve(method: str, params: Raw) -> RpcReply:
             await release.wait()
-            return Reply(method)
+            return RpcReply(method)
 
         peer.handler.serve = serve
         peer.send(
@@ -348,7 +348,7 @@ async def test_a_request_that_the_peer_cancels_is_answered_as_cancelled() -> Non
     async with wire() as peer:
         started = asyncio.Event()
 
-        async def serve(method: str, params: Raw) -> Reply:
+        async def serve(method: str, params: Raw) -> RpcReply:
             started.set()
             await asyncio.Event().wait()
             raise AssertionError
@@ -366,7 +366,7 @@ async def test_callers_and_handlers_end_when_the_peer_goes_away() -> None:
     async with wire() as peer:
         started, ended = asyncio.Event(), asyncio.Event()
 
-        async def serve(method: str, params: Raw) -> Reply:
+        async def serve(method: str, params: Raw) -> RpcReply:
             started.set()
             try:
                 await asyncio.Event().wait()
@@ -407,7 +407,7 @@ async def test_a_handler_that_fails_answers_with_an_error_and_no_traceback(
 ) -> None:
     async with wire() as peer:
 
-        async def serve(method: str, params: Raw) -> Reply:
+        async def serve(method: str, params: Raw) -> RpcReply:
             raise LookupError("secret detail")
 
         peer.handler.serve = serve
@@ -420,7 +420,7 @@ async def test_a_handler_that_fails_answers_with_an_error_and_no_traceback(
 async def test_a_tap_sees_every_frame_both_ways() -> None:
     near, far = memory_pair()
     seen: list[tuple[str, bytes]] = []
-    connection = Connection(
+    connection = RpcConnection(
         near, Recorder(), name="peer", tap=lambda direction, data: seen.append((direction, data))
     )
     running = asyncio.create_task(connection.run())

@@ -5,10 +5,10 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.rpc.framing import LineSplitter, Overlong
+from portico.rpc.framing import LineSplitter, OverlongLine
 
 
-def split_all(chunks: list[bytes], limit: int) -> list[bytes | Overlong]:
+def split_all(chunks: list[bytes], limit: int) -> list[bytes | OverlongLine]:
     splitter = LineSplitter(limit)
     lines = [line for chunk in chunks for line in splitter.feed(chunk)]
     rest = splitter.end()
@@ -34,7 +34,7 @@ def test_a_line_beyond_the_limit_is_reported_by_its_size_and_not_kept(
     whole = b"".join(chunks).split(b"\n")
     if not whole[-1]:
         whole.pop()
-    expected = [Overlong(len(line), line) if len(line) > limit else line for line in whole]
+    expected = [OverlongLine(len(line), line) if len(line) > limit else line for line in whole]
     assert split_all(chunks, limit) == expected
 
 
@@ -42,7 +42,7 @@ def test_a_line_beyond_the_limit_is_reported_by_its_size_and_not_kept(
 def test_of_a_line_beyond_the_limit_the_two_ends_are_kept(size: int) -> None:
     line = b"a" * 1024 + b"x" * 10_000 + b"z" * 1024
     chunks = [line[start : start + size] for start in range(0, len(line), size)]
-    expected = [Overlong(len(line), b"a" * 1024, b"z" * 1024), b"next"]
+    expected = [OverlongLine(len(line), b"a" * 1024, b"z" * 1024), b"next"]
     assert split_all([*chunks, b"\nnext"], 2000) == expected
     assert split_all([line + b"\nnext"], 2000) == expected
 

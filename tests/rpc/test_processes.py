@@ -10,13 +10,13 @@ from typing import Any
 import psutil
 import pytest
 
-from portico.rpc import processes
-from portico.rpc.descendants import Descendant, group_lives
-from portico.rpc.processes import ProcessGroup, spawn
-from portico.rpc.programs import CannotRun
+from portico.processes import process_group
+from portico.processes.descendants import Descendant, group_lives
+from portico.processes.executables import CannotRun
+from portico.processes.process_group import ProcessGroup, spawn
+from portico.sandbox.backends import BACKENDS as EVERY_BACKEND
+from portico.sandbox.backends import SandboxBackend
 from portico.sandbox.confinement import Confinement
-from portico.sandbox.kernel import BACKENDS as EVERY_BACKEND
-from portico.sandbox.kernel import Backend
 from tests.rpc.process_tree import marked, members, new_mark, survivors
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="process groups are POSIX")
@@ -73,12 +73,12 @@ async def line(group: ProcessGroup) -> str:
 async def test_a_program_started_on_a_lifeline_that_is_cut_already_does_not_live(
     start: Spawner, monkeypatch: pytest.MonkeyPatch, attempt: int
 ) -> None:
-    class CutLifeline(processes._Lifeline):
+    class CutLifeline(process_group._Lifeline):
         def __init__(self) -> None:
             super().__init__()
             self.cut()
 
-    monkeypatch.setattr(processes, "_Lifeline", CutLifeline)
+    monkeypatch.setattr(process_group, "_Lifeline", CutLifeline)
     groups = [await start.shell("sleep 1000 & (sleep 1000; true) & wait") for _ in range(3)]
     async with asyncio.timeout(DEADLINE):
         for group in groups:
@@ -336,7 +336,7 @@ BOTH = Confinement(temporary=None)
 @pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes that can be tried are Linux's")
 @WRAPPED
 async def test_a_confined_program_is_asked_to_end_before_its_sandbox_is(
-    start: Spawner, backend: Backend
+    start: Spawner, backend: SandboxBackend
 ) -> None:
     polite = "trap 'echo goodbye; exit 3' TERM; echo up; while :; do sleep 0.05; done"
     group = await start.shell(polite, wrapper=backend.wrapper(BOTH))
@@ -350,7 +350,7 @@ async def test_a_confined_program_is_asked_to_end_before_its_sandbox_is(
 @pytest.mark.skipif(sys.platform != "linux", reason="the sandboxes that can be tried are Linux's")
 @WRAPPED
 async def test_a_confined_program_that_does_not_want_to_end_is_killed_with_all_that_left_it(
-    start: Spawner, backend: Backend
+    start: Spawner, backend: SandboxBackend
 ) -> None:
     family = "trap '' TERM; setsid sleep 1000 & sleep 1000 & echo up; wait; wait; sleep 1000"
     group = await start.shell(family, wrapper=backend.wrapper(BOTH))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.rpc.programs import CannotRun, find_program
+from portico.processes.executables import CannotRun, find_program
 from tests.rpc.process_tree import script
 
 pytestmark = pytest.mark.skipif(

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from portico.sandbox import bubblewrap, kernel, seatbelt
-from portico.sandbox.confinement import Confinement, Unavailable
-from portico.sandbox.kernel import Backend, find_backend, trial
-from portico.sandbox.wrapper import WRAPPER_VARIABLE, wrapper_of
+from portico.sandbox import backends, bubblewrap, seatbelt
+from portico.sandbox.backends import SandboxBackend, find_backend, probe_backend
+from portico.sandbox.confinement import Confinement, SandboxUnavailable
+from portico.sandbox.wrapper import WRAPPER_VARIABLE, sandbox_wrapper
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no sandbox for Windows")
 
@@ -41,16 +41,16 @@ def test_the_rule_for_the_deepest_path_wins_and_needless_ones_are_left_out(tree:
 
 def test_a_backend_that_does_not_confine_is_found_out() -> None:
     assert (
-        trial(Backend("nothing", lambda _: ()), offline=False)
+        probe_backend(SandboxBackend("nothing", lambda _: ()), offline=False)
         == "a confined program could write a forbidden file"
     )
 
 
 def test_a_backend_that_cannot_run_says_why() -> None:
-    broken = Backend("broken", lambda _: ("/bin/sh", "-c", "echo no such kernel >&2; exit 1"))
-    assert trial(broken, offline=False) == "no such kernel"
-    missing = Backend("missing", lambda _: ("/no/such/program",))
-    assert "could not be run" in (trial(missing, offline=False) or "")
+    broken = SandboxBackend("broken", lambda _: ("/bin/sh", "-c", "echo no such kernel >&2; exit 1"))
+    assert probe_backend(broken, offline=False) == "no such kernel"
+    missing = SandboxBackend("missing", lambda _: ("/no/such/program",))
+    assert "could not be run" in (probe_backend(missing, offline=False) or "")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has namespaces")
@@ -58,18 +58,20 @@ def test_a_backend_that_confines_files_but_not_the_network_is_not_used_offline()
     def online(confinement: Confinement) -> tuple[str, ...]:
         return tuple(word for word in bubblewrap.wrapper(confinement) if word != "--unshare-net")
 
-    half = Backend("half", online)
-    assert trial(half, offline=False) is None
-    assert trial(half, offline=True) == "a confined program could connect to a forbidden address"
+    half = SandboxBackend("half", online)
+    assert probe_backend(half, offline=False) is None
+    assert probe_backend(half, offline=True) == "a confined program could connect to a forbidden address"
 
 
 def test_where_nothing_confines_every_reason_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     def unavailable(_: Confinement) -> tuple[str, ...]:
-        raise Unavailable("this is no such system")
+        raise SandboxUnavailable("this is no such system")
 
-    monkeypatch.setattr(kernel, "BACKENDS", (Backend("one", unavailable), Backend("two", lambda _: ())))
+    monkeypatch.setattr(
+        backends, "BACKENDS", (SandboxBackend("one", unavailable), SandboxBackend("two", lambda _: ()))
+    )
     with pytest.raises(
-        Unavailable, match=r"one: this is no such system; two: a confined program could write"
+        SandboxUnavailable, match=r"one: this is no such system; two: a confined program could write"
     ):
         find_backend(Confinement())
 
@@ -97,12 +99,12 @@ def test_the_profile_for_macos_denies_first_and_allows_the_inner_folders_after(t
 
 def test_hosts_cannot_be_named_where_the_kernel_knows_no_hosts() -> None:
     named = Confinement(network=("example.org:443",))
-    with pytest.raises(Unavailable, match="single hosts"):
+    with pytest.raises(SandboxUnavailable, match="single hosts"):
         seatbelt.profile(named)
-    with pytest.raises(Unavailable, match="single hosts"):
+    with pytest.raises(SandboxUnavailable, match="single hosts"):
         bubblewrap.wrapper(named)
 
 
 def test_the_words_that_confine_what_porter_starts_come_in_a_variable() -> None:
-    assert wrapper_of({}) == ()
-    assert wrapper_of({WRAPPER_VARIABLE: '["bwrap", "--"]'}) == ("bwrap", "--")
+    assert sandbox_wrapper({}) == ()
+    assert sandbox_wrapper({WRAPPER_VARIABLE: '["bwrap", "--"]'}) == ("bwrap", "--")

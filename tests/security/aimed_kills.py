@@ -18,13 +18,13 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.disk.applying import Applier
-from portico.review.disk.leftovers import any_left
-from portico.review.disk.rollbacks import Rollback, Rollbacks
-from portico.review.disk.swapping import Swap, Wanted
-from portico.review.reviews import Reviews
-from portico.review.text.changes import LINK_MODE, ChangeSet
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.files.atomic_apply import Applier
+from portico.review.files.file_swap import FileSwap, SwapTarget
+from portico.review.files.leftovers import has_leftovers
+from portico.review.files.rollbacks import Rollback, Rollbacks
+from portico.review.service import ReviewService
+from portico.review.text.change_set import LINK_MODE, ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import Files, Seen, change, fill, seen
 
@@ -90,17 +90,17 @@ def restore(home: Path) -> None:
     wishes = []
     for number, path in enumerate(sorted({*FILES, *WANTED})):
         if path not in WANTED:
-            wishes.append(Wanted(path, True, None))
+            wishes.append(SwapTarget(path, True, None))
             continue
         content, mode = WANTED[path]
         fill(staging.new, {str(number): (content, mode)})
         blob = hashlib.sha1(b"blob %d\0" % len(content) + content).hexdigest()
-        wishes.append(Wanted(path, path in FILES, number, blob))
+        wishes.append(SwapTarget(path, path in FILES, number, blob))
     swap.perform(staging, wishes, swap.look(FILES), "kept")
     swap.sweep()
 
 
-def swap_of(home: Path) -> Swap:
+def swap_of(home: Path) -> FileSwap:
     checkpoints = Checkpoints(home / "state" / "checkpoints", os.environ, ManualClock())
     shadow = checkpoints._shadow(home / "work")
     shadow.folder.mkdir(parents=True, exist_ok=True)
@@ -173,7 +173,7 @@ def content(place: Path) -> bytes:
 
 
 async def settle(home: Path) -> None:
-    await Reviews.at(home / "state", os.environ, ManualClock()).settle_all()
+    await ReviewService.at(home / "state", os.environ, ManualClock()).settle_all()
 
 
 def main(what: str, home: Path, rounds: int) -> None:
@@ -205,7 +205,7 @@ def main(what: str, home: Path, rounds: int) -> None:
         asyncio.run(settle(home))
         rollbacks = Rollbacks(home / "state" / "rollbacks").take(home / "work")
         found[one.judge(rollbacks)] += 1
-        found["left over"] += any_left(home / "state")
+        found["left over"] += has_leftovers(home / "state")
         found["moments"] = len(aimed)
         found["edits told"] += sum(len(each.edits) for each in rollbacks)
     print(json.dumps(+found))

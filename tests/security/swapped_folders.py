@@ -17,27 +17,27 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.connect.events import one_of
-from portico.doors.connect.generated.portico.v1 import agent_pb as pb
-from portico.doors.connect.values import attached
+from portico.doors.api.event_messages import one_of
+from portico.doors.api.session_messages import read_attachment
 from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles
 from portico.porter.workspace import Workspace
-from portico.prompts.catalog import Catalog
-from portico.review.chain.asked_changes import AskedChange, ChangeReader
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.disk.applying import Applier
-from portico.review.disk.calls import Disk
-from portico.review.disk.rollbacks import Rollbacks
-from portico.review.disk.swapping import ChangedMeanwhile, Swap, Wanted
-from portico.review.proposals.resolving import Resolver
-from portico.review.text.changes import ChangeSet, digest_of
-from portico.review.workplaces.carrying import Carrier
-from portico.review.workplaces.filling import Bounds
-from portico.review.workplaces.records import Entry
-from portico.review.workplaces.trees import Tree
-from portico.sessions.attachments import attach
+from portico.prompts.catalog import PromptCatalog
+from portico.review.acp.change_request import AskedChange, ChangeReader
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.files.atomic_apply import Applier
+from portico.review.files.disk import Disk
+from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapTarget
+from portico.review.files.rollbacks import Rollbacks
+from portico.review.proposals.conflict_resolution import ConflictResolver
+from portico.review.text.change_set import ChangeSet, digest_of
+from portico.review.working_copies.ignored_files import IgnoredFileCopier
+from portico.review.working_copies.initial_copy import WorkingCopyBounds
+from portico.review.working_copies.record import BaseEntry
+from portico.review.working_copies.tree import CopyTree
+from portico.sessions.content.attachments import read_attachments
 from portico.testing.clock import ManualClock
 from tests.review.folders import change
 
@@ -160,7 +160,7 @@ def conflict_reads(ground: Ground) -> Callable[[int], str]:
     """The person's side of a conflict is shown to them, and what they resolve goes to the agent."""
 
     def sides(number: int) -> str:
-        resolver = Resolver(ground.workspace, Disk())
+        resolver = ConflictResolver(ground.workspace, Disk())
         return str(resolver.sides(change(_some_file(number), b"base", b"agent")).person)
 
     return sides
@@ -189,7 +189,7 @@ def workplace_reads(ground: Ground) -> Callable[[int], str]:
 def workplace_writes(ground: Ground) -> Callable[[int], str]:
     tree = _tree(ground)
     data = WRITTEN.encode()
-    entry = Entry(digest_of(data), len(data), 0o644)
+    entry = BaseEntry(digest_of(data), len(data), 0o644)
 
     def write(number: int) -> str:
         if number % 4 == 0:
@@ -208,7 +208,9 @@ def workplace_carries(ground: Ground) -> Callable[[int], str]:
         top = ground.state / "carried"
         shutil.rmtree(top, ignore_errors=True)
         top.mkdir()
-        Carrier(ground.workspace, top, Bounds(), (), threading.Event()).carry(["swapped"])
+        IgnoredFileCopier(ground.workspace, top, WorkingCopyBounds(), (), threading.Event()).carry(
+            ["swapped"]
+        )
         return _texts(top)
 
     return carry
@@ -233,7 +235,7 @@ def checkpoint_reads(ground: Ground) -> Callable[[int], str]:
 
 def restore_writes(ground: Ground) -> Callable[[int], str]:
     """A restore moves files into their places, each from its staging folder."""
-    swap = Swap(
+    swap = FileSwap(
         ground.workspace, ground.state / "restore", ".portico-restore-", Rollbacks(ground.state / "told")
     )
 
@@ -244,7 +246,7 @@ def restore_writes(ground: Ground) -> Callable[[int], str]:
             (staging.new / "0").write_text(WRITTEN)
             there = (ground.workspace / path).exists()
             staged = None if there and number % 4 == 0 else 0
-            swap.perform(staging, [Wanted(path, there, staged)], swap.look([path]))
+            swap.perform(staging, [SwapTarget(path, there, staged)], swap.look([path]))
         finally:
             swap.undo()
             staging.remove()
@@ -259,7 +261,7 @@ def prompt_reads(ground: Ground) -> Callable[[int], str]:
     (ground.workspace / "swapped" / "note.md").write_text(INSIDE)
     (ground.workspace / ".portico").mkdir()
     (ground.workspace / ".portico" / "prompts").symlink_to("../swapped")
-    catalog = Catalog(ground.workspace, ground.state)
+    catalog = PromptCatalog(ground.workspace, ground.state)
     return lambda _: str(catalog.find("note"))
 
 
@@ -281,14 +283,14 @@ def porter_writes(ground: Ground) -> Callable[[int], str]:
 def attachment_reads(ground: Ground) -> Callable[[int], str]:
     def read(number: int) -> str:
         path = one_of("path", _some_file(number))
-        thing = attached(pb.Attachment(source=path), ground.workspace)
-        return b"".join(map(bytes, _run(attach([thing])))).decode()
+        thing = read_attachment(pb.Attachment(source=path), ground.workspace)
+        return b"".join(map(bytes, _run(read_attachments([thing])))).decode()
 
     return read
 
 
-def _tree(ground: Ground) -> Tree:
-    return Tree(
+def _tree(ground: Ground) -> CopyTree:
+    return CopyTree(
         ground.workspace, ground.workspace, waiting=ground.state / "waiting", standing=ground.workspace
     )
 

@@ -5,11 +5,11 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 
-from portico.doors.web.admission import Room, Streams
-from portico.doors.web.connections import Connection
-from portico.doors.web.refusals import Refused
-from tests.doors.web.http2_support import http2_caller
-from tests.doors.web.support import (
+from portico.doors.http.admission import AdmissionControl, StreamLimit
+from portico.doors.http.http1_connection import Http1Connection
+from portico.doors.http.refusals import RequestRefused
+from tests.doors.http.http2_support import http2_caller
+from tests.doors.http.support import (
     INFO,
     JSON_BODY,
     STREAM_BODY,
@@ -26,7 +26,7 @@ WATCHING = {**bearer(TOKEN), "content-type": "application/connect+json"}
 CROWD = 600
 
 
-class Hasty(Connection):
+class Hasty(Http1Connection):
     stranger_seconds = 0.2
 
 
@@ -54,7 +54,7 @@ async def test_six_hundred_connections_of_nobody_keep_no_caller_out(words: bytes
 
 
 async def test_a_caller_who_came_before_the_crowd_and_has_not_asked_yet_may_have_to_come_again() -> None:
-    async with open_door(room=Room(most_strangers=3)) as door, crowd(door, 4) as callers:
+    async with open_door(room=AdmissionControl(most_strangers=3)) as door, crowd(door, 4) as callers:
         assert await callers[0].is_closed()
         assert (await callers[1].ask("POST", INFO, SIGNED, body=b"{}")).status == 200
         assert (await callers[1].ask("POST", INFO, SIGNED, body=b"{}")).status == 200
@@ -111,7 +111,7 @@ class Guest:
 
 
 def test_the_oldest_idle_one_is_dropped_first() -> None:
-    room, guests = Room(most_strangers=2), [Guest(1), Guest(), Guest(), Guest(1), Guest(1)]
+    room, guests = AdmissionControl(most_strangers=2), [Guest(1), Guest(), Guest(), Guest(1), Guest(1)]
     for guest in guests[:3]:
         room.enter(guest)
     assert [guest.dropped for guest in guests] == [False, True, False, False, False]
@@ -121,18 +121,18 @@ def test_the_oldest_idle_one_is_dropped_first() -> None:
 
 
 def test_a_known_connection_is_dropped_for_another_only_if_it_is_idle() -> None:
-    room, busy, idle, late = Room(most_known=2), Guest(1), Guest(), Guest()
+    room, busy, idle, late = AdmissionControl(most_known=2), Guest(1), Guest(), Guest()
     room.recognise(busy)
     room.recognise(idle)
     room.recognise(late)
     assert (busy.dropped, idle.dropped) == (False, True)
     late.calls = 1
-    with pytest.raises(Refused, match="Too many connections"):
+    with pytest.raises(RequestRefused, match="Too many connections"):
         room.recognise(Guest())
 
 
 def test_calls_of_strangers_make_room_for_each_other_and_take_none_from_others() -> None:
-    room, old, young, known = Room(most_calls=100), Guest(90), Guest(10), Guest(90)
+    room, old, young, known = AdmissionControl(most_calls=100), Guest(90), Guest(10), Guest(90)
     for guest in (old, young, known):
         room.enter(guest)
     room.recognise(known)
@@ -144,8 +144,8 @@ def test_calls_of_strangers_make_room_for_each_other_and_take_none_from_others()
 
 
 def test_only_streams_are_counted() -> None:
-    streams = Streams({"/watch"}, most=0)
+    streams = StreamLimit({"/watch"}, most=0)
     with streams.counted("/info"):
         pass
-    with pytest.raises(Refused), streams.counted("/watch"):
+    with pytest.raises(RequestRefused), streams.counted("/watch"):
         pass

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.conductor.command_line import read_commands
-from portico.conductor.deeds import Deed
-from portico.conductor.policy import parse_rule
-from portico.conductor.tool_input import Command
+from portico.conductor.permissions.action import RequestedAction
+from portico.conductor.permissions.policy import parse_rule
+from portico.conductor.permissions.shell_commands import parse_shell_commands
+from portico.conductor.permissions.tool_input import ToolCommand
 from tests.conductor.permission_support import SESSION, Json, approvals_in, broker, execute, policy, selected
 from tests.security.shell_lines import Shells, random_lines
 from tests.support.program import Portico
@@ -173,8 +173,8 @@ rmdir x
 """.strip().splitlines()
 
 
-def deed(line: str) -> Deed:
-    return Deed(agent="a", workspace="/", kind="execute", title="", commands=(Command(line),))
+def deed(line: str) -> RequestedAction:
+    return RequestedAction(agent="a", workspace="/", kind="execute", title="", commands=(ToolCommand(line),))
 
 
 @pytest.mark.parametrize("line", SAME)
@@ -230,14 +230,17 @@ def test_what_a_denial_means_for_one_command(rule: str, line: str, denied: bool,
     ],
 )
 def test_a_program_with_arguments_is_no_line_for_a_shell(words: tuple[str, ...], denied: bool) -> None:
-    commands = (Command(" ".join(words), words),)
-    assert RM.touches(Deed(agent="a", workspace="/", kind="execute", title="", commands=commands)) == denied
+    commands = (ToolCommand(" ".join(words), words),)
+    assert (
+        RM.touches(RequestedAction(agent="a", workspace="/", kind="execute", title="", commands=commands))
+        == denied
+    )
 
 
 @given(st.text(st.sampled_from("rm x'\"\\$`(){}<>|&;#\n\t=-*~![]09E"), max_size=60))
 def test_any_line_is_read_to_its_end(line: str) -> None:
     for text in (line, f"{line}\nrm x", f"eval '{line}'", f"sudo -u {line}"):
-        read_commands(text)
+        parse_shell_commands(text)
 
 
 @pytest.mark.parametrize(

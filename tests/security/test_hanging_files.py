@@ -13,17 +13,17 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.editor_state import read_editor_state
+from portico.conductor.proxies.editor_state import read_editor_state
 from portico.config.settings import load_settings
 from portico.domain.errors import StoreFailed
 from portico.files.deadline import within_deadline
 from portico.files.regular import read_beginning, read_regular
-from portico.porter.loop.instructions import FILES, system_text
-from portico.porter.projects.folder import Project
-from portico.porter.scenarios.loading import load_scenarios
+from portico.porter.model_loop.instructions import FILES, system_text
+from portico.porter.project.folder import ProjectFolder
+from portico.porter.scenarios.catalog import load_scenarios
 from portico.porter.workspace import Workspace
-from portico.prompts.catalog import Catalog
-from portico.review.git.repositories import find_repository, need_repository
+from portico.prompts.catalog import PromptCatalog
+from portico.review.git.repository import find_repository, need_repository
 from tests.review.trees import repository
 from tests.support.program import Portico
 from tests.support.serving import Server
@@ -94,7 +94,7 @@ def test_settings_are_ignored_and_that_is_said(workspace: Path, tmp_path: Path, 
 
 def test_a_prompt_is_listed_with_what_is_wrong(workspace: Path, tmp_path: Path, make: Make) -> None:
     make(workspace / ".portico" / "prompts" / "evil.md")
-    entries = Catalog(workspace, tmp_path / "user").entries()
+    entries = PromptCatalog(workspace, tmp_path / "user").entries()
     assert [(one.prompt, bool(one.problem)) for one in entries] in ([(None, True)], [])
 
 
@@ -115,7 +115,7 @@ def test_instructions_say_nothing_or_their_beginning(workspace: Path, name: str,
 
 def test_a_project_file_says_nothing_or_its_beginning(workspace: Path, make: Make) -> None:
     make(workspace / "pyproject.toml")
-    assert not Project(workspace, os.environ).pyproject_has("project")
+    assert not ProjectFolder(workspace, os.environ).pyproject_has("project")
 
 
 def test_the_state_of_an_editor_is_not_known(workspace: Path, make: Make) -> None:
@@ -172,7 +172,7 @@ async def test_what_is_called_git_and_is_no_file_is_no_repository(tmp_path: Path
 async def test_git_that_waits_for_a_pipe_is_ended_at_its_deadline(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("portico.review.git.repositories._FINDING_SECONDS", 0.5)
+    monkeypatch.setattr("portico.review.git.repository._FINDING_SECONDS", 0.5)
     work = repository(tmp_path / "work")
     os.mkfifo(work / ".git" / "pipe")
     (work / ".git" / "config").write_text("[include]\n\tpath = pipe\n")

@@ -8,7 +8,7 @@ from msgspec import UNSET
 
 from portico.domain import events
 from portico.domain.json_depth import MAX_DEPTH
-from portico.rpc.messages import Fault, answered_in_ruins, decode_frame, id_in_ruins
+from portico.rpc.messages import Fault, decode_frame, malformed_request_id, malformed_response_id
 from tests.conductor.support import chain
 from tests.sessions.support import FakeAgent, world
 from tests.support.editor import Editor
@@ -48,7 +48,7 @@ def test_a_request_that_cannot_be_read_is_refused_for_the_true_reason(
     fault = decode_frame(line)
     assert isinstance(fault, Fault)
     assert reason in fault.detail
-    assert id_in_ruins(line) == request_id
+    assert malformed_request_id(line) == request_id
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_brackets_in_strings_and_side_by_side_are_not_depth(line: bytes) -> None
     ],
 )
 def test_a_broken_line_answers_no_request_unless_it_says_so(line: bytes) -> None:
-    assert answered_in_ruins(line) is UNSET
+    assert malformed_response_id(line) is UNSET
 
 
 async def test_the_caller_of_a_broken_answer_is_told_so() -> None:

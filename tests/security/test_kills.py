@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from portico.config.locking import locked
 from portico.domain.errors import SessionBusy, StoreFailed
-from portico.review.disk import alone
-from portico.review.disk.applying import Applier
-from portico.review.reviews import Reviews
-from portico.review.text.changes import ChangeSet
+from portico.files.locks import locked
+from portico.review.files import process_lock
+from portico.review.files.atomic_apply import Applier
+from portico.review.service import ReviewService
+from portico.review.text.change_set import ChangeSet
 from portico.testing.clock import ManualClock
 from tests.review.folders import change, seen
 from tests.review.test_apply_kills import FailingDisk, Killed
@@ -58,8 +58,8 @@ async def test_a_process_that_is_alive_in_the_middle_of_its_apply_is_waited_for(
 ) -> None:
     half_apply(tmp_path / "work", tmp_path / "state")
     mixed = seen(tmp_path / "work")
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
-    monkeypatch.setattr(alone, "_LOCK_SECONDS", 0.0)
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
+    monkeypatch.setattr(process_lock, "_LOCK_SECONDS", 0.0)
     with locked(tmp_path / "state" / "applies" / "apply.lock"):
         with pytest.raises(SessionBusy):
             await reviews.open("s", tmp_path / "work", "direct")
@@ -75,7 +75,7 @@ async def test_nobody_is_bothered_with_a_working_copy_that_was_half_filled(tmp_p
     copy = tmp_path / "state" / "workplaces" / "one"
     copy.mkdir(parents=True)
     half_apply(copy, tmp_path / "state")
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     assert await reviews.settle_all() == []
     assert {data for data, _ in seen(copy).values()} == {text.encode() for text in OLD.values()}
     assert not list((tmp_path / "state" / "rollbacks").glob("*"))
@@ -83,7 +83,7 @@ async def test_nobody_is_bothered_with_a_working_copy_that_was_half_filled(tmp_p
 
 async def test_a_folder_that_cannot_be_settled_is_not_worked_in_and_holds_up_no_other(tmp_path: Path) -> None:
     half_apply(tmp_path / "work", tmp_path / "state")
-    reviews = Reviews.at(tmp_path / "state", os.environ, ManualClock())
+    reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     (tmp_path / "other").mkdir()
     (tmp_path / "work").rename(tmp_path / "not mounted")
     with pytest.raises(StoreFailed, match="cut short"):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from portico.rpc.connection import Connection
+from portico.rpc.connection import RpcConnection
 from tests.support.fuzz_targets import TARGETS, Unforeseen, throw_at
 
 ROUNDS = 4
@@ -14,7 +14,7 @@ FRAMES = 2500
 @pytest.fixture(autouse=True)
 def unwatched(frame_watch: object, monkeypatch: pytest.MonkeyPatch) -> None:
     """The watch over sent frames follows what peers ask; here it could not."""
-    monkeypatch.setattr("portico.acp.ends.Connection", Connection)
+    monkeypatch.setattr("portico.acp.connection.RpcConnection", RpcConnection)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.checkpoints.shadows import Bounds
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.outside_changes import OutsideChanges
-from portico.review.reviews import Reviews
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, seen
 from tests.review.trees import git, repository, write
@@ -31,13 +31,13 @@ def work(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def reviews(tmp_path: Path) -> Reviews:
+def reviews(tmp_path: Path) -> ReviewService:
     return make(tmp_path)
 
 
-def make(home: Path, bounds: Bounds | None = None) -> Reviews:
+def make(home: Path, bounds: SnapshotBounds | None = None) -> ReviewService:
     """As another process would."""
-    return Reviews.at(home / "state", os.environ, ManualClock(), bounds=bounds)
+    return ReviewService.at(home / "state", os.environ, ManualClock(), bounds=bounds)
 
 
 def files(folder: Path) -> Seen:
@@ -46,7 +46,7 @@ def files(folder: Path) -> Seen:
 
 
 async def told(
-    reviews: Reviews, work: Path, deed: Callable[[Path], object], *, git_only: bool = False
+    reviews: ReviewService, work: Path, deed: Callable[[Path], object], *, git_only: bool = False
 ) -> Notice | None:
     """What the person is told after a turn in which something does this to their folder."""
     assert await reviews.note_files("s1", work, "Only look", git_only=git_only) == []
@@ -96,7 +96,7 @@ def replace_by_folder(folder: Path) -> None:
     ],
 )
 async def test_what_was_done_to_a_file_is_shown_and_put_back(
-    work: Path, reviews: Reviews, deed: Callable[[Path], object], named: list[str]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], object], named: list[str]
 ) -> None:
     before = files(work)
     notice = await told(reviews, work, deed)
@@ -113,7 +113,7 @@ async def test_what_was_done_to_a_file_is_shown_and_put_back(
 
 
 async def test_what_is_put_back_may_have_been_the_persons_own_and_is_kept_for_them(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     notice = await told(reviews, work, lambda folder: write(folder, {"a.txt": f"{LINES}mine\n"}))
     assert notice is not None
@@ -133,7 +133,7 @@ def change_back(folder: Path) -> None:
 
 @pytest.mark.parametrize("deed", [lambda _: None, change_back, lambda folder: (folder / "a.txt").touch()])
 async def test_a_folder_that_is_as_it_was_needs_no_words_and_no_checkpoint_of_its_own(
-    work: Path, reviews: Reviews, deed: Callable[[Path], object]
+    work: Path, reviews: ReviewService, deed: Callable[[Path], object]
 ) -> None:
     review = await reviews.open("s1", work, "direct")
     for _ in range(3):
@@ -155,7 +155,7 @@ async def test_a_folder_that_is_as_it_was_needs_no_words_and_no_checkpoint_of_it
     ],
 )
 async def test_what_no_checkpoint_holds_is_shown_with_the_words_that_it_stays(
-    work: Path, reviews: Reviews, path: str, level: str
+    work: Path, reviews: ReviewService, path: str, level: str
 ) -> None:
     notice = await told(reviews, work, lambda folder: write(folder, {path: "planted\n"}))
     assert notice is not None
@@ -166,7 +166,7 @@ async def test_what_no_checkpoint_holds_is_shown_with_the_words_that_it_stays(
 
 
 async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     def deed(folder: Path) -> None:
         (folder / ".env").unlink()
@@ -180,7 +180,7 @@ async def test_a_removed_secret_is_shown_beside_a_file_that_can_be_put_back(
 
 
 async def test_hooks_of_the_repository_are_watched_from_a_folder_inside_and_from_a_linked_worktree(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     linked = work.parent / "linked"
     git(work, "worktree", "add", "--quiet", "--detach", str(linked))
@@ -195,7 +195,7 @@ async def test_hooks_of_the_repository_are_watched_from_a_folder_inside_and_from
 
 
 async def test_the_branch_that_portico_gave_the_agent_may_be_committed_to(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     review = await reviews.open("s1", work, "worktree")
     await review.begin_turn("Commit it")
@@ -208,7 +208,7 @@ async def test_the_branch_that_portico_gave_the_agent_may_be_committed_to(
 
 
 async def test_a_confined_agent_in_a_worktree_moves_no_branch_of_the_persons_unseen(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     def deed(folder: Path) -> None:
         git(folder, "update-ref", "refs/heads/main", "HEAD~1")
@@ -247,7 +247,7 @@ async def test_what_a_killed_turn_did_is_told_by_the_next_portico(tmp_path: Path
 
 
 async def test_the_work_of_another_session_that_was_asked_to_is_not_shown_as_unseen(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     other = await reviews.open("s2", work, "direct")
     await other.begin_turn("Write")
@@ -268,7 +268,7 @@ async def test_the_work_of_another_session_that_was_asked_to_is_not_shown_as_uns
 
 
 async def test_beside_a_session_that_is_at_work_nothing_is_offered_to_be_put_back(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     await reviews.note_files("s1", work, "Only look")
     write(work, {"a.txt": "by the other\n"})
@@ -279,7 +279,7 @@ async def test_beside_a_session_that_is_at_work_nothing_is_offered_to_be_put_bac
 
 
 async def test_a_look_from_beside_does_not_make_the_agents_work_the_persons(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     other = await reviews.open("s2", work, "direct")
     await other.begin_turn("Write")
@@ -293,7 +293,7 @@ async def test_a_look_from_beside_does_not_make_the_agents_work_the_persons(
 
 
 async def test_a_write_after_the_end_of_the_turn_is_in_no_notice_and_goes_with_the_checkpoint(
-    work: Path, reviews: Reviews
+    work: Path, reviews: ReviewService
 ) -> None:
     notice = await told(reviews, work, lambda folder: write(folder, {"a.txt": "during\n"}))
     assert notice is not None
@@ -308,7 +308,7 @@ async def test_a_write_after_the_end_of_the_turn_is_in_no_notice_and_goes_with_t
 async def test_where_there_are_too_many_files_to_keep_changes_are_shown_all_the_same(
     tmp_path: Path, work: Path
 ) -> None:
-    reviews = make(tmp_path, Bounds(at_once=1, taking_seconds=0))
+    reviews = make(tmp_path, SnapshotBounds(at_once=1, taking_seconds=0))
     notice = await told(reviews, work, lambda folder: write(folder, {"a.txt": "changed\n"}))
     assert notice is not None
     assert (notice.paths, notice.checkpoint_id) == (("a.txt",), None)
@@ -343,7 +343,7 @@ async def test_what_portico_keeps_inside_the_folder_is_its_own(work: Path) -> No
     assert notice.paths == ("a.txt",)
 
 
-async def test_a_name_that_is_no_text_is_shown_escaped(work: Path, reviews: Reviews) -> None:
+async def test_a_name_that_is_no_text_is_shown_escaped(work: Path, reviews: ReviewService) -> None:
     def deed(folder: Path) -> None:
         (folder / os.fsdecode(b"caf\xe9\n\x1b[2J.txt")).write_text("x\n")
 
@@ -353,7 +353,7 @@ async def test_a_name_that_is_no_text_is_shown_escaped(work: Path, reviews: Revi
 
 
 async def test_nothing_is_left_of_a_session_that_is_deleted(
-    tmp_path: Path, work: Path, reviews: Reviews
+    tmp_path: Path, work: Path, reviews: ReviewService
 ) -> None:
     await reviews.note_files("s1", work, "Only look")
     await reviews.forget("s1", work)

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.acp import _schema as acp
-from portico.conductor.deeds import Deed, deed_of
-from portico.conductor.policy import parse_rule
-from portico.conductor.suggesting import suggested_rule
+from portico.conductor.permissions.action import RequestedAction, requested_action
+from portico.conductor.permissions.policy import parse_rule
+from portico.conductor.permissions.suggested_rule import suggested_rule
 from portico.domain import codecs
 
 WORKSPACE = "/work/project"
@@ -69,10 +69,10 @@ UNKNOWN_KEYS = (
 )
 
 
-def deed(kind: str, raw_input: Any, *paths: str, title: str = "Do it", **more: Any) -> Deed:
+def deed(kind: str, raw_input: Any, *paths: str, title: str = "Do it", **more: Any) -> RequestedAction:
     fields = {"toolCallId": "c", "kind": kind, "title": title, "rawInput": raw_input, **more}
     call = codecs.convert({**fields, "locations": [{"path": path} for path in paths]}, acp.ToolCallUpdate)
-    return deed_of(call, agent="fake", workspace=WORKSPACE)
+    return requested_action(call, agent="fake", workspace=WORKSPACE)
 
 
 @pytest.mark.parametrize(

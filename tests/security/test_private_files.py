@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from portico.domain.reviews import ReviewMode
-from portico.files.private import make_private_folder, open_private, take_from_others
-from portico.review.branches.branches import Ending
-from portico.review.reviews import Reviews
+from portico.files.private import make_private_folder, open_private, remove_others_access
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.service import ReviewService
 from portico.testing import ManualClock
 from tests.review.trees import repository, write
 from tests.support.editor import Editor
@@ -58,7 +58,7 @@ def test_what_others_may_touch_is_mended_and_links_are_left_alone(tmp_path: Path
     outside.write_text("x")
     outside.chmod(0o644)
     (state / "link").symlink_to(outside)
-    take_from_others(state)
+    remove_others_access(state)
     assert (
         mode(state)
         == mode(state / "logs")
@@ -85,7 +85,7 @@ async def test_what_a_review_keeps_is_private_from_the_start(tmp_path: Path) -> 
     write(work, {".gitignore": "build/\n", "build/out.o": "made\n", "c.txt": "not committed\n"})
     state = tmp_path / "state"
     make_private_folder(state)
-    reviews = Reviews.at(state / "review", os.environ, ManualClock(), linked=("build",))
+    reviews = ReviewService.at(state / "review", os.environ, ManualClock(), linked=("build",))
 
     async def turn(session: str, mode: ReviewMode) -> None:
         await reviews.note_files(session, work, "Do it")
@@ -108,7 +108,7 @@ async def test_what_a_review_keeps_is_private_from_the_start(tmp_path: Path) -> 
     assert open_to_others(state) == []
     for mode in ("worktree", "branch"):
         await turn(mode, mode)
-        await reviews.finish(mode, Ending.KEEP)
+        await reviews.finish(mode, FinishMethod.KEEP)
         assert open_to_others(state) == []
 
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.conductor.policy import Rule, parse_rule
-from portico.domain.protected_files import obeyed_by
-from portico.review.proposals.marking import mark
+from portico.conductor.permissions.policy import PermissionRule, parse_rule
+from portico.domain.protected_files import controlling_program
+from portico.review.proposals.marks import mark
 from portico.review.proposals.protection import Protection
-from portico.review.text.changes import ChangeSet
+from portico.review.text.change_set import ChangeSet
 from tests.conductor.permission_support import (
     AGENT,
     SESSION,
@@ -87,7 +87,7 @@ WRITE: Json = {"sessionId": SESSION, "path": SETTINGS, "content": "{}"}
 
 @pytest.mark.parametrize("path", PROTECTED)
 def test_a_protected_file_is_known_by_its_name_and_allowed_by_a_rule_that_names_it(path: str) -> None:
-    assert obeyed_by(path.split("/"))
+    assert controlling_program(path.split("/"))
     asked = deed("edit", None, f"{WORKSPACE}/{path}")
     for wide in ("edit", "all", "edit:**", "edit:*", "edit:.*", f"edit:{WORKSPACE}/**", "edit:**/*.json"):
         assert not parse_rule(wide).covers(asked)
@@ -97,7 +97,7 @@ def test_a_protected_file_is_known_by_its_name_and_allowed_by_a_rule_that_names_
 
 @pytest.mark.parametrize("path", ORDINARY)
 def test_an_ordinary_file_is_not_protected(path: str) -> None:
-    assert obeyed_by(path.split("/")) is None
+    assert controlling_program(path.split("/")) is None
     assert parse_rule("edit").covers(deed("edit", None, f"{WORKSPACE}/{path}"))
 
 
@@ -130,8 +130,8 @@ class TestInTheBroker:
     async def test_nothing_wide_allows_it(self, tmp_path: Path, by: str) -> None:
         approvals = approvals_in(tmp_path)
         if by == "approval":
-            approvals.add(Rule("edit", None, AGENT), workspace=WORKSPACE)
-            approvals.add(Rule("edit", "**", AGENT), workspace=WORKSPACE)
+            approvals.add(PermissionRule("edit", None, AGENT), workspace=WORKSPACE)
+            approvals.add(PermissionRule("edit", "**", AGENT), workspace=WORKSPACE)
         rules = policy(allow=["all", "edit", "edit:**"] if by == "rule" else [], bypass=by == "bypass")
         async with broker(approvals, rules) as scene, asyncio.timeout(20):
             scene.ask(edit(".portico/settings.json"))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.conductor.policy import Rule
+from portico.conductor.permissions.policy import PermissionRule
 from tests.conductor.permission_support import AGENT, WORKSPACE, Json, Scene, approvals_in, broker, policy
 from tests.support.program import Portico
 
@@ -36,8 +36,8 @@ async def test_nothing_approves_a_change_or_a_command(tmp_path: Path, change: Js
     approvals = approvals_in(tmp_path)
     if by == "approval":
         for kind in ("edit", "delete", "move", "execute", "other", "read"):
-            approvals.add(Rule(kind, "**", AGENT), workspace=WORKSPACE)
-            approvals.add(Rule(kind, None, AGENT), workspace=WORKSPACE)
+            approvals.add(PermissionRule(kind, "**", AGENT), workspace=WORKSPACE)
+            approvals.add(PermissionRule(kind, None, AGENT), workspace=WORKSPACE)
     rules = policy(allow=["all", "edit:**", "execute:*"] if by == "rule" else [], bypass=by == "bypass")
     async with broker(approvals, rules, knows_portico=True) as scene:
         session_id = await open_reading(scene)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from portico.cli.tracebacks import CollapsedTracebacks
-from tests.doors.web.support import INFO, JSON_BODY, START, TOKEN, WATCH, bearer, open_door
+from portico.app.error_report import CollapsedTracebacks
+from tests.doors.http.support import INFO, JSON_BODY, START, TOKEN, WATCH, bearer, open_door
 
 SIGNED = {**JSON_BODY, **bearer(TOKEN)}
 BAD = (400, "invalid_argument")

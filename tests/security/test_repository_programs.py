@@ -11,15 +11,15 @@ import pytest
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ReviewMode
-from portico.doors.terminal.workspace_files import list_files
-from portico.porter.listing import files_below
-from portico.porter.searching import Query, search
+from portico.doors.terminal.input.workspace_files import list_files
+from portico.porter.search.file_list import collect_files
+from portico.porter.search.text_search import TextQuery, search
 from portico.porter.workspace import Workspace
-from portico.review.branches.branches import Ending
-from portico.review.git.private_folder import private_git
-from portico.review.git.repositories import find_repository, need_repository
+from portico.review.branches.session_branches import FinishMethod
+from portico.review.git.private_git import private_git
+from portico.review.git.repository import find_repository, need_repository
 from portico.review.proposals.protection import Protection
-from portico.review.reviews import Reviews
+from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock
 from tests.review.trees import content, git, repository, write
 
@@ -118,14 +118,14 @@ def hostile(tmp_path: Path) -> Hostile:
     return Hostile(tmp_path)
 
 
-def reviews_of(home: Path, *, trusted: bool = False) -> Reviews:
-    return Reviews.at(
+def reviews_of(home: Path, *, trusted: bool = False) -> ReviewService:
+    return ReviewService.at(
         home / "state", os.environ, ManualClock(), protect=lambda _: Protection(run_filters=trusted)
     )
 
 
 async def take_turn(
-    reviews: Reviews, work: Path, mode: ReviewMode, files: dict[str, str]
+    reviews: ReviewService, work: Path, mode: ReviewMode, files: dict[str, str]
 ) -> list[AnyPayload]:
     await reviews.check(work, mode)
     review = await reviews.open("s1", work, mode)
@@ -142,10 +142,10 @@ def test_the_trap_works_for_a_person_who_runs_git_there(hostile: Hostile) -> Non
     assert {*drivers, "core.fsmonitor", "reference-transaction"} <= hostile.left()
 
 
-@pytest.mark.parametrize("ending", list(Ending))
+@pytest.mark.parametrize("ending", list(FinishMethod))
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_a_session_with_a_branch_of_its_own_runs_no_program_of_the_repository(
-    hostile: Hostile, tmp_path: Path, mode: ReviewMode, ending: Ending
+    hostile: Hostile, tmp_path: Path, mode: ReviewMode, ending: FinishMethod
 ) -> None:
     before = content(hostile.root)
     reviews = reviews_of(tmp_path)
@@ -154,11 +154,11 @@ async def test_a_session_with_a_branch_of_its_own_runs_no_program_of_the_reposit
     try:
         await reviews.finish("s1", ending)
     except InvalidInput:
-        assert ending in (Ending.MERGE, Ending.SQUASH), "The same lines were changed."
-        await reviews.finish("s1", Ending.DISCARD)
-        ending = Ending.DISCARD
+        assert ending in (FinishMethod.MERGE, FinishMethod.SQUASH), "The same lines were changed."
+        await reviews.finish("s1", FinishMethod.DISCARD)
+        ending = FinishMethod.DISCARD
     hostile.check()
-    if ending in (Ending.KEEP, Ending.DISCARD):
+    if ending in (FinishMethod.KEEP, FinishMethod.DISCARD):
         assert content(hostile.root) == before
 
 
@@ -168,7 +168,7 @@ async def test_files_that_have_no_filter_are_merged_without_running_one(
 ) -> None:
     reviews = reviews_of(tmp_path, trusted=trusted)
     await take_turn(reviews, hostile.root, "branch", {"agent.txt": "agent\n"})
-    outcome = await reviews.finish("s1", Ending.MERGE)
+    outcome = await reviews.finish("s1", FinishMethod.MERGE)
     hostile.check()
     shown = (await need_repository(hostile.root, os.environ)).git
     listed = (await shown.run("ls-tree", "-r", "-z", "--name-only", outcome.ended.commit)).names
@@ -201,10 +201,10 @@ async def test_a_direct_turn_runs_no_program_of_the_repository(hostile: Hostile,
 
 
 async def test_looking_for_files_and_words_runs_no_program_of_the_repository(hostile: Hostile) -> None:
-    assert hostile.root / "a.txt" in await files_below(hostile.root, os.environ)
+    assert hostile.root / "a.txt" in await collect_files(hostile.root, os.environ)
     assert "a.txt" in await asyncio.to_thread(list_files, hostile.root)
     workspace = Workspace(hostile.root)
-    found = await search(Query(text="mine"), workspace, None, 100, os.environ)
+    found = await search(TextQuery(text="mine"), workspace, None, 100, os.environ)
     assert {match.path.name for match in found.matches} == {"a.txt", "b.evil"}
     hostile.check()
 
@@ -224,8 +224,8 @@ async def test_a_submodule_with_programs_of_its_own_runs_none(hostile: Hostile, 
     reviews = reviews_of(tmp_path)
     await take_turn(reviews, outer, "branch", {"agent.txt": "agent\n", "inner/b.evil": "agent\n"})
     with pytest.raises(InvalidInput, match="submodule inner"):
-        await reviews.finish("s1", Ending.KEEP)
-    await reviews.finish("s1", Ending.MERGE)
+        await reviews.finish("s1", FinishMethod.KEEP)
+    await reviews.finish("s1", FinishMethod.MERGE)
     hostile.check()
 
 
@@ -317,7 +317,7 @@ async def test_a_session_has_the_bytes_that_the_person_has_and_unchanged_files_s
     for one in payloads:
         if isinstance(one, ProposalUpdated):
             assert [file.path for file in one.files] == ["a.txt"]
-    outcome = await reviews.finish("s1", Ending.MERGE)
+    outcome = await reviews.finish("s1", FinishMethod.MERGE)
     assert notices(outcome.payloads) == []
     assert committed(rotated, outcome.ended.commit, "a.txt") == "agent\n"
     assert committed(rotated, outcome.ended.commit, "kept.rot") == "uryyb\n"
@@ -326,10 +326,10 @@ async def test_a_session_has_the_bytes_that_the_person_has_and_unchanged_files_s
     assert git(rotated, "status", "--porcelain").splitlines() == [" M edited.rot", "?? new.rot"]
 
 
-@pytest.mark.parametrize("ending", [Ending.MERGE, Ending.SQUASH, Ending.KEEP])
+@pytest.mark.parametrize("ending", [FinishMethod.MERGE, FinishMethod.SQUASH, FinishMethod.KEEP])
 @pytest.mark.parametrize("mode", ["branch", "worktree"])
 async def test_in_a_trusted_folder_a_changed_file_is_committed_through_its_filter_and_that_is_said(
-    rotated: Path, tmp_path: Path, mode: ReviewMode, ending: Ending
+    rotated: Path, tmp_path: Path, mode: ReviewMode, ending: FinishMethod
 ) -> None:
     reviews = reviews_of(tmp_path, trusted=True)
     await take_turn(reviews, rotated, mode, {"changed.rot": "bye\n", "made.rot": "made\n"})
@@ -348,8 +348,8 @@ async def test_in_another_folder_a_changed_file_stays_with_the_person_uncommitte
     reviews = reviews_of(tmp_path)
     await take_turn(reviews, rotated, mode, {"changed.rot": "bye\n", "a.txt": "agent\n"})
     with pytest.raises(InvalidInput, match=r"changed\.rot on a branch"):
-        await reviews.finish("s1", Ending.KEEP)
-    outcome = await reviews.finish("s1", Ending.MERGE)
+        await reviews.finish("s1", FinishMethod.KEEP)
+    outcome = await reviews.finish("s1", FinishMethod.MERGE)
     assert committed(rotated, outcome.ended.commit, "changed.rot") == "uryyb\n"
     assert committed(rotated, outcome.ended.commit, "a.txt") == "agent\n"
     assert (rotated / "changed.rot").read_text() == "bye\n"
@@ -364,6 +364,6 @@ async def test_what_is_discarded_can_be_found_again_byte_for_byte(
     before = content(rotated)
     reviews = reviews_of(tmp_path)
     await take_turn(reviews, rotated, mode, {"changed.rot": "bye\n"})
-    outcome = await reviews.finish("s1", Ending.DISCARD)
+    outcome = await reviews.finish("s1", FinishMethod.DISCARD)
     assert committed(rotated, outcome.ended.commit, "changed.rot") == "bye\n"
     assert content(rotated) == before

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from portico.agents.sandboxes import Confined, Sandboxes
+from portico.agents.sandbox_policy import AppliedSandbox, SandboxPolicy
 from portico.domain import codecs
 from portico.domain.errors import PermissionDenied
-from portico.review.workplaces.workplaces import Workplaces
-from portico.sandbox import kernel
+from portico.review.working_copies.lifecycle import WorkingCopies
+from portico.sandbox import backends
 from portico.sandbox.sockets import socket_folder
 from portico.sessions.ports import AgentSpec
 from tests.security import sandbox_attacks
@@ -66,13 +66,13 @@ class House:
         """Where a session works in one of the places."""
         if place not in ("proposal", "worktree"):
             return None
-        copies = Workplaces(self.state / "review" / "workplaces", self.environ, ours=self.state)
+        copies = WorkingCopies(self.state / "review" / "workplaces", self.environ, ours=self.state)
         mode = "proposal" if place == "proposal" else "worktree"
         return asyncio.run(copies.open(self.real, f"session-{place}", mode=mode)).folder  # type: ignore[arg-type]
 
-    def confine(self, place: str, folder: Path | None, level: str | None = None) -> Confined:
+    def confine(self, place: str, folder: Path | None, level: str | None = None) -> AppliedSandbox:
         environ = {**self.environ, "PORTICO_SANDBOX": level} if level else self.environ
-        return Sandboxes(environ).confine(SHELL, self.real, folder, reads_only=place == "read-only")
+        return SandboxPolicy(environ).confine(SHELL, self.real, folder, reads_only=place == "read-only")
 
     def content(self) -> dict[str, bytes]:
         """Everything of the person's tree but what git writes for a worktree."""
@@ -90,10 +90,10 @@ class Ground:
         self.folder = cache(house.folder)
         self.attack = cache(self._attack)
 
-    def words(self, backend: str, place: str, level: str | None) -> tuple[Confined, Path]:
+    def words(self, backend: str, place: str, level: str | None) -> tuple[AppliedSandbox, Path]:
         own = self.folder(place)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(kernel, "BACKENDS", [one for one in kernel.BACKENDS if one.name == backend])
+            patch.setattr(backends, "BACKENDS", [one for one in backends.BACKENDS if one.name == backend])
             return self.house.confine(place, own, level), own or self.house.real
 
     def _attack(self, backend: str, place: str, level: str | None = None) -> dict[str, str]:
@@ -296,7 +296,7 @@ def test_a_secret_that_was_deleted_meanwhile_is_not_made_again(ground: Ground) -
     house = ground.house
     key = house.real / "old.pem"
     key.write_text(SECRET)
-    sandboxes = Sandboxes({**house.environ, "PORTICO_SANDBOX": "workspace"})
+    sandboxes = SandboxPolicy({**house.environ, "PORTICO_SANDBOX": "workspace"})
     sandboxes.confine(SHELL, house.real, None, reads_only=False)
     key.unlink()
     words = sandboxes.command_wrapper(house.real, None)

@@ -9,16 +9,16 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.agents.processes import LocalAgents, agent_environ
+from portico.agents.process import LocalAgentLauncher, agent_environ
 from portico.agents.registry import AgentRegistry
 from portico.config.settings import AgentSetting
 from portico.domain.errors import PermissionDenied
-from portico.domain.privacy import is_private
 from portico.domain.provider_keys import is_provider_key
+from portico.domain.secret_files import is_private
 from portico.editors.files import LocalFiles
-from portico.editors.terminals import LocalTerminals
-from portico.porter.mcp.asked import Asked
-from portico.porter.mcp.pipes import open_pipes
+from portico.editors.terminals import HostTerminals
+from portico.porter.mcp.server_requests import ServerRequests
+from portico.porter.mcp.stdio_transport import open_stdio
 from portico.sessions.ports import AgentSpec, TerminalRequest
 from tests.support.waiting import wait_until
 
@@ -242,7 +242,7 @@ async def test_what_is_started_has_no_other_keys(tmp_path: Path) -> None:
     environ = {**os.environ, **KEYS}
     code = "import json, os; print(json.dumps(list(os.environ)), flush=True)"
     spec = AgentSpec(name="x", command=(sys.executable, "-c", code), keys=("XAI_API_KEY",))
-    agent = await LocalAgents(environ).launch(spec, tmp_path)
+    agent = await LocalAgentLauncher(environ).launch(spec, tmp_path)
     try:
         async with asyncio.timeout(60):
             told = b""
@@ -258,7 +258,9 @@ async def test_the_mcp_servers_of_porter_have_none(tmp_path: Path) -> None:
     code = f"import os, pathlib; pathlib.Path({str(told)!r}).write_text(' '.join(os.environ))"
     own = [acp.EnvVariable(name="GROQ_API_KEY", value="its own")]
     server = acp.McpServer(name="x", command=sys.executable, args=["-c", code], env=own)
-    pipes = await open_pipes(server, tmp_path, {**os.environ, **KEYS}, Asked([tmp_path], can_ask=False))
+    pipes = await open_stdio(
+        server, tmp_path, {**os.environ, **KEYS}, ServerRequests([tmp_path], can_ask=False)
+    )
     try:
         await asyncio.to_thread(wait_until, lambda: told.exists() and "PATH" in told.read_text(), "its start")
     finally:
@@ -267,7 +269,7 @@ async def test_the_mcp_servers_of_porter_have_none(tmp_path: Path) -> None:
 
 
 async def test_the_commands_of_an_agent_have_none(tmp_path: Path) -> None:
-    terminals = LocalTerminals(tmp_path, {**os.environ, **KEYS})
+    terminals = HostTerminals(tmp_path, {**os.environ, **KEYS})
     request = TerminalRequest(command="env", env={"OPENAI_API_KEY": "its own"})
     async with asyncio.timeout(60):
         ended = await terminals.wait(await terminals.create(request, lambda _: None))

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import PorticoError, StoreFailed
-from portico.review.disk.applying import Applier
-from portico.review.disk.calls import Disk
-from portico.review.disk.rollbacks import Rollbacks
-from portico.review.disk.swapping import ChangedMeanwhile, Swap, Wanted
-from portico.review.text.changes import ChangeSet
-from portico.review.workplaces.workplaces import Workplaces
+from portico.review.files.atomic_apply import Applier
+from portico.review.files.disk import Disk
+from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapTarget
+from portico.review.files.rollbacks import Rollbacks
+from portico.review.text.change_set import ChangeSet
+from portico.review.working_copies.lifecycle import WorkingCopies
 from tests.review.folders import change
 from tests.review.trees import repository
 from tests.security.swapped_folders import INSIDE, ROOMS, WRITTEN, Ground, race
@@ -78,14 +78,14 @@ def test_a_restore_changes_nothing_outside_whenever_a_folder_is_swapped(
                 folder.symlink_to(ground.outside)
 
     rollbacks = Rollbacks(ground.state / "rollbacks")
-    restore = Swap(ground.workspace, ground.state / "restore", ".portico-restore-", rollbacks, step)
+    restore = FileSwap(ground.workspace, ground.state / "restore", ".portico-restore-", rollbacks, step)
     staging = restore.stage()
     (staging.new / "0").write_text(WRITTEN)
     (staging.new / "1").write_text(WRITTEN)
     wanted = [
-        Wanted("swapped/file.txt", True, 0),
-        Wanted("swapped/inner/file.txt", True, None),
-        Wanted("swapped/new/file.txt", False, 1),
+        SwapTarget("swapped/file.txt", True, 0),
+        SwapTarget("swapped/inner/file.txt", True, None),
+        SwapTarget("swapped/new/file.txt", False, 1),
     ]
     seen = restore.look(["swapped/file.txt", "swapped/inner/file.txt"])
     with contextlib.suppress(PorticoError, ChangedMeanwhile, OSError):
@@ -101,7 +101,7 @@ async def test_an_agent_that_puts_a_link_in_the_place_of_its_folder_does_not_wor
 ) -> None:
     work = repository(tmp_path / "work", inner__a__txt="a\n") / "inner"
     work.mkdir(exist_ok=True)
-    places = Workplaces(tmp_path / "state", os.environ)
+    places = WorkingCopies(tmp_path / "state", os.environ)
     place = await places.open(work, "s1")
     shutil.rmtree(place.folder)
     place.folder.symlink_to(tmp_path)

@@ -5,15 +5,15 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.domain.events import AnyPayload, ToolCompleted, ToolStarted, ToolUpdated
 from portico.domain.values import DiffPart, TerminalOutput, TerminalPart
-from portico.sessions.tools import ToolLedger
+from portico.sessions.content.tool_calls import TurnToolCalls
 from portico.testing.clock import ManualClock
 from tests.support.program import Portico
 
 INPUT = Raw(b'{"command":"make"}')
 
 
-def ledger() -> ToolLedger:
-    return ToolLedger(ManualClock())
+def ledger() -> TurnToolCalls:
+    return TurnToolCalls(ManualClock())
 
 
 def ended(code: int = 0) -> TerminalOutput:

@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import TypeVar
 
 from portico.acp import _schema as acp
-from portico.domain.desks import Desk, QueuedPrompt
+from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event, PromptSubmitted
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary
-from portico.sessions.desks import Desks
-from portico.sessions.dispatch import Dispatcher
-from portico.sessions.housekeeping import Housekeeping
+from portico.domain.session_summary import SessionSummary
+from portico.sessions.cleanup import SessionCleanup
+from portico.sessions.drafts import Drafts
 from portico.sessions.ports import AgentSpec
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
+from portico.sessions.turn_queue import TurnQueue
 from portico.testing.store import MemoryStore
 from tests.sessions.support import SPEC, Answer, FakeAgent, World, world
 
@@ -32,16 +32,16 @@ class Doors:
 
     def __init__(self, host: World) -> None:
         self.host = host
-        self.desks = Desks(host.store, host.clock)
-        self.dispatcher = Dispatcher(host.service, self.desks, _agent_of)
-        self.housekeeping = Housekeeping(host.service, self.dispatcher, self.desks, host.store, host.clock)
+        self.desks = Drafts(host.store, host.clock)
+        self.dispatcher = TurnQueue(host.service, self.desks, _agent_of)
+        self.housekeeping = SessionCleanup(host.service, self.dispatcher, self.desks, host.store, host.clock)
 
     @property
     def session_id(self) -> SessionId:
         return self.host.session_id
 
     def sending(self, text: str, *, queue: bool = False) -> AsyncGenerator[Event | QueuedPrompt]:
-        return self.dispatcher.send(self.session_id, Prompt(text=text), queue=queue)
+        return self.dispatcher.send(self.session_id, TurnPrompt(text=text), queue=queue)
 
     def send(self, text: str, *, queue: bool = False) -> "asyncio.Task[list[Event | QueuedPrompt]]":
         """A caller that stays to the end."""
@@ -124,12 +124,12 @@ class SlowDesks(MemoryStore):
     slow = False
     broken = False
 
-    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
         if self.broken:
             raise StoreFailed("the disk is full")
         for _ in range(500 if self.slow else 0):
             await asyncio.sleep(0)
-        await super().keep_desk(session_id, desk)
+        await super().save_drafts(session_id, desk)
 
 
 @asynccontextmanager

@@ -9,22 +9,22 @@ from typing import Any, TypeVar
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.acp.agent import AgentEnd
+from portico.acp.agent import AgentSideConnection
 from portico.domain.events import AnyPayload, Event, StateChanged
 from portico.domain.ids import SessionId
 from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import ByteStream
-from portico.sessions.ports import AgentSpec, Confined, Editors, Limits, Ports
+from portico.sessions.ports import AgentSpec, EditorProvider, IsConfined, Ports, SessionTimeouts
 from portico.sessions.service import SessionService, ends_turn
-from portico.sessions.turn import Prompt
-from portico.testing.agents import MemoryAgents, NoEditors
+from portico.sessions.turn import TurnPrompt
 from portico.testing.clock import ManualClock
-from portico.testing.reviews import OpenReviews
+from portico.testing.memory_agent import MemoryAgentLauncher, NoEditorProvider
+from portico.testing.reviews import MemoryReviewProvider
 from portico.testing.store import MemoryStore
 
 SPEC = AgentSpec(name="fake", command=("fake",))
-LIMITS = Limits(start=60, idle=900, stop_grace=5)
+LIMITS = SessionTimeouts(start=60, idle=900, stop_grace=5)
 Result = TypeVar("Result")
 Answer = Callable[["FakeAgent", acp.PromptRequest], Awaitable[acp.PromptResponse | None]]
 
@@ -56,14 +56,14 @@ class FakeAgent:
         self.on_authenticate: Callable[[str], Awaitable[None]] | None = None
         self.refuses_options: RpcError | None = None
         self.initialize_gate: asyncio.Event | None = None
-        self.end: AgentEnd | None = None
+        self.end: AgentSideConnection | None = None
         self.stream: ByteStream | None = None
 
     async def __call__(self, stream: ByteStream) -> None:
         self.stream = stream
         self._sessions = 0
         self._set_values = {}
-        self.end = AgentEnd(
+        self.end = AgentSideConnection(
             stream,
             name="host",
             serve={
@@ -188,15 +188,15 @@ class World:
         folder: Path,
         *,
         store: MemoryStore,
-        editors: Editors,
-        confined: Confined = lambda *_: False,
+        editors: EditorProvider,
+        confined: IsConfined = lambda *_: False,
     ) -> None:
         self.agent = agent
         self.folder = folder
         self.store = store
         self.clock = ManualClock()
-        self.agents = MemoryAgents(agent)
-        self.reviews = OpenReviews()
+        self.agents = MemoryAgentLauncher(agent)
+        self.reviews = MemoryReviewProvider()
         self.ports = Ports(
             store=store,
             agents=self.agents,
@@ -218,12 +218,12 @@ class World:
         if not self.session_id:
             await self.start()
         before = (await self.events())[-1].seq
-        prompt = Prompt(text=words, **options)  # type: ignore[arg-type]
+        prompt = TurnPrompt(text=words, **options)  # type: ignore[arg-type]
         await self._ticking(self.service.prompt(self.session_id, prompt))
         return [event for event in await self.events() if event.seq > before]
 
     def prompting(self, words: str = "hello") -> "asyncio.Task[object]":
-        return asyncio.create_task(self.service.prompt(self.session_id, Prompt(text=words)))
+        return asyncio.create_task(self.service.prompt(self.session_id, TurnPrompt(text=words)))
 
     async def events(self) -> list[Event]:
         return await self.store.read(self.session_id, after_seq=0, limit=100_000)
@@ -262,12 +262,12 @@ async def world(
     *,
     store: MemoryStore | None = None,
     capabilities: acp.AgentCapabilities | None = None,
-    editors: Editors | None = None,
-    confined: Confined = lambda *_: False,
+    editors: EditorProvider | None = None,
+    confined: IsConfined = lambda *_: False,
 ) -> AsyncIterator[World]:
     agent = FakeAgent(answer, capabilities=capabilities)
     made = World(
-        agent, folder, store=store or MemoryStore(), editors=editors or NoEditors(), confined=confined
+        agent, folder, store=store or MemoryStore(), editors=editors or NoEditorProvider(), confined=confined
     )
     try:
         yield made

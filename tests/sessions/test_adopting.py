@@ -18,7 +18,7 @@ from portico.domain.events import (
 from portico.domain.turns import TurnState
 from portico.domain.values import AgentSession
 from portico.rpc.messages import RpcError
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import SPEC, FakeAgent, World, kinds, text, world
 
 LOADS = acp.AgentCapabilities(
@@ -164,7 +164,7 @@ async def test_deleting_it_here_leaves_the_agents_own_alone(tmp_path: Path) -> N
         await host.service.delete(host.session_id)
         assert not any(method.startswith("session/delete") for method in host.agent.methods)
         fresh = await host.service.start(tmp_path, SPEC)
-        await host.service.prompt(fresh, Prompt(text="hello"))
+        await host.service.prompt(fresh, TurnPrompt(text="hello"))
         await host.service.delete(fresh)
         assert host.agent.methods[-1] == "session/delete a1"
 

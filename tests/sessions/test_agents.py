@@ -9,7 +9,7 @@ from portico.acp import _schema as acp
 from portico.domain.errors import AgentTimedOut
 from portico.domain.events import CommandsUpdated, Notice, StateChanged, TextDelta
 from portico.domain.turns import TurnState
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import SPEC, FakeAgent, World, states, world
 from tests.support.looping import until
 
@@ -32,7 +32,7 @@ async def test_sessions_of_one_agent_in_one_folder_share_a_process_and_hear_only
         first = await host.start()
         second = await host.service.start(tmp_path, SPEC)
         for session_id, words in ((first, "one"), (second, "two"), (first, "three")):
-            await host.service.prompt(session_id, Prompt(text=words))
+            await host.service.prompt(session_id, TurnPrompt(text=words))
         assert len(host.agents.launched) == 1
         said = {
             session_id: [
@@ -51,7 +51,7 @@ async def test_another_folder_gets_an_agent_of_its_own(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
         await host.prompt()
         elsewhere = await host.service.start(other, SPEC)
-        await host.service.prompt(elsewhere, Prompt(text="hello"))
+        await host.service.prompt(elsewhere, TurnPrompt(text="hello"))
         assert len(host.agents.launched) == 2
 
 
@@ -60,7 +60,7 @@ async def test_the_agent_ends_with_its_last_session(tmp_path: Path) -> None:
         first = await host.start()
         second = await host.service.start(tmp_path, SPEC)
         for session_id in (first, second):
-            await host.service.prompt(session_id, Prompt(text="hello"))
+            await host.service.prompt(session_id, TurnPrompt(text="hello"))
         await host.service.delete(first)
         assert host.agents.launched[0].stopped_with_grace is None
         await host.service.delete(second)
@@ -134,6 +134,6 @@ class TestReviving:
             await self._prompt_at_once(host)
 
     async def _prompt_at_once(self, host: World) -> None:
-        turn = asyncio.create_task(host.service.prompt(host.session_id, Prompt(text="again")))
+        turn = asyncio.create_task(host.service.prompt(host.session_id, TurnPrompt(text="again")))
         await until(lambda: len(host.agents.launched) == 2)
         await turn

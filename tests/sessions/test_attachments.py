@@ -11,7 +11,7 @@ from portico.acp import _schema as acp
 from portico.domain import codecs
 from portico.domain.errors import ErrorCode, FileMissing, InvalidInput
 from portico.domain.events import ErrorReported, Event, Notice, PromptSubmitted
-from portico.sessions.attachments import MAX_BYTES, AttachedBytes, AttachedFile, attach
+from portico.sessions.content.attachments import MAX_BYTES, AttachedBytes, AttachedFile, read_attachments
 from tests.sessions.support import FakeAgent, kinds, states, world
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
@@ -44,7 +44,7 @@ class Sent:
 async def send(folder: Path, takes: acp.PromptCapabilities, *things: AttachedFile | AttachedBytes) -> Sent:
     capabilities = acp.AgentCapabilities(prompt_capabilities=takes)
     async with world(echo, folder, capabilities=capabilities) as host:
-        events = await host.prompt("look", blocks=await attach(things))
+        events = await host.prompt("look", blocks=await read_attachments(things))
         (request,) = host.agent.prompts
     words, *blocks = request.prompt
     assert words == acp.TextContent(text="look")
@@ -106,9 +106,9 @@ async def test_any_other_file_is_linked(tmp_path: Path) -> None:
 
 
 async def test_what_an_image_is_called_does_not_decide_what_it_is(tmp_path: Path) -> None:
-    (block,) = await attach([put(tmp_path, "shot.jpg", PNG)])
+    (block,) = await read_attachments([put(tmp_path, "shot.jpg", PNG)])
     assert codecs.decode_json(block)["mimeType"] == "image/png"
-    (drawing,) = await attach([put(tmp_path, "a.svg", b"<svg/>")])
+    (drawing,) = await read_attachments([put(tmp_path, "a.svg", b"<svg/>")])
     assert codecs.decode_json(drawing)["type"] == "resource"
 
 
@@ -141,7 +141,7 @@ async def test_the_prompt_is_in_the_log_before_the_agent_is_asked_what_it_takes(
 
 
 async def test_a_file_that_changes_after_it_was_attached_is_sent_as_it_was(tmp_path: Path) -> None:
-    blocks = await attach([put(tmp_path, "a.txt", b"before")])
+    blocks = await read_attachments([put(tmp_path, "a.txt", b"before")])
     (tmp_path / "a.txt").write_text("after")
     capabilities = acp.AgentCapabilities(prompt_capabilities=EVERYTHING)
     async with world(echo, tmp_path, capabilities=capabilities) as host:
@@ -152,30 +152,30 @@ async def test_a_file_that_changes_after_it_was_attached_is_sent_as_it_was(tmp_p
 
 
 async def test_secrets_may_be_attached_by_their_owner(tmp_path: Path) -> None:
-    (block,) = await attach([put(tmp_path, ".env", b"TOKEN=1")])
+    (block,) = await read_attachments([put(tmp_path, ".env", b"TOKEN=1")])
     assert codecs.decode_json(block)["resource"]["text"] == "TOKEN=1"
 
 
 async def test_what_cannot_be_attached_is_refused_in_words(tmp_path: Path) -> None:
     with pytest.raises(FileMissing, match="does not exist"):
-        await attach([AttachedFile(tmp_path / "missing")])
+        await read_attachments([AttachedFile(tmp_path / "missing")])
     with pytest.raises(InvalidInput, match="is a folder"):
-        await attach([AttachedFile(tmp_path)])
+        await read_attachments([AttachedFile(tmp_path)])
     with pytest.raises(InvalidInput, match="not a regular file"):
-        await attach([AttachedFile(Path("/dev/zero"))])
+        await read_attachments([AttachedFile(Path("/dev/zero"))])
     (tmp_path / "huge.log").touch()
     with (tmp_path / "huge.log").open("r+b") as file:
         file.truncate(MAX_BYTES + 1)
     with pytest.raises(InvalidInput, match="at most 10 MB"):
-        await attach([AttachedFile(tmp_path / "huge.log")])
+        await read_attachments([AttachedFile(tmp_path / "huge.log")])
     with pytest.raises(InvalidInput, match="at most 10 MB"):
-        await attach([AttachedBytes(name="huge", data=bytes(MAX_BYTES + 1))])
+        await read_attachments([AttachedBytes(name="huge", data=bytes(MAX_BYTES + 1))])
 
 
 async def test_many_large_files_are_too_much_together(tmp_path: Path) -> None:
     large = [AttachedBytes(name=f"{number}.png", data=PNG + bytes(MAX_BYTES - 100)) for number in range(3)]
     with pytest.raises(InvalidInput, match="too much for one prompt"):
-        await attach(large)
+        await read_attachments(large)
 
 
 async def test_content_that_makes_no_sense_fails_the_turn_and_says_why(tmp_path: Path) -> None:

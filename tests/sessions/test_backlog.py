@@ -2,7 +2,7 @@
 
 import asyncio
 
-from portico.sessions.backlog import Backlog, Share
+from portico.sessions.log.backlog import Backlog, BacklogShare
 
 
 async def settled(waiting: "asyncio.Task[None]") -> bool:
@@ -14,7 +14,7 @@ async def settled(waiting: "asyncio.Task[None]") -> bool:
 
 async def test_everyone_waits_until_there_is_room_whoever_took_it() -> None:
     backlog = Backlog(100)
-    one, two = Share(backlog), Share(backlog)
+    one, two = BacklogShare(backlog), BacklogShare(backlog)
     one.change(60)
     two.change(40)
     await two.room()
@@ -29,7 +29,7 @@ async def test_everyone_waits_until_there_is_room_whoever_took_it() -> None:
 
 async def test_nobody_waits_for_what_the_store_refuses() -> None:
     backlog = Backlog(100)
-    refused, other = Share(backlog), Share(backlog)
+    refused, other = BacklogShare(backlog), BacklogShare(backlog)
     refused.change(500)
     waiting = asyncio.create_task(other.room())
     assert not await settled(waiting)
@@ -41,7 +41,7 @@ async def test_nobody_waits_for_what_the_store_refuses() -> None:
 
 async def test_what_is_taken_again_after_a_refusal_counts_again() -> None:
     backlog = Backlog(100)
-    share = Share(backlog)
+    share = BacklogShare(backlog)
     share.change(500)
     share.set_refused(True)
     share.set_refused(True)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from portico.domain.desks import Desk, QueuedPrompt
+from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.sessions.desks import MAX_DRAFT_CHARACTERS, MAX_QUEUE, Desks
+from portico.sessions.drafts import MAX_DRAFT_CHARACTERS, MAX_QUEUE, Drafts
 from tests.sessions.dispatching import SlowDesks
 from tests.sessions.support import FakeAgent, World, world
 
@@ -17,8 +17,8 @@ async def silent(agent: FakeAgent, request: object) -> None:
     """Nobody is asked anything here."""
 
 
-def desks_of(host: World) -> Desks:
-    return Desks(host.store, host.clock)
+def desks_of(host: World) -> Drafts:
+    return Drafts(host.store, host.clock)
 
 
 async def test_a_draft_is_there_for_every_door_and_after_a_restart(tmp_path: Path) -> None:
@@ -96,4 +96,4 @@ async def test_a_draft_that_comes_after_its_session_was_deleted_leaves_nothing(t
         await host.service.delete(session_id)
         await desks_of(host).write_draft(session_id, "too late", "page")
         assert await host.store.drafted() == frozenset[SessionId]()
-        assert await host.store.desk(session_id) == Desk()
+        assert await host.store.desk(session_id) == SessionDraft()

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.domain.desks import Desk, QueuedPrompt
+from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound, StoreFailed
 from portico.domain.events import Event, PromptSubmitted, TurnEnded
 from portico.domain.turns import TurnState
-from portico.sessions.recovery import session_lease
-from portico.sessions.turn import Prompt
+from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.turn import TurnPrompt
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import Doors, Patient, SlowDesks, doors
 from tests.sessions.support import SPEC, FakeAgent
@@ -133,7 +133,7 @@ class TestSending:
             doors(answer_at_once, tmp_path, store=store) as there,
             doors(answer_at_once, tmp_path, store=store) as here,
         ):
-            stream = here.dispatcher.send(there.session_id, Prompt(text="hello"), queue=True)
+            stream = here.dispatcher.send(there.session_id, TurnPrompt(text="hello"), queue=True)
             with pytest.raises(SessionBusy, match="another Portico process"):
                 await anext(stream)
 
@@ -284,7 +284,7 @@ class TestTheLine:
         patient = Patient()
         async with doors(patient, tmp_path) as door:
             other = await door.host.service.start(tmp_path, SPEC)
-            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, Prompt(text="other"))))
+            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, TurnPrompt(text="other"))))
             await door.until_heard("other")
             with pytest.raises(SessionBusy):
                 await door.within(door.all_of(door.sending("mine")))
@@ -299,7 +299,7 @@ class TestTheLine:
         patient = Patient()
         async with doors(patient, tmp_path) as door:
             other = await door.host.service.start(tmp_path, SPEC)
-            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, Prompt(text="other"))))
+            busy = asyncio.create_task(door.all_of(door.dispatcher.send(other, TurnPrompt(text="other"))))
             await door.until_heard("other")
             waiting = await door.queued("mine")
             await door.host.clock.advance(1)
@@ -365,7 +365,7 @@ class TestEnding:
             assert len(await door.within(asyncio.wait_for(waiting, 5))) == 1
             assert await door.within(asyncio.wait_for(watching, 5)) > 0
             assert await door.host.store.summary(door.session_id) is None
-            assert await door.host.store.desk(door.session_id) == Desk()
+            assert await door.host.store.desk(door.session_id) == SessionDraft()
             with pytest.raises(SessionNotFound):
                 await anext(door.sending("three"))
 
@@ -391,7 +391,7 @@ class TestEnding:
             closing = asyncio.create_task(door.dispatcher.close())
             go_on.set()
             await door.within(closing)
-            assert door.host.store.lease_holder(session_lease(door.session_id)) is None
+            assert door.host.store.lease_holder(session_lease_name(door.session_id)) is None
             assert door.host.agents.launched[0].stopped_with_grace is not None
 
 

@@ -8,8 +8,8 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput
 from portico.rpc.streams import ByteStream
-from portico.sessions.link import AgentLink, Place
-from portico.testing.agents import MemoryAgents
+from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
+from portico.testing.memory_agent import MemoryAgentLauncher
 from tests.conductor.support import HELLO, chain
 from tests.sessions.support import SPEC, FakeAgent, world
 
@@ -24,9 +24,9 @@ async def nothing(agent: FakeAgent, request: acp.PromptRequest) -> None: ...
 
 async def test_a_host_calls_it_no_agent(tmp_path: Path) -> None:
     async with world(nothing, tmp_path) as host:
-        ports = msgspec.structs.replace(host.ports, agents=MemoryAgents(echo))
+        ports = msgspec.structs.replace(host.ports, agents=MemoryAgentLauncher(echo))
         with pytest.raises(InvalidInput, match="not an ACP agent") as failure:
-            await AgentLink.open(ports, SPEC, Place(tmp_path), (), acp.ClientCapabilities())
+            await AgentConnection.open(ports, SPEC, AgentWorkspace(tmp_path), (), acp.ClientCapabilities())
         assert "portico agents list" in (failure.value.suggestion or "")
 
 

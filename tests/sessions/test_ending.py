@@ -8,7 +8,7 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import SessionNotFound
 from portico.rpc.messages import RpcError
-from portico.sessions.turn import Prompt
+from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import SPEC, FakeAgent, world
 
 CLOSE_AND_DELETE = acp.AgentCapabilities(
@@ -37,10 +37,10 @@ async def test_a_deleted_session_is_deleted_at_the_agent_too_and_others_go_on(tm
     async with world(echo, tmp_path, capabilities=CLOSE_AND_DELETE) as host:
         await host.prompt()
         other = await host.service.start(tmp_path, SPEC)
-        await host.service.prompt(other, Prompt(text="hello"))
+        await host.service.prompt(other, TurnPrompt(text="hello"))
         await host.service.delete(host.session_id)
         assert last_words(host.agent) == ["session/delete a1"]
-        await host.service.prompt(other, Prompt(text="again"))
+        await host.service.prompt(other, TurnPrompt(text="again"))
         assert len(host.agents.launched) == 1
 
 

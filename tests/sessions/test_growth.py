@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from portico.acp import _schema as acp
-from portico.domain.encoding import encode_payload
 from portico.domain.events import AnyPayload, ToolStarted, ToolUpdated
 from portico.domain.ids import SessionId
+from portico.domain.payload_codec import encode_payload
 from portico.domain.values import TextPart, ToolPart
-from portico.sessions.entries import Entry
-from portico.sessions.growth import growth
-from portico.sessions.tools import ToolLedger
+from portico.sessions.content.output_delta import output_delta
+from portico.sessions.content.tool_calls import TurnToolCalls
+from portico.sessions.log.entry import JournalEntry
 from portico.testing.clock import ManualClock
 from tests.sessions.support import FakeAgent, world
 
@@ -44,7 +44,7 @@ def shown(payloads: list[AnyPayload]) -> tuple[ToolPart, ...]:
 
 
 def heard(texts: list[str]) -> list[AnyPayload]:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     first = list(ledger.take(acp.ToolCall(tool_call_id="c1", title="make")))
     return first + [payload for text in texts for payload in ledger.take(told(text))]
 
@@ -82,8 +82,8 @@ def test_whatever_is_told_is_what_a_door_has(pieces: list[str], ending: str) -> 
 @given(st.lists(st.text(max_size=8), min_size=3, max_size=3))
 def test_two_growths_are_one(pieces: list[str]) -> None:
     texts = [(TextPart(text="x" * 300 + text),) for text in accumulate(pieces)]
-    first, second = (growth(before, now) for before, now in pairwise(texts))
-    entry = Entry(None, 0, ToolUpdated(tool_id="c1", grown=first))
+    first, second = (output_delta(before, now) for before, now in pairwise(texts))
+    entry = JournalEntry(None, 0, ToolUpdated(tool_id="c1", grown=first))
     assert entry.absorb(None, ToolUpdated(tool_id="c1", grown=second))
     payload = entry.event(SessionId("s"), 1).payload
     assert isinstance(payload, ToolUpdated)
@@ -92,8 +92,8 @@ def test_two_growths_are_one(pieces: list[str]) -> None:
 
 
 def test_a_growth_does_not_swallow_what_else_is_said() -> None:
-    grown = growth((TextPart(text="x" * 300),), (TextPart(text="x" * 301),))
-    entry = Entry(None, 0, ToolUpdated(tool_id="c1", grown=grown))
+    grown = output_delta((TextPart(text="x" * 300),), (TextPart(text="x" * 301),))
+    entry = JournalEntry(None, 0, ToolUpdated(tool_id="c1", grown=grown))
     assert not entry.absorb(None, ToolUpdated(tool_id="c1", grown=grown, title="another"))
     assert not entry.absorb(None, ToolUpdated(tool_id="c2", grown=grown))
 

@@ -5,11 +5,11 @@ from contextlib import suppress
 from pathlib import Path
 
 from portico.acp import _schema as acp
-from portico.domain.desks import QueuedPrompt
+from portico.domain.drafts import QueuedPrompt
 from portico.domain.events import PromptSubmitted, TodosUpdated
-from portico.domain.values import Todo
-from portico.sessions.housekeeping import IDLE_SECONDS, LINGER_SECONDS, LOOK_SECONDS
-from portico.sessions.recovery import session_lease
+from portico.domain.values import TodoItem
+from portico.sessions.cleanup import IDLE_SECONDS, LINGER_SECONDS, LOOK_SECONDS
+from portico.sessions.log.recovery import session_lease_name
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import Doors, Patient, doors
 from tests.sessions.support import FakeAgent, kinds
@@ -35,7 +35,7 @@ class Keeping:
 
 
 def held(door: Doors) -> bool:
-    return door.host.store.lease_holder(session_lease(door.session_id)) is not None
+    return door.host.store.lease_holder(session_lease_name(door.session_id)) is not None
 
 
 class TestIdleSessions:
@@ -115,7 +115,7 @@ class TestEmptySessions:
                     elif what == "todo":
                         await door.host.service.record(
                             door.session_id,
-                            TodosUpdated(todos=(Todo(todo_id="1", content="think"),)),
+                            TodosUpdated(todos=(TodoItem(todo_id="1", content="think"),)),
                         )
                     else:
                         await door.within(door.all_of(door.sending("one")))

@@ -7,10 +7,16 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.domain.desks import QueuedPrompt
+from portico.domain.drafts import QueuedPrompt
 from portico.domain.events import TodosUpdated
-from portico.sessions import listing
-from portico.sessions.listing import BUSY_SECONDS, LOOK_SECONDS, Listed, Removed, SessionList
+from portico.sessions import session_list
+from portico.sessions.session_list import (
+    BUSY_SECONDS,
+    LOOK_SECONDS,
+    RemovedSession,
+    SessionList,
+    SessionListEntry,
+)
 from tests.sessions.dispatching import Doors, doors
 from tests.sessions.support import SPEC, FakeAgent
 
@@ -25,10 +31,10 @@ class Watcher:
     def __init__(self, door: Doors, workspace: str | None = None) -> None:
         self._door = door
         host = door.host
-        self._stream: AsyncGenerator[Listed | Removed] = SessionList(
+        self._stream: AsyncGenerator[SessionListEntry | RemovedSession] = SessionList(
             host.service, host.store, host.clock
         ).watch(workspace=workspace)
-        self.told: list[Listed | Removed] = []
+        self.told: list[SessionListEntry | RemovedSession] = []
 
     async def __aenter__(self) -> "Watcher":
         self._task = asyncio.create_task(self._read())
@@ -39,7 +45,7 @@ class Watcher:
         self._task.cancel()
         await asyncio.wait((self._task,))
 
-    async def look(self, seconds: float = LOOK_SECONDS) -> list[Listed | Removed]:
+    async def look(self, seconds: float = LOOK_SECONDS) -> list[SessionListEntry | RemovedSession]:
         """What it is told in the next while."""
         self.told.clear()
         await self._door.host.clock.advance(seconds)
@@ -53,25 +59,25 @@ class Watcher:
 async def test_a_watcher_is_told_what_there_is_and_then_what_changes(tmp_path: Path) -> None:
     async with doors(answer_at_once, tmp_path) as door, Watcher(door) as watcher:
         (first,) = watcher.told
-        assert isinstance(first, Listed)
+        assert isinstance(first, SessionListEntry)
         assert (first.summary.session_id, first.drafted, first.waiting) == (door.session_id, False, 0)
         assert await watcher.look(60) == []
         await door.desks.write_draft(door.session_id, "hm", "page")
         (drafted,) = await watcher.look()
-        assert isinstance(drafted, Listed)
+        assert isinstance(drafted, SessionListEntry)
         assert (drafted.drafted, drafted.queued) == (True, 0)
         await door.desks.write_draft(door.session_id, "", "page")
         await watcher.look()
         await door.desks.enqueue(door.session_id, QueuedPrompt(prompt_id="next", text="go on"))
         (in_line,) = await watcher.look()
-        assert isinstance(in_line, Listed)
+        assert isinstance(in_line, SessionListEntry)
         assert (in_line.drafted, in_line.queued) == (False, 1)
         other = await door.host.service.start(tmp_path, SPEC)
         (started,) = await watcher.look()
-        assert isinstance(started, Listed)
+        assert isinstance(started, SessionListEntry)
         assert started.summary.session_id == other
         await door.host.service.delete(other)
-        assert await watcher.look() == [Removed(other)]
+        assert await watcher.look() == [RemovedSession(other)]
 
 
 async def test_one_that_streams_is_told_now_and_then_and_in_the_end_as_it_is(tmp_path: Path) -> None:
@@ -82,7 +88,7 @@ async def test_one_that_streams_is_told_now_and_then_and_in_the_end_as_it_is(tmp
             told += len(await watcher.look())
         assert told <= 20 * LOOK_SECONDS / BUSY_SECONDS + 1
         (last,) = await watcher.look(BUSY_SECONDS + LOOK_SECONDS)
-        assert isinstance(last, Listed)
+        assert isinstance(last, SessionListEntry)
         assert last.summary == await door.host.store.summary(door.session_id)
         assert await watcher.look(60) == []
 
@@ -90,7 +96,7 @@ async def test_one_that_streams_is_told_now_and_then_and_in_the_end_as_it_is(tmp
 async def test_a_deleted_one_is_told_however_many_there_are(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(listing, "MOST_WATCHED", 3)
+    monkeypatch.setattr(session_list, "MOST_WATCHED", 3)
     async with doors(answer_at_once, tmp_path) as door:
         others = []
         for _ in range(4):
@@ -99,11 +105,11 @@ async def test_a_deleted_one_is_told_however_many_there_are(
         async with Watcher(door) as watcher:
             assert len(watcher.told) == 3
             await door.host.service.delete(others[-1])
-            assert Removed(others[-1]) in await watcher.look()
+            assert RemovedSession(others[-1]) in await watcher.look()
             await door.host.clock.advance(1)
             fresh = await door.host.service.start(tmp_path, SPEC)
             (started,) = await watcher.look()
-            assert isinstance(started, Listed)
+            assert isinstance(started, SessionListEntry)
             assert started.summary.session_id == fresh
 
 
@@ -114,7 +120,7 @@ async def test_only_the_folder_that_was_asked_for_is_told(tmp_path: Path) -> Non
         assert watcher.told == []
         there = await door.host.service.start(elsewhere, SPEC)
         (started,) = await watcher.look()
-        assert isinstance(started, Listed)
+        assert isinstance(started, SessionListEntry)
         assert started.summary.session_id == there
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain import codecs
-from portico.sessions.mentions import links_in, mentioned
+from portico.sessions.content.mentions import links_in, mentioned
 
 FILES = ("a.py", "src/b.py", "my notes.md", "odd.", "c(1).txt", "b")
 

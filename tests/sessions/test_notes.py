@@ -7,8 +7,8 @@ import pytest
 from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, EditorReplied, EditorRequested, Notice
-from portico.sessions.between_turns import between_turns
-from portico.sessions.notes import MOST_KEPT
+from portico.sessions.idle_session import idle_session
+from portico.sessions.registry import MOST_KEPT
 from tests.sessions.support import SPEC, FakeAgent, World, world
 
 NOTICE = Notice(level="info", text="then this")
@@ -53,7 +53,7 @@ async def test_a_note_on_a_session_that_nobody_has_open_is_written_by_whoever_de
 ) -> None:
     async with world(nothing, tmp_path) as here:
         await closed(here)
-        async with between_turns(here.service, here.ports, here.session_id, writes_tree=True) as record:
+        async with idle_session(here.service, here.ports, here.session_id, writes_tree=True) as record:
             here.service.notes.tell(here.session_id, asked())
             await record(NOTICE)
             here.service.notes.tell(here.session_id, asked(2))
@@ -65,7 +65,7 @@ async def test_a_note_is_written_also_when_what_was_decided_fails(tmp_path: Path
         await closed(here)
 
         async def decide() -> None:
-            async with between_turns(here.service, here.ports, here.session_id, writes_tree=False):
+            async with idle_session(here.service, here.ports, here.session_id, writes_tree=False):
                 here.service.notes.tell(here.session_id, asked())
                 raise InvalidInput("It did not work.")
 

@@ -13,11 +13,11 @@ from portico.acp import _schema as acp
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event, Notice, PromptSubmitted, SessionStarted, TextDelta
 from portico.domain.ids import SessionId
-from portico.sessions.backlog import MAX_BACKLOG, Backlog
-from portico.sessions.entries import size_of
-from portico.sessions.journal import MAX_REFUSED, MAX_UNWRITTEN, RECENT_BYTES, RECENT_EVENTS, Journal
-from portico.sessions.turn import Prompt
-from portico.sessions.watching import PAGE_BYTES
+from portico.sessions.log.backlog import MAX_BACKLOG, Backlog
+from portico.sessions.log.entry import size_of
+from portico.sessions.log.journal import MAX_REFUSED, MAX_UNWRITTEN, RECENT_BYTES, RECENT_EVENTS, Journal
+from portico.sessions.log.watch import PAGE_BYTES
+from portico.sessions.turn import TurnPrompt
 from portico.testing.clock import ManualClock
 from portico.testing.store import MemoryStore
 from tests.sessions.support import SPEC, FakeAgent, World, text, world
@@ -107,7 +107,7 @@ async def test_sessions_that_flood_together_wait_for_the_log_long_before_each_is
         names = [await host.service.start(tmp_path, SPEC, reads_only=True) for _ in range(sessions)]
         async with held(host, flood):
             turns: list[asyncio.Task[object]] = [
-                asyncio.create_task(host.service.prompt(name, Prompt(text="go"))) for name in names
+                asyncio.create_task(host.service.prompt(name, TurnPrompt(text="go"))) for name in names
             ]
             await until_it_stands(flood)
             assert MAX_BACKLOG / 2 < flood.sent * len(PIECE) < MAX_BACKLOG + 2 * MAX_UNWRITTEN

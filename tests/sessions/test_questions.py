@@ -13,7 +13,7 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice, QuestionAnswered, QuestionAsked
 from portico.domain.turns import TurnState
 from portico.domain.values import QuestionField, QuestionValue
-from portico.sessions.questions import Reply
+from portico.sessions.requests.questions import QuestionAnswer
 from tests.sessions.asking import PORT, elicit, form, page
 from tests.sessions.support import FakeAgent, World, kinds, states, text, world
 
@@ -45,7 +45,7 @@ async def asked(host: World) -> QuestionAsked:
     return event.payload
 
 
-async def answered(host: World, reply: Reply | None = None) -> tuple[QuestionAnswered, str]:
+async def answered(host: World, reply: QuestionAnswer | None = None) -> tuple[QuestionAnswered, str]:
     """The end of a turn with one question: how the log has it, and what the agent said it got."""
     if reply is not None:
         host.service.reply(host.session_id, (await asked(host)).request_id, reply)
@@ -83,7 +83,7 @@ async def test_a_form_is_asked_in_fields_and_the_agent_gets_the_values(tmp_path:
         )
         assert loud == QuestionField(name="loud", type="boolean")
         content: dict[str, QuestionValue] = {"port": 80, "toppings": ("h",), "loud": False}
-        found, said = await answered(host, Reply(action="accept", content=content))
+        found, said = await answered(host, QuestionAnswer(action="accept", content=content))
         await turn
     assert codecs.decode_json(said) == {
         "action": "accept",
@@ -102,7 +102,7 @@ async def test_the_turn_awaits_while_a_question_is_open(tmp_path: Path) -> None:
         await host.until_state(TurnState.AWAITING)
         await host.clock.advance(10_000)
         assert not turn.done()
-        await answered(host, Reply(action="decline"))
+        await answered(host, QuestionAnswer(action="decline"))
         await turn
         log = await host.events()
     assert states(log) == ["starting", "running", "streaming", "awaiting", "streaming", "completed"]
@@ -123,7 +123,9 @@ async def test_a_secret_reaches_the_agent_and_no_log(tmp_path: Path) -> None:
         question = await asked(host)
         assert [field.secret for field in question.fields] == [False, True, True]
         content = {"user": "ada", "word": "s3cr3t-word", "apiKey": "s3cr3t-key"}
-        host.service.reply(host.session_id, question.request_id, Reply(action="accept", content=content))
+        host.service.reply(
+            host.session_id, question.request_id, QuestionAnswer(action="accept", content=content)
+        )
         await host.until(lambda payload: isinstance(payload, QuestionAnswered))
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
@@ -174,11 +176,11 @@ async def test_an_answer_that_does_not_fit_is_refused_in_words_and_the_question_
     async with world(asking(form({"x": field}, required=("x",))), tmp_path) as host:
         turn = await begin(host)
         request_id = (await asked(host)).request_id
-        reply = Reply(action="accept", content={"x": value})  # type: ignore[dict-item]
+        reply = QuestionAnswer(action="accept", content={"x": value})  # type: ignore[dict-item]
         with pytest.raises(InvalidInput) as caught:
             host.service.reply(host.session_id, request_id, reply)
         assert caught.value.message == complaint
-        host.service.reply(host.session_id, request_id, Reply(action="decline"))
+        host.service.reply(host.session_id, request_id, QuestionAnswer(action="decline"))
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
 
@@ -201,7 +203,7 @@ async def test_an_answer_that_fits_goes_to_the_agent(
 ) -> None:
     async with world(asking(form({"x": field}, required=("x",))), tmp_path) as host:
         turn = await begin(host)
-        reply = Reply(action="accept", content={"x": value})  # type: ignore[dict-item]
+        reply = QuestionAnswer(action="accept", content={"x": value})  # type: ignore[dict-item]
         found, said = await answered(host, reply)
         await turn
     assert found.action == "accept"
@@ -225,7 +227,7 @@ async def test_what_is_missing_or_was_not_asked_for_is_named(
             host.service.reply(
                 host.session_id,
                 request_id,
-                Reply(action="accept", content=content),
+                QuestionAnswer(action="accept", content=content),
             )
         host.service.stop(host.session_id, force=True)
         await host.until(lambda payload: payload.kind == "turn_ended")
@@ -235,7 +237,7 @@ async def test_what_is_missing_or_was_not_asked_for_is_named(
 async def test_a_decline_is_a_decline(tmp_path: Path) -> None:
     async with world(asking(form({"port": PORT})), tmp_path) as host:
         turn = await begin(host)
-        found, said = await answered(host, Reply(action="decline", content={"port": 80}))
+        found, said = await answered(host, QuestionAnswer(action="decline", content={"port": 80}))
         await turn
     assert (found.action, found.by, found.content) == ("decline", "person", {})
     assert codecs.decode_json(said) == {"action": "decline"}
@@ -245,13 +247,13 @@ async def test_a_question_is_answered_once(tmp_path: Path) -> None:
     async with world(asking(form({"port": PORT})), tmp_path) as host:
         turn = await begin(host)
         request_id = (await asked(host)).request_id
-        host.service.reply(host.session_id, request_id, Reply(action="decline"))
+        host.service.reply(host.session_id, request_id, QuestionAnswer(action="decline"))
         with pytest.raises(InvalidInput, match="No question q1 is waiting"):
-            host.service.reply(host.session_id, request_id, Reply(action="accept"))
+            host.service.reply(host.session_id, request_id, QuestionAnswer(action="accept"))
         await host.until(lambda payload: payload.kind == "turn_ended")
         await turn
         with pytest.raises(InvalidInput, match="No question q1 is waiting"):
-            host.service.reply(host.session_id, request_id, Reply(action="accept"))
+            host.service.reply(host.session_id, request_id, QuestionAnswer(action="accept"))
 
 
 async def test_a_stopped_turn_cancels_its_question(tmp_path: Path) -> None:
@@ -327,7 +329,7 @@ class TestPages:
                 "https://example.org/consent",
                 (),
             )
-            _, said = await answered(host, Reply(action="accept"))
+            _, said = await answered(host, QuestionAnswer(action="accept"))
             await turn
         assert codecs.decode_json(said) == {"action": "accept"}
 
@@ -352,7 +354,7 @@ class TestPages:
 
         async with world(ask, tmp_path) as host:
             turn = await begin(host)
-            await answered(host, Reply(action="accept"))
+            await answered(host, QuestionAnswer(action="accept"))
             await turn
             log = await host.events()
         assert [e.payload.text for e in log if isinstance(e.payload, Notice)] == ["Done: Please agree"]
@@ -385,7 +387,7 @@ async def test_an_unknown_field_that_need_not_be_filled_in_is_left_out(tmp_path:
     async with world(asking(form({"x": {"type": "_colour"}, "port": PORT})), tmp_path) as host:
         turn = await begin(host)
         assert [field.name for field in (await asked(host)).fields] == ["port"]
-        await answered(host, Reply(action="accept", content={}))
+        await answered(host, QuestionAnswer(action="accept", content={}))
         await turn
 
 

@@ -21,10 +21,10 @@ from portico.domain.events import (
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnState
-from portico.domain.values import SandboxInForce
+from portico.domain.values import SandboxStatus
 from portico.rpc.streams import ByteStream
-from portico.sessions.turn import Prompt
-from portico.testing.reviews import OpenReview
+from portico.sessions.turn import TurnPrompt
+from portico.testing.reviews import MemoryReview
 from tests.sessions.support import SPEC, FakeAgent, World, world
 
 KEPT = CheckpointCreated(checkpoint_id="c1", label="hello", moment="before_turn")
@@ -42,7 +42,7 @@ async def stop_when_told(agent: FakeAgent, request: acp.PromptRequest) -> None:
     await agent.canceled.wait()
 
 
-async def reviewed(host: World) -> OpenReview:
+async def reviewed(host: World) -> MemoryReview:
     await host.start()
     return await host.reviews.open(host.session_id, host.folder, "direct")
 
@@ -182,7 +182,7 @@ async def test_nothing_is_compared_for_an_agent_that_a_sandbox_keeps_out(
     tmp_path: Path, in_force: bool
 ) -> None:
     async with world(answer, tmp_path, confined=lambda *_: True) as host:
-        host.agents.sandbox = SandboxInForce(level="workspace" if in_force else "none")
+        host.agents.sandbox = SandboxStatus(level="workspace" if in_force else "none")
         host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
         await host.prompt("hello")
     assert (host.session_id in host.reviews.noted) is not in_force
@@ -193,7 +193,7 @@ async def test_the_repository_is_compared_around_a_confined_turn_in_a_worktree(
     tmp_path: Path, in_force: bool
 ) -> None:
     async with world(answer, tmp_path, confined=lambda *_: True) as host:
-        host.agents.sandbox = SandboxInForce(level="workspace" if in_force else "none")
+        host.agents.sandbox = SandboxStatus(level="workspace" if in_force else "none")
         host.reviews.outside = [OUTSIDE]
         host.session_id = await host.service.start(tmp_path, SPEC, mode="worktree")
         await host.prompt("hello")
@@ -333,5 +333,5 @@ async def test_a_mode_that_is_refused_leaves_no_word_of_it_in_the_log(tmp_path: 
 async def test_a_prompt_to_a_reader_needs_no_way_back(tmp_path: Path) -> None:
     async with world(answer, tmp_path) as host:
         host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
-        await host.service.prompt(host.session_id, Prompt(text="look"))
+        await host.service.prompt(host.session_id, TurnPrompt(text="look"))
         assert host.reviews.opened == {}

@@ -5,26 +5,26 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.domain.desks import Desk
+from portico.domain.drafts import SessionDraft
 from portico.domain.errors import PermissionDenied
 from portico.domain.events import ErrorReported, Event, Notice, StateChanged
-from portico.domain.values import SandboxInForce
-from portico.doors.connect.values import to_detail, to_summary
-from portico.doors.terminal.chat_status import ChatStatus
-from portico.sessions.listing import SessionList
+from portico.domain.values import SandboxStatus
+from portico.doors.api.session_messages import to_detail, to_summary
+from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.sessions.ports import AgentSpec
-from portico.testing.agents import MemoryAgent
+from portico.sessions.session_list import SessionList
+from portico.testing.memory_agent import MemoryAgentProcess
 from tests.sessions.support import FakeAgent, world
 
-CONFINED = SandboxInForce(level="workspace", backend="bubblewrap")
-UNCONFINED = SandboxInForce(note="No sandbox works here.")
+CONFINED = SandboxStatus(level="workspace", backend="bubblewrap")
+UNCONFINED = SandboxStatus(note="No sandbox works here.")
 
 
 async def echo(agent: FakeAgent, request: acp.PromptRequest) -> acp.PromptResponse:
     return acp.PromptResponse(stop_reason="end_turn")
 
 
-def sandboxes(events: list[Event]) -> list[SandboxInForce | None]:
+def sandboxes(events: list[Event]) -> list[SandboxStatus | None]:
     changes = [event.payload for event in events if isinstance(event.payload, StateChanged)]
     return [change.agent_session.sandbox for change in changes if change.agent_session is not None]
 
@@ -58,7 +58,7 @@ async def test_doors_show_it_while_the_agent_runs(tmp_path: Path) -> None:
         listing = SessionList(host.service, host.store, host.clock)
         (listed,) = await listing.page(workspace=None, search="", before=None, limit=1)
         view = await host.service.view(host.session_id)
-        for summary in (to_summary(listed), to_detail(view, Desk()).summary):
+        for summary in (to_summary(listed), to_detail(view, SessionDraft()).summary):
             assert summary is not None
             assert summary.sandbox is not None
             assert (summary.sandbox.level, summary.sandbox.backend) == ("workspace", "bubblewrap")
@@ -71,7 +71,7 @@ async def test_doors_show_it_while_the_agent_runs(tmp_path: Path) -> None:
 async def test_a_turn_whose_agent_must_not_start_unconfined_fails_with_what_to_do(tmp_path: Path) -> None:
     async with world(echo, tmp_path) as host:
 
-        async def refuse(spec: AgentSpec, workspace: Path, **_: object) -> MemoryAgent:
+        async def refuse(spec: AgentSpec, workspace: Path, **_: object) -> MemoryAgentProcess:
             raise PermissionDenied("A sandbox is required.", suggestion="See: portico doctor")
 
         host.agents.launch = refuse  # type: ignore[method-assign]

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.acp.ends import RESOURCE_NOT_FOUND
+from portico.acp.connection import RESOURCE_NOT_FOUND
 from portico.domain.values import TerminalOutput
-from portico.editors.local import LocalEditors
+from portico.editors.local import LocalEditorProvider
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from portico.sessions.ports import TerminalRequest
-from portico.sessions.services import serve_editor
+from portico.sessions.requests.client_methods import client_methods
 
 
 async def never_asked(request: acp.RequestPermissionRequest) -> acp.RequestPermissionResponse:
@@ -33,7 +33,7 @@ class Nothing:
 
     def settled(self, terminal_id: str) -> None: ...
 
-    def is_told(self, path: str) -> bool:
+    def has_tool_call(self, path: str) -> bool:
         return True
 
     async def text_before(self, path: str) -> str | None:
@@ -52,8 +52,8 @@ class Nothing:
 async def test_a_session_that_only_reads_writes_and_runs_nothing(
     tmp_path: Path, method: str, request_: acp.Wire
 ) -> None:
-    editor = LocalEditors({}).open(tmp_path)
-    serve = serve_editor(editor, ASKING, Nothing(), reads_only=True)
+    editor = LocalEditorProvider({}).open(tmp_path)
+    serve = client_methods(editor, ASKING, Nothing(), reads_only=True)
     with pytest.raises(RpcError, match="only reads") as caught:
         await serve[method](request_)
     assert caught.value.code == INVALID_PARAMS
@@ -62,13 +62,13 @@ async def test_a_session_that_only_reads_writes_and_runs_nothing(
 
 async def test_a_session_that_only_reads_does_read(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("here")
-    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, Nothing(), reads_only=True)
+    serve = client_methods(LocalEditorProvider({}).open(tmp_path), ASKING, Nothing(), reads_only=True)
     answer = await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="a.txt"))
     assert answer.content == "here"
 
 
 async def test_a_file_that_is_not_there_is_not_found(tmp_path: Path) -> None:
-    serve = serve_editor(LocalEditors({}).open(tmp_path), ASKING, Nothing(), reads_only=False)
+    serve = client_methods(LocalEditorProvider({}).open(tmp_path), ASKING, Nothing(), reads_only=False)
     with pytest.raises(RpcError, match=r"gone\.txt does not exist") as caught:
         await serve["fs/read_text_file"](acp.ReadTextFileRequest(session_id="s", path="gone.txt"))
     assert caught.value.code == RESOURCE_NOT_FOUND

@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as acp
-from portico.acp.ends import AUTH_REQUIRED
+from portico.acp.connection import AUTH_REQUIRED
 from portico.domain.errors import AgentReported, InvalidInput
 from portico.domain.events import ErrorReported, QuestionAsked, TextDelta
 from portico.rpc.messages import RpcError
-from portico.sessions.questions import Reply
-from portico.sessions.signing import Signing
+from portico.sessions.agent.login import AgentLogin
+from portico.sessions.requests.questions import QuestionAnswer
 from tests.sessions.asking import PORT, elicit, form
 from tests.sessions.support import FakeAgent, World, kinds, world
 
@@ -39,7 +39,7 @@ def locked(host: World, *methods: acp.AuthMethod) -> None:
     host.agent.on_new, host.agent.on_authenticate = refuse, unlock
 
 
-async def signing(host: World) -> Signing:
+async def signing(host: World) -> AgentLogin:
     return await host._ticking(host.service.signing(host.session_id))
 
 
@@ -116,9 +116,9 @@ async def test_what_the_agent_asks_meanwhile_is_answered_by_whoever_signs_in_and
         about = form({"port": PORT}, session=None) | {"requestId": 2}
         got.append(await elicit(host.agent, about))
 
-    async def person(question: QuestionAsked) -> Reply:
+    async def person(question: QuestionAsked) -> QuestionAnswer:
         asked.append(question)
-        return Reply(action="accept", content={"port": 80})
+        return QuestionAnswer(action="accept", content={"port": 80})
 
     async with world(echo, tmp_path) as host:
         host.agent.auth_methods, host.agent.on_authenticate = [WEB], ask_back

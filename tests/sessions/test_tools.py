@@ -3,7 +3,7 @@
 from portico.acp import _schema as acp
 from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
 from portico.domain.values import TerminalOutput
-from portico.sessions.tools import MAX_TERMINAL_CHARACTERS, ToolLedger
+from portico.sessions.content.tool_calls import MAX_TERMINAL_CHARACTERS, TurnToolCalls
 from portico.testing.clock import ManualClock
 
 
@@ -12,7 +12,7 @@ def shows(terminal_id: str) -> acp.ToolCall:
 
 
 async def test_output_that_comes_before_its_tool_call_is_shown_with_it() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     assert list(ledger.hear(TerminalOutput(terminal_id="t", text="early"))) == []
     started, shown = ledger.take(shows("t"))
     assert isinstance(started, ToolStarted)
@@ -20,7 +20,7 @@ async def test_output_that_comes_before_its_tool_call_is_shown_with_it() -> None
 
 
 async def test_a_flood_before_its_tool_call_is_shown_with_it_as_far_as_it_is_kept() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     early = [TerminalOutput(terminal_id="t", text="x" * 300_000) for _ in range(10)]
     assert [update for output in early for update in ledger.hear(output)] == []
     shown = [one for one in ledger.take(shows("t")) if isinstance(one, ToolUpdated)]
@@ -30,7 +30,7 @@ async def test_a_flood_before_its_tool_call_is_shown_with_it_as_far_as_it_is_kep
 
 
 async def test_a_command_that_ends_before_its_tool_shows_it_is_shown_by_that_tool() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     early = list(ledger.hear(TerminalOutput(terminal_id="t", text="quick", ended=True, exit_code=0)))
     claimed = [one for one in ledger.take(shows("t")) if isinstance(one, ToolUpdated)]
     assert early == []
@@ -39,7 +39,7 @@ async def test_a_command_that_ends_before_its_tool_shows_it_is_shown_by_that_too
 
 
 async def test_output_of_a_terminal_that_nothing_shows_is_kept_under_its_own_name() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     list(ledger.hear(TerminalOutput(terminal_id="t", text="a")))
     list(ledger.hear(TerminalOutput(terminal_id="t", ended=True, exit_code=0)))
     kept = list(ledger.leftovers())
@@ -47,7 +47,7 @@ async def test_output_of_a_terminal_that_nothing_shows_is_kept_under_its_own_nam
 
 
 async def test_a_command_that_floods_is_cut_and_ends_with_how_much_was_left_out() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     list(ledger.take(shows("t")))
     flood = [TerminalOutput(terminal_id="t", text="x" * 300_000) for _ in range(10)]
     updates = [update for output in flood for update in ledger.hear(output)]
@@ -58,7 +58,7 @@ async def test_a_command_that_floods_is_cut_and_ends_with_how_much_was_left_out(
 
 
 async def test_a_call_that_starts_finished_is_started_and_completed() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     started, completed = ledger.take(acp.ToolCall(tool_call_id="c", title="t", status="failed"))
     assert isinstance(started, ToolStarted)
     assert isinstance(completed, ToolCompleted)
@@ -66,7 +66,7 @@ async def test_a_call_that_starts_finished_is_started_and_completed() -> None:
 
 
 async def test_a_question_about_a_known_call_says_what_the_call_is() -> None:
-    ledger = ToolLedger(ManualClock())
+    ledger = TurnToolCalls(ManualClock())
     list(ledger.take(acp.ToolCall(tool_call_id="c", title="rm -r build", kind="execute")))
     whole = ledger.complete(acp.ToolCallUpdate(tool_call_id="c"))
     assert (whole.title, whole.kind) == ("rm -r build", "execute")

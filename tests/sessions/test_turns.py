@@ -24,9 +24,9 @@ from portico.domain.events import (
 )
 from portico.domain.turns import TurnState
 from portico.rpc.messages import RpcError
-from portico.sessions.journal import RETRY_SECONDS
-from portico.sessions.permissions import Decision
-from portico.sessions.turn import Prompt
+from portico.sessions.log.journal import RETRY_SECONDS
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.turn import TurnPrompt
 from tests.sessions.support import LIMITS, SPEC, FakeAgent, kinds, states, text, world
 from tests.support.looping import until
 
@@ -103,7 +103,7 @@ async def test_an_empty_prompt_is_refused_and_leaves_no_trace(tmp_path: Path) ->
     async with world(echo, tmp_path) as host:
         await host.start()
         with pytest.raises(InvalidInput, match="empty"):
-            await host.service.prompt(host.session_id, Prompt(text=" \n"))
+            await host.service.prompt(host.session_id, TurnPrompt(text=" \n"))
         assert kinds(await host.events()) == ["session_started"]
 
 
@@ -486,7 +486,7 @@ class TestDeadlines:
                 await host.clock.advance(800)
             assert not turn.done()
             assert isinstance(asked.payload, PermissionRequested)
-            decision = Decision(option_id="yes", by="person")
+            decision = PermissionReply(option_id="yes", by="person")
             host.service.answer(host.session_id, asked.payload.request_id, decision)
             await turn
             assert states(await host.events())[-1] == "completed"
@@ -494,7 +494,7 @@ class TestDeadlines:
     async def test_a_turn_that_takes_longer_than_its_timeout_is_stopped(self, tmp_path: Path) -> None:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
-            turn = asyncio.create_task(host.service.prompt(host.session_id, Prompt(text="x", timeout=30)))
+            turn = asyncio.create_task(host.service.prompt(host.session_id, TurnPrompt(text="x", timeout=30)))
             await host.until_state(TurnState.STREAMING)
             await host.clock.advance(31)
             ended = await turn
@@ -527,7 +527,7 @@ class TestPermissions:
             assert isinstance(asked.payload, PermissionRequested)
             assert [one.option_id for one in asked.payload.options] == ["yes", "ever", "never", "no"]
             host.service.answer(
-                host.session_id, asked.payload.request_id, Decision(option_id=option, by="person")
+                host.session_id, asked.payload.request_id, PermissionReply(option_id=option, by="person")
             )
             await turn
             log = await host.events()
@@ -554,7 +554,7 @@ class TestPermissions:
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
             host.store.before_append = hold
-            host.service.answer(host.session_id, "p1", Decision(option_id="yes", by="person"))
+            host.service.answer(host.session_id, "p1", PermissionReply(option_id="yes", by="person"))
             await held.wait()
             for _ in range(100):
                 await asyncio.sleep(0)
@@ -582,9 +582,9 @@ class TestPermissions:
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
             host.store.before_append = full
-            host.service.answer(host.session_id, "p1", Decision(option_id="yes", by="person"))
+            host.service.answer(host.session_id, "p1", PermissionReply(option_id="yes", by="person"))
             with pytest.raises(StoreFailed, match="full"):
-                await host.service.keep_answers(host.session_id)
+                await host.service.save_answers(host.session_id)
             with pytest.raises(StoreFailed, match="full"):
                 await turn
             host.store.before_append = None
@@ -611,9 +611,9 @@ class TestPermissions:
             turn = host.prompting()
             await held[PermissionRequested].wait()
             (question,) = (await host.service.view(host.session_id)).permissions
-            yes = Decision(option_id="yes", by="person")
+            yes = PermissionReply(option_id="yes", by="person")
             host.service.answer(host.session_id, question.request_id, yes)
-            acknowledged = asyncio.create_task(host.service.keep_answers(host.session_id))
+            acknowledged = asyncio.create_task(host.service.save_answers(host.session_id))
             await host.clock.advance(1)
             written[PermissionRequested].set()
             await held[PermissionResolved].wait()
@@ -634,11 +634,11 @@ class TestPermissions:
             await host.start()
             turn = host.prompting()
             await host.until(lambda payload: isinstance(payload, PermissionRequested))
-            yes = Decision(option_id="yes", by="person")
+            yes = PermissionReply(option_id="yes", by="person")
             host.service.answer(host.session_id, "p1", yes)
             (asking,) = [one for one in asyncio.all_tasks() if "request_permission" in one.get_name()]
             asking.cancel()
-            await host.service.keep_answers(host.session_id)
+            await host.service.save_answers(host.session_id)
             log = await host.events()
             turn.cancel()
         answers = [event.payload for event in log if isinstance(event.payload, PermissionResolved)]
@@ -691,7 +691,7 @@ class TestPermissions:
             asked = await host.until(lambda payload: isinstance(payload, PermissionRequested))
             assert isinstance(asked.payload, PermissionRequested)
             host.service.answer(
-                host.session_id, asked.payload.request_id, Decision(option_id=None, by="person")
+                host.session_id, asked.payload.request_id, PermissionReply(option_id=None, by="person")
             )
             await turn
         assert len(errors) == 1
@@ -714,7 +714,9 @@ class TestPermissions:
                 lambda payload: isinstance(payload, PermissionRequested) and payload.request_id == "p2"
             )
             for request_id in ("p1", "p2"):
-                host.service.answer(host.session_id, request_id, Decision(option_id="yes", by="person"))
+                host.service.answer(
+                    host.session_id, request_id, PermissionReply(option_id="yes", by="person")
+                )
             await turn
             log = await host.events()
         assert states(log) == ["starting", "running", "awaiting", "running", "completed"]
@@ -723,7 +725,7 @@ class TestPermissions:
         async with world(echo, tmp_path) as host:
             await host.prompt()
             with pytest.raises(InvalidInput, match="p9"):
-                host.service.answer(host.session_id, "p9", Decision(option_id="yes", by="person"))
+                host.service.answer(host.session_id, "p9", PermissionReply(option_id="yes", by="person"))
 
     async def test_a_question_after_the_turn_is_denied(self, tmp_path: Path) -> None:
         answers: list[object] = []
@@ -918,7 +920,7 @@ class TestOneWriter:
             turn = host.prompting()
             await host.until_state(TurnState.STREAMING)
             with pytest.raises(SessionBusy):
-                await host.service.prompt(host.session_id, Prompt(text="me too"))
+                await host.service.prompt(host.session_id, TurnPrompt(text="me too"))
             host.service.stop(host.session_id)
             await turn
 
@@ -929,7 +931,7 @@ class TestOneWriter:
             await host.until_state(TurnState.STREAMING)
             second = await host.service.start(tmp_path, SPEC)
             with pytest.raises(SessionBusy) as caught:
-                await host.service.prompt(second, Prompt(text="me too"))
+                await host.service.prompt(second, TurnPrompt(text="me too"))
             assert host.session_id in caught.value.message
             assert caught.value.suggestion is not None
             assert all(way in caught.value.suggestion for way in ("Stop", "wait", "worktree"))
@@ -957,7 +959,7 @@ class TestOneWriter:
             await host.until_state(TurnState.STREAMING)
             second = await host.service.start(tmp_path, SPEC)
             waiting = asyncio.create_task(
-                host.service.prompt(second, Prompt(text="after you"), wait_for_tree=True)
+                host.service.prompt(second, TurnPrompt(text="after you"), wait_for_tree=True)
             )
             await host.clock.advance(1)
             assert not waiting.done()
@@ -971,12 +973,12 @@ class TestOneWriter:
         async with world(stop_when_told, tmp_path) as host:
             await host.start()
             first = asyncio.create_task(
-                host.service.prompt(host.session_id, Prompt(text="Mend the roof\nbefore it rains"))
+                host.service.prompt(host.session_id, TurnPrompt(text="Mend the roof\nbefore it rains"))
             )
             await host.until_state(TurnState.STREAMING)
             host.session_id = await host.service.start(tmp_path, SPEC)
             waiting = asyncio.create_task(
-                host.service.prompt(host.session_id, Prompt(text="after you"), wait_for_tree=True)
+                host.service.prompt(host.session_id, TurnPrompt(text="after you"), wait_for_tree=True)
             )
             told = (await host.until(lambda payload: isinstance(payload, Notice))).payload
             assert isinstance(told, Notice)

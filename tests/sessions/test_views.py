@@ -5,9 +5,9 @@ from pathlib import Path
 
 from portico.acp import _schema as acp
 from portico.domain.events import PermissionRequested, TodosUpdated
-from portico.domain.values import Todo
-from portico.sessions.permissions import Decision
-from portico.sessions.views import Takes
+from portico.domain.values import TodoItem
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.session_view import AcceptedContent
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import doors
 from tests.sessions.support import SPEC, FakeAgent, world
@@ -32,7 +32,9 @@ async def test_what_waits_for_an_answer_is_shown_until_it_has_one(tmp_path: Path
         assert [one.title for one in view.permissions] == ["rm -r build"]
         assert door.host.service.waiting(door.session_id) == 1
         (waiting,) = view.permissions
-        door.host.service.answer(door.session_id, waiting.request_id, Decision(option_id="yes", by="person"))
+        door.host.service.answer(
+            door.session_id, waiting.request_id, PermissionReply(option_id="yes", by="person")
+        )
         await door.within(asyncio.wait_for(call, 5))
         assert (await door.host.service.view(door.session_id)).permissions == ()
         assert door.host.service.waiting(door.session_id) == 0
@@ -40,13 +42,13 @@ async def test_what_waits_for_an_answer_is_shown_until_it_has_one(tmp_path: Path
 
 async def test_how_things_stand_is_shown_also_of_a_session_that_is_not_open(tmp_path: Path) -> None:
     store = MemoryStore()
-    todo = Todo(todo_id="1", content="think")
+    todo = TodoItem(todo_id="1", content="think")
     async with doors(ask, tmp_path, store=store) as door:
         await door.host.service.record(door.session_id, TodosUpdated(todos=(todo,)))
     async with world(ask, tmp_path, store=store) as host:
         view = await host.service.view(door.session_id)
         assert view.standing == (TodosUpdated(todos=(todo,)),)
-        assert (view.open_elsewhere, view.takes, view.can_fork) == (False, Takes(), False)
+        assert (view.open_elsewhere, view.takes, view.can_fork) == (False, AcceptedContent(), False)
 
 
 async def test_a_session_that_another_process_has_is_shown_as_such(tmp_path: Path) -> None:
@@ -60,9 +62,9 @@ async def test_what_the_agent_takes_is_shown_while_it_runs(tmp_path: Path) -> No
     able = acp.AgentCapabilities(prompt_capabilities=acp.PromptCapabilities(image=True))
     async with world(ask, tmp_path, capabilities=able) as host:
         await host.start()
-        assert (await host.service.view(host.session_id)).takes == Takes()
+        assert (await host.service.view(host.session_id)).takes == AcceptedContent()
         await host.service.connect(host.session_id)
-        assert (await host.service.view(host.session_id)).takes == Takes(image=True)
+        assert (await host.service.view(host.session_id)).takes == AcceptedContent(image=True)
 
 
 async def test_a_session_that_is_just_being_opened_here_is_not_called_open_elsewhere(tmp_path: Path) -> None:

@@ -10,9 +10,9 @@ from portico.acp import _schema as acp
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.events import Event, TodosUpdated
 from portico.domain.ids import SessionId
-from portico.domain.values import Todo
-from portico.sessions import watching
-from portico.sessions.journal import RECENT_EVENTS
+from portico.domain.values import TodoItem
+from portico.sessions.log import watch
+from portico.sessions.log.journal import RECENT_EVENTS
 from portico.testing.store import MemoryStore
 from tests.sessions.dispatching import Doors, doors
 from tests.sessions.support import SPEC, FakeAgent
@@ -42,7 +42,7 @@ class Watcher:
         await asyncio.wait((self._task,))
 
     async def look(self) -> list[int]:
-        await self._door.host.clock.advance(2 * watching.LOOK_SECONDS)
+        await self._door.host.clock.advance(2 * watch.LOOK_SECONDS)
         return self.seen
 
     async def _read(self) -> None:
@@ -58,7 +58,7 @@ async def numbers(door: Doors, session_id: SessionId) -> list[int]:
 async def write(door: Doors, session_id: SessionId, times: int = 1) -> None:
     for place in range(times):
         await door.host.service.record(
-            session_id, TodosUpdated(todos=(Todo(todo_id=str(place), content="go"),))
+            session_id, TodosUpdated(todos=(TodoItem(todo_id=str(place), content="go"),))
         )
 
 

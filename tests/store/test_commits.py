@@ -14,7 +14,7 @@ import pytest
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event, TextDelta
 from portico.domain.ids import SessionId
-from portico.store import log
+from portico.store import queries
 from portico.store.sqlite import SqliteStore
 from tests.store.support import deltas, event, raw_file, started
 
@@ -161,7 +161,7 @@ async def test_a_fault_of_ours_reaches_everyone_who_waits(
         raise ZeroDivisionError
 
     with monkeypatch.context() as patched:
-        patched.setattr(log, "append", broken)
+        patched.setattr(queries, "append", broken)
         outcomes = await asked_together(store, [[started(name)] for name in NAMES])
     assert [type(outcome) for outcome in outcomes] == [ZeroDivisionError] * 4
     await store.append([started()], durable=False)

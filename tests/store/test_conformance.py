@@ -9,7 +9,7 @@ import pytest
 from msgspec import Raw
 
 from portico.domain import codecs
-from portico.domain.desks import Desk, QueuedPrompt
+from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import (
     AnyPayload,
@@ -23,9 +23,9 @@ from portico.domain.events import (
     UsageUpdated,
 )
 from portico.domain.ids import SessionId
-from portico.domain.summaries import fold
+from portico.domain.session_summary import fold
 from portico.domain.turns import TurnState
-from portico.domain.values import AgentSession, Command
+from portico.domain.values import AgentCommand, AgentSession
 from portico.sessions.ports import Store
 from portico.store.sqlite import SqliteStore
 from portico.testing.store import MemoryStore
@@ -317,9 +317,9 @@ async def test_summaries_are_values_that_go_to_json(store: Store) -> None:
 async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store) -> None:
     await store.append(session(length=1), durable=False)
     said: list[AnyPayload] = [
-        CommandsUpdated(commands=(Command(name="old", description=""),)),
+        CommandsUpdated(commands=(AgentCommand(name="old", description=""),)),
         UsageUpdated(used=1),
-        CommandsUpdated(commands=(Command(name="new", description=""),)),
+        CommandsUpdated(commands=(AgentCommand(name="new", description=""),)),
         TextDelta(text="and so on"),
         UsageUpdated(used=2),
     ]
@@ -333,18 +333,18 @@ async def test_how_things_stand_is_the_last_event_of_each_such_kind(store: Store
 async def test_a_desk_is_kept_until_it_is_cleared_or_its_session_is_deleted(store: Store) -> None:
     await store.append(session(length=2), durable=False)
     picture = Raw(b'{"type":"image","data":"AAAA"}')
-    desk = Desk(
+    desk = SessionDraft(
         draft="a word", client_id="c", queue=(QueuedPrompt(prompt_id="q1", text="x", blocks=(picture,)),)
     )
-    assert await store.desk(ALPHA) == Desk()
-    await store.keep_desk(ALPHA, desk)
+    assert await store.desk(ALPHA) == SessionDraft()
+    await store.save_drafts(ALPHA, desk)
     assert await store.desk(ALPHA) == desk
     assert await store.drafted() == {ALPHA}
-    await store.keep_desk(ALPHA, Desk(draft=" \n", revision=2))
+    await store.save_drafts(ALPHA, SessionDraft(draft=" \n", revision=2))
     assert await store.drafted() == frozenset()
-    await store.keep_desk(ALPHA, desk)
+    await store.save_drafts(ALPHA, desk)
     await store.delete(ALPHA)
-    assert await store.desk(ALPHA) == Desk()
+    assert await store.desk(ALPHA) == SessionDraft()
 
 
 async def test_every_change_makes_another_generation(store: Store) -> None:
@@ -352,7 +352,7 @@ async def test_every_change_makes_another_generation(store: Store) -> None:
     assert await store.generation() == seen[0]
     await store.append(session(length=2), durable=False)
     seen.append(await store.generation())
-    await store.keep_desk(ALPHA, Desk(draft="a"))
+    await store.save_drafts(ALPHA, SessionDraft(draft="a"))
     seen.append(await store.generation())
     await store.delete(ALPHA)
     seen.append(await store.generation())

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from portico.domain.desks import Desk
+from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
 from portico.domain.events import TextDelta
-from portico.store.failures import store_failure
+from portico.store.errors import store_failure
 from portico.store.migrations import MIGRATIONS
 from portico.store.sqlite import SqliteStore
 from tests.store.support import ALPHA, BETA, bytes_left, deltas, event, lay_down, raw_file, session, started
@@ -179,7 +179,7 @@ async def test_a_log_that_is_taken_away_while_it_is_open_takes_no_more_and_can_s
     for change in (
         store.append(deltas(ALPHA, 4, 1), durable=True),
         store.copy(ALPHA, [event(BETA, 4, TextDelta(text="copied"))]),
-        store.keep_desk(ALPHA, Desk(draft="words", revision=1)),
+        store.save_drafts(ALPHA, SessionDraft(draft="words", revision=1)),
         store.delete(ALPHA),
     ):
         with pytest.raises(StoreFailed, match="removed or replaced") as caught:
@@ -238,7 +238,7 @@ async def test_whatever_a_damaged_session_has_for_text_keeps_nobody_from_the_oth
 ) -> None:
     for name in (ALPHA, BETA):
         await store.append(session(name, length=2), durable=False)
-        await store.keep_desk(name, Desk(draft="words", revision=1))
+        await store.save_drafts(name, SessionDraft(draft="words", revision=1))
     for nonsense in ("CAST(x'ff' AS TEXT)", "x'ff'"):
         with raw_file(folder) as file:
             file.execute(f"UPDATE sessions SET {column} = {nonsense} WHERE number = 1")

@@ -17,7 +17,7 @@ from msgspec import Raw
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Notice, TextDelta
 from portico.domain.ids import SessionId
-from portico.store import log
+from portico.store import queries
 from portico.store.migrations import migrate
 from portico.store.sqlite import SqliteStore
 from tests.store.support import ALPHA, bytes_left, deltas, event, modes, raw_file, session, started
@@ -151,7 +151,7 @@ async def test_a_cancelled_append_that_has_begun_is_over_when_the_caller_hears_o
     def held_append(connection: sqlite3.Connection) -> None:
         writing.set()
         assert go_on.wait(DEADLINE)
-        log.append(connection, [session(length=2)], durable=False)
+        queries.append(connection, [session(length=2)], durable=False)
 
     append = asyncio.create_task(store._writer.run(held_append))
     assert await asyncio.to_thread(writing.wait, DEADLINE)
@@ -232,12 +232,12 @@ def plan_of(connection: sqlite3.Connection, work: Callable[[sqlite3.Connection],
 
 
 LOOKS: dict[str, Callable[[sqlite3.Connection], object]] = {
-    "read": partial(log.read, session_id=ALPHA, after_seq=5, limit=10),
-    "tail": partial(log.tail, session_id=ALPHA, before_seq=None, limit=200),
-    "page back": partial(log.tail, session_id=ALPHA, before_seq=500, limit=200),
-    "how things stand": partial(log.standing, session_id=ALPHA),
-    "list": partial(log.summaries, workspace=None, id_prefix="", limit=10),
-    "list of a workspace": partial(log.summaries, workspace="/work", id_prefix="", limit=10),
+    "read": partial(queries.read, session_id=ALPHA, after_seq=5, limit=10),
+    "tail": partial(queries.tail, session_id=ALPHA, before_seq=None, limit=200),
+    "page back": partial(queries.tail, session_id=ALPHA, before_seq=500, limit=200),
+    "how things stand": partial(queries.standing, session_id=ALPHA),
+    "list": partial(queries.summaries, workspace=None, id_prefix="", limit=10),
+    "list of a workspace": partial(queries.summaries, workspace="/work", id_prefix="", limit=10),
 }
 
 
@@ -254,10 +254,10 @@ def test_a_look_goes_by_an_index_and_sorts_nothing(connection: sqlite3.Connectio
 @pytest.mark.parametrize(
     "look",
     [
-        partial(log.summaries, workspace=None, id_prefix="", limit=10),
-        partial(log.summaries, workspace="/work", id_prefix="al", limit=10),
-        partial(log.summary, session_id=ALPHA),
-        log.active_sessions,
+        partial(queries.summaries, workspace=None, id_prefix="", limit=10),
+        partial(queries.summaries, workspace="/work", id_prefix="al", limit=10),
+        partial(queries.summary, session_id=ALPHA),
+        queries.active_sessions,
     ],
 )
 def test_a_list_of_sessions_never_looks_at_events(
@@ -271,7 +271,7 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
 ) -> None:
     def steps_for(length: int) -> int:
         name = SessionId(f"of-{length}")
-        log.append(connection, [[started(name)]], durable=False)
+        queries.append(connection, [[started(name)]], durable=False)
         connection.execute(
             """
             WITH RECURSIVE counted(seq) AS (SELECT 2 UNION ALL SELECT seq + 1 FROM counted WHERE seq < ?)
@@ -287,7 +287,7 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
             steps += 1
 
         connection.set_progress_handler(count, 1)
-        tail = log.tail(connection, name, before_seq=None, limit=200)
+        tail = queries.tail(connection, name, before_seq=None, limit=200)
         connection.set_progress_handler(None, 1)
         assert [each.seq for each in tail] == list(range(length - 199, length + 1))
         return steps
@@ -299,9 +299,10 @@ def test_the_tail_of_a_hundred_thousand_events_takes_as_many_steps_as_that_of_a_
 def test_only_a_durable_append_waits_for_the_disk(
     connection: sqlite3.Connection, durable: bool, level: int
 ) -> None:
-    log.append(connection, [[started()]], durable=not durable)
+    queries.append(connection, [[started()]], durable=not durable)
     seen = statements_of(
-        connection, partial(log.append, batches=[[event(ALPHA, 2, TextDelta(text="word"))]], durable=durable)
+        connection,
+        partial(queries.append, batches=[[event(ALPHA, 2, TextDelta(text="word"))]], durable=durable),
     )
     assert connection.execute("PRAGMA synchronous").fetchone() == (level,)
     assert seen.index(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}") < seen.index(

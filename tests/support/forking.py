@@ -14,7 +14,7 @@ from importlib import import_module
 # Commands that tests start often.
 COMMANDS = ("exec", "sessions", "review", "checkpoints", "prompts", "agents", "approvals")
 # Those, and what they import when they are under way.
-IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.cli.editor_reviews")
+IMPORTED = (*(f"portico.cli.{name}" for name in COMMANDS), "portico.app.review_proxies")
 
 
 def heard(line: socket.socket) -> int:

@@ -7,8 +7,8 @@ processes write down what they send, because the tests set `PORTICO_TAP` for the
 from pathlib import Path
 from typing import Any
 
-from portico.acp.agent import AgentEnd
-from portico.rpc.connection import Connection, Direction, Handler, Tap
+from portico.acp.agent import AgentSideConnection
+from portico.rpc.connection import Direction, RpcConnection, RpcHandler, Tap
 from portico.rpc.streams import ByteStream
 from portico.testing import FrameChecker, InvalidFrames, check_tap_file
 from portico.testing.frames import FrameProblem, Side
@@ -22,11 +22,11 @@ class FrameWatch:
         self.folder = folder
         self._problems: list[FrameProblem] = []
 
-    def connection(self, stream: ByteStream, handler: Handler, **options: Any) -> Connection:
+    def connection(self, stream: ByteStream, handler: RpcHandler, **options: Any) -> RpcConnection:
         """What ends call to make their connection, with one more pair of eyes on it."""
-        role: Side = "agent" if isinstance(handler, AgentEnd) else "client"
+        role: Side = "agent" if isinstance(handler, AgentSideConnection) else "client"
         options["tap"] = self._watching(role, options.get("tap"))
-        return Connection(stream, handler, **options)
+        return RpcConnection(stream, handler, **options)
 
     def take_problems(self) -> list[FrameProblem]:
         """What was found wrong up to now; whoever takes it answers for it."""

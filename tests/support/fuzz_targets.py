@@ -10,26 +10,26 @@ from typing import Any
 
 from msgspec import Raw
 
-from portico.cli.clock import SystemClock
-from portico.conductor.approvals import FileApprovals
+from portico.app.clock import SystemClock
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
-from portico.conductor.mcp.bridge import McpBridge
-from portico.conductor.policy import Policy
-from portico.conductor.program import ProgramStation
+from portico.conductor.mcp_bridge.bridge import McpBridge
+from portico.conductor.node import ChainNode, ProxyNode
+from portico.conductor.permissions.approvals import FileApprovals
+from portico.conductor.permissions.broker import PermissionBroker
+from portico.conductor.permissions.policy import PermissionPolicy
+from portico.conductor.program_node import ProgramNode
 from portico.conductor.proxies.editor_context import EditorContext
-from portico.conductor.proxies.permissions import PermissionBroker
-from portico.conductor.station import ProxyStation, Station
 from portico.domain.errors import PorticoError
 from portico.domain.ids import SessionId
 from portico.porter.agent import Porter
-from portico.review.chain.translation import Translation
+from portico.review.acp.path_translation import PathTranslation
 from portico.rpc.streams import ByteStream, MemoryStream, StreamClosed, memory_pair
 from portico.sessions.ports import AgentSpec, Ports
 from portico.sessions.service import SessionService
-from portico.sessions.turn import Prompt
-from portico.testing.agents import MemoryAgents, NoEditors
-from portico.testing.reviews import OpenReviews
+from portico.sessions.turn import TurnPrompt
+from portico.testing.memory_agent import MemoryAgentLauncher, NoEditorProvider
+from portico.testing.reviews import MemoryReviewProvider
 from portico.testing.store import MemoryStore
 from tests.support.mutated_frames import FROM_AGENT, FROM_CLIENT, FROM_PROXY, Json, Mutator
 
@@ -165,9 +165,9 @@ async def host(folder: Path) -> AsyncIterator[Round]:
 
     ports = Ports(
         store=MemoryStore(),
-        agents=MemoryAgents(behave),
-        editors=NoEditors(),
-        reviews=OpenReviews(),
+        agents=MemoryAgentLauncher(behave),
+        editors=NoEditorProvider(),
+        reviews=MemoryReviewProvider(),
         clock=SystemClock(),
     )
     service = SessionService(ports)
@@ -176,7 +176,7 @@ async def host(folder: Path) -> AsyncIterator[Round]:
     async def prompt() -> None:
         while True:
             with suppress(PorticoError):
-                await service.prompt(session_id, Prompt(text="hello"))
+                await service.prompt(session_id, TurnPrompt(text="hello"))
 
     try:
         async with _running(prompt()):
@@ -196,20 +196,22 @@ async def _chain(folder: Path) -> AsyncIterator[tuple[Wire, Wire, Wire]]:
     )
     client, agent = Wire(far_client), Wire(far_agent, lambda message: _OPENED.get(message["method"], {}))
     program = _Proxy(far)
-    stations: list[Station] = [
-        ProxyStation(EditorContext(folder / "state.json", lambda: 0.0)),
-        ProxyStation(Translation()),
-        ProxyStation(
+    nodes: list[ChainNode] = [
+        ProxyNode(EditorContext(folder / "state.json", lambda: 0.0)),
+        ProxyNode(PathTranslation()),
+        ProxyNode(
             PermissionBroker(
-                agent="fake", policy=Policy(), approvals=FileApprovals(folder / "approvals.json", lambda: 0)
+                agent="fake",
+                policy=PermissionPolicy(),
+                approvals=FileApprovals(folder / "approvals.json", lambda: 0),
             )
         ),
-        ProgramStation("program", near),
-        ProxyStation(McpBridge("stdio")),
+        ProgramNode("program", near),
+        ProxyNode(McpBridge("stdio")),
     ]
 
     async def assemble(_: Raw) -> Assembly:
-        return Assembly(stations, near_agent)
+        return Assembly(nodes, near_agent)
 
     chain = Chain(near_client, assemble, on_fault=lambda *_: None)
     async with _running(chain.run(), client.run(), agent.run(), program.run()):

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from portico.porter.models.offline.files import DEFAULT, is_ready, location
+from portico.porter.models.offline.model_files import DEFAULT, is_ready, location
 from scripts.fetch_offline_model import offline_model
 
 

@@ -6,9 +6,9 @@ from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from portico.doors.connect.events import one_of
-from portico.doors.connect.generated.portico.v1 import agent_pb as pb
-from portico.doors.connect.generated.portico.v1.agent_connect import AgentServiceClient
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1.agent_connect import AgentServiceClient
+from portico.doors.api.event_messages import one_of
 from tests.support.serving import Server
 
 DEADLINE = 60.0
@@ -61,9 +61,9 @@ class ScriptedWindow:
     async def type(self, path: Path, text: str, *, focused: bool = True) -> None:
         """Change a file without saving it, and say so."""
         self.buffers[str(path)] = text
-        await self.stand(focused=focused)
+        await self.update_status(focused=focused)
 
-    async def stand(self, *, focused: bool) -> None:
+    async def update_status(self, *, focused: bool) -> None:
         state = pb.EditorState(editor_id=self.editor_id, unsaved=list(self.buffers), focused=focused)
         await self.submit("editor_state", state)
 

@@ -12,9 +12,9 @@ from msgspec import Raw
 
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
+from portico.conductor.node import ProxyNode
 from portico.conductor.proxy import Proxy
-from portico.conductor.station import ProxyStation
-from portico.conductor.tracing.recording import Trace
+from portico.conductor.tracing.writer import TraceWriter
 from portico.rpc.streams import memory_pair
 from tests.conductor.support import Ends, Wire
 
@@ -38,12 +38,12 @@ class Ticking:
 async def traced_chain(
     path: Path, *proxies: Proxy, environ: Mapping[str, str] | None = None
 ) -> AsyncIterator[Ends]:
-    trace = Trace.open(path, environ or {}, Ticking())
+    trace = TraceWriter.open(path, environ or {}, Ticking())
     near_client, far_client = memory_pair()
     near_agent, far_agent = memory_pair()
 
     async def assemble(_: Raw) -> Assembly:
-        return Assembly([ProxyStation(proxy) for proxy in proxies], near_agent)
+        return Assembly([ProxyNode(proxy) for proxy in proxies], near_agent)
 
     chain = Chain(near_client, assemble, on_fault=lambda *_: None, watch=trace.chain())
     running = asyncio.create_task(chain.run())

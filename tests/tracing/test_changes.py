@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec import Raw
 
-from portico.conductor.tracing.changes import MOST_CHANGES, changes
+from portico.conductor.tracing.json_diff import MOST_CHANGES, json_changes
 
 
 def between(before: Any, after: Any) -> tuple[str, ...]:
-    return changes(Raw(json.dumps(before).encode()), Raw(json.dumps(after).encode()))
+    return json_changes(Raw(json.dumps(before).encode()), Raw(json.dumps(after).encode()))
 
 
 @pytest.mark.parametrize(
@@ -37,4 +37,4 @@ def test_the_list_has_an_end() -> None:
 
 
 def test_what_is_no_json_is_just_different() -> None:
-    assert changes(Raw(b"{"), Raw(b"[")) == ("~",)
+    assert json_changes(Raw(b"{"), Raw(b"[")) == ("~",)

@@ -6,25 +6,29 @@ from textwrap import dedent
 
 import pytest
 
-from portico.conductor.tracing.reading import TraceFile
-from portico.doors.terminal.phrasing import columns
-from portico.doors.terminal.sequence_words import ASCII_STROKES
-from portico.doors.terminal.trace_view import Look, draw_chain, show_trace
+from portico.conductor.tracing.reader import TraceFile
+from portico.doors.terminal.labels import display_width
+from portico.doors.terminal.trace.diagram_labels import ASCII_STROKES
+from portico.doors.terminal.trace.printer import TraceLayout, draw_chain, show_trace
 from tests.tracing.support import Script
 
 PROMPT = [{"type": "text", "text": "What is a door?"}]
 
 
-def drawn(script: Script, folder: Path, look: Look | None = None) -> str:
+def drawn(script: Script, folder: Path, look: TraceLayout | None = None) -> str:
     file = TraceFile.open(script.write(folder / "t.jsonl"))
-    lines = (line for chain in file.chains for line in draw_chain(file, chain, look or Look()))
+    lines = (line for chain in file.chains for line in draw_chain(file, chain, look or TraceLayout()))
     return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines)
 
 
 def styles(script: Script, folder: Path) -> dict[str, str]:
     """How each piece of text is shown."""
     file = TraceFile.open(script.write(folder / "t.jsonl"))
-    return {text.strip(): style for line in draw_chain(file, file.chains[0], Look()) for text, style in line}
+    return {
+        text.strip(): style
+        for line in draw_chain(file, file.chains[0], TraceLayout())
+        for text, style in line
+    }
 
 
 def conversation() -> Script:
@@ -100,8 +104,8 @@ def test_no_line_is_wider_than_the_terminal(tmp_path: Path, proxies: int, width:
     script.fail("→".join(reversed(script.links)), "0b5c5a52-1111-2222", -1, "no " * 100)
     script.add(type="fault", **{"from": "agent"}, kind="not_json", detail="x" * 200, sample="y" * 200, size=9)
     script.add(type="closed", gone="agent")
-    text = drawn(script, tmp_path, Look(width=width, full=full))
-    assert max(columns(line) for line in text.splitlines()) <= width
+    text = drawn(script, tmp_path, TraceLayout(width=width, full=full))
+    assert max(display_width(line) for line in text.splitlines()) <= width
     assert "session/request_permission"[:8] in text
 
 
@@ -173,14 +177,14 @@ def test_frames_of_a_program_are_shown_in_full_alone(tmp_path: Path) -> None:
     script.add(type="wire", link="node", direction="received", frame=frame)
     script.add(type="wire", link="node", direction="sent", frame="what?")
     assert "node" not in drawn(script, tmp_path).replace("┌ node", "").replace("└ node", "")
-    text = drawn(script, tmp_path, Look(full=True))
+    text = drawn(script, tmp_path, TraceLayout(full=True))
     assert "node sends proxy/successor initialize #n1" in text
     assert "node gets something else" in text
 
 
 def test_in_full_nothing_is_left_out(tmp_path: Path) -> None:
     script = conversation().chunk("agent→editor", f"begin {'x' * 500} end")
-    text = drawn(script, tmp_path, Look(full=True))
+    text = drawn(script, tmp_path, TraceLayout(full=True))
     assert text.count("session/update agent_message_chunk") == 4
     body = "".join(line[32:].strip() for line in text.splitlines())
     assert "x" * 500 in body
@@ -227,7 +231,7 @@ def test_an_agent_cannot_draw_on_the_terminal(tmp_path: Path) -> None:
     script.tell("agent→editor", "_\x1b[31mred", words="\x1b[2J")
     script.ask("agent→editor", 1, "fs/read_text_file", path="/a\x1b[2Jb\u202ec")
     for full in (False, True):
-        text = drawn(script, tmp_path, Look(full=full))
+        text = drawn(script, tmp_path, TraceLayout(full=full))
         assert "\x1b" not in text
         assert "\u202e" not in text
 
@@ -247,7 +251,7 @@ def test_an_agent_cannot_draw_on_the_terminal(tmp_path: Path) -> None:
 )
 def test_any_frame_can_be_drawn(tmp_path: Path, frame: dict[str, object]) -> None:
     for full in (False, True):
-        assert "1 frame " in drawn(Script().send("agent→editor", frame), tmp_path, Look(full=full))
+        assert "1 frame " in drawn(Script().send("agent→editor", frame), tmp_path, TraceLayout(full=full))
 
 
 @pytest.mark.parametrize("hop", [("agent", "agent"), ("nobody", "agent"), ("editor", "nobody"), ("x", "y")])
@@ -261,7 +265,7 @@ def test_a_frame_between_links_that_make_no_sense_is_drawn_as_well_as_can_be(
 
 
 def test_an_output_without_unicode_gets_signs_it_has(tmp_path: Path) -> None:
-    text = drawn(conversation(), tmp_path, Look(strokes=ASCII_STROKES))
+    text = drawn(conversation(), tmp_path, TraceLayout(strokes=ASCII_STROKES))
     diagrams = [line[10:29] for line in text.splitlines()[2:-3]]
     assert all(diagram.isascii() for diagram in diagrams)
     assert "|-----+-----*---->|" in diagrams

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from portico.conductor.tracing.hiding import HIDDEN, Hider
+from portico.conductor.tracing.redaction import HIDDEN, FrameRedactor
 
 KEY = "sk-1234567890"
 ENVIRON = {
@@ -18,7 +18,7 @@ ENVIRON = {
 
 def hidden(value: Any, **how: Any) -> Any:
     line = json.dumps(value, **how).encode()
-    return json.loads(bytes(Hider(ENVIRON).frame(line)))
+    return json.loads(bytes(FrameRedactor(ENVIRON).frame(line)))
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])
@@ -30,7 +30,7 @@ def test_a_secret_of_the_environment_is_hidden_however_it_is_spelled(ascii_only:
         "path": "/usr/bin/something",
     }
     escaped = "".join(f"\\u{ord(letter):04x}" for letter in KEY)
-    assert bytes(Hider(ENVIRON).frame(b'{"a":"%b"}' % escaped.encode())) == b'{"a":"[hidden]"}'
+    assert bytes(FrameRedactor(ENVIRON).frame(b'{"a":"%b"}' % escaped.encode())) == b'{"a":"[hidden]"}'
 
 
 @pytest.mark.parametrize(
@@ -46,7 +46,7 @@ def test_a_secret_of_the_environment_is_hidden_however_it_is_spelled(ascii_only:
     ],
 )
 def test_what_stands_under_the_name_of_a_secret_is_hidden_then_and_later(server: dict[str, Any]) -> None:
-    hider = Hider({})
+    hider = FrameRedactor({})
     line = json.dumps({"method": "session/new", "params": {"mcpServers": [{"name": "git", **server}]}})
     assert b"ghp_" not in bytes(hider.frame(line.encode()))
     assert bytes(hider.frame(b'{"text":"use ghp_abcdefgh now"}')) == b'{"text":"use [hidden] now"}'
@@ -61,16 +61,16 @@ def test_what_stands_under_the_name_of_a_secret_is_hidden_then_and_later(server:
     ],
 )
 def test_what_is_no_secret_stays_as_the_bytes_it_was(line: bytes) -> None:
-    assert bytes(Hider(ENVIRON).frame(line + b"\n")) == line
+    assert bytes(FrameRedactor(ENVIRON).frame(line + b"\n")) == line
 
 
 def test_a_number_that_is_a_secret_leaves_json_behind() -> None:
-    frame = bytes(Hider({"PASSWORD": "12345678"}).frame(b'{"a":123456789,"b":"12345678"}'))
+    frame = bytes(FrameRedactor({"PASSWORD": "12345678"}).frame(b'{"a":123456789,"b":"12345678"}'))
     assert json.loads(frame) == {"a": 123456789, "b": HIDDEN}
 
 
 def test_what_cannot_be_searched_becomes_text() -> None:
-    frame = bytes(Hider(ENVIRON).frame(b'{"a":"\\ud800 %b"}' % KEY.encode()))
+    frame = bytes(FrameRedactor(ENVIRON).frame(b'{"a":"\\ud800 %b"}' % KEY.encode()))
     assert json.loads(frame) == '{"a":"\\ud800 [hidden]"}'
 
 
@@ -84,10 +84,10 @@ def test_what_cannot_be_searched_becomes_text() -> None:
     ],
 )
 def test_the_beginning_of_something_else_keeps_no_half_of_a_secret(sample: str, left: str) -> None:
-    assert Hider(ENVIRON).sample(sample) == left
+    assert FrameRedactor(ENVIRON).sample(sample) == left
 
 
 def test_what_a_person_answers_to_a_question_is_not_written_down() -> None:
     line = b'{"jsonrpc":"2.0","id":3,"result":{"action":"accept","content":{"pin":"4711","age":7}}}'
-    shown = json.loads(bytes(Hider({}).frame(line)))
+    shown = json.loads(bytes(FrameRedactor({}).frame(line)))
     assert shown["result"] == {"action": "accept", "content": {"pin": HIDDEN, "age": HIDDEN}}

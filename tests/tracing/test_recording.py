@@ -7,7 +7,7 @@ import pytest
 
 from portico.conductor.message import Message
 from portico.conductor.proxy import Proxy
-from portico.conductor.tracing.recording import Trace
+from portico.conductor.tracing.writer import TraceWriter
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from tests.tracing.support import NOON, Ticking, frames, hops, lines, traced_chain
@@ -123,18 +123,18 @@ async def test_secrets_of_the_environment_are_not_written(tmp_path: Path) -> Non
 class TestFile:
     def test_only_its_owner_can_read_it(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
-        Trace.open(path, {}, Ticking()).close()
+        TraceWriter.open(path, {}, Ticking()).close()
         assert path.stat().st_mode & 0o777 == 0o600
         path.chmod(0o644)
-        Trace.open(path, {}, Ticking()).close()
+        TraceWriter.open(path, {}, Ticking()).close()
         assert path.stat().st_mode & 0o777 == 0o600
 
     def test_a_later_run_is_added(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
-        Trace.open(path, {}, Ticking()).close()
+        TraceWriter.open(path, {}, Ticking()).close()
         with path.open("a") as file:
             file.write('{"type":"frame","at":"cut o')
-        Trace.open(path, {}, Ticking()).close()
+        TraceWriter.open(path, {}, Ticking()).close()
         first, _, last = path.read_text().splitlines()
         assert first == last
 
@@ -143,7 +143,7 @@ class TestFile:
         path.write_text("# Notes\n")
         path.chmod(0o644)
         with pytest.raises(InvalidInput, match="there already, and is no trace"):
-            Trace.open(path, {}, Ticking())
+            TraceWriter.open(path, {}, Ticking())
         assert (path.read_text(), path.stat().st_mode & 0o777) == ("# Notes\n", 0o644)
 
     def test_what_cannot_be_written_is_refused(self, tmp_path: Path) -> None:
@@ -151,10 +151,10 @@ class TestFile:
         os.mkfifo(fifo)
         for path in (tmp_path / "no" / "t.jsonl", tmp_path, fifo):
             with pytest.raises(InvalidInput, match="cannot be written") as refused:
-                Trace.open(path, {}, Ticking())
+                TraceWriter.open(path, {}, Ticking())
             assert refused.value.suggestion
 
     def test_times_are_those_of_the_clock(self, tmp_path: Path) -> None:
         path = tmp_path / "t.jsonl"
-        Trace.open(path, {}, lambda: NOON + 1234).close()
+        TraceWriter.open(path, {}, lambda: NOON + 1234).close()
         assert lines(path)[0]["at"] == "2027-01-15T12:00:01.234Z"

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from portico.conductor.tracing.exchanges import make_recording
-from portico.conductor.tracing.reading import TraceFile
-from portico.conductor.tracing.replaying import Replay
+from portico.conductor.tracing.reader import TraceFile
+from portico.conductor.tracing.replay import ReplayAgent
 from portico.rpc.streams import memory_pair
 from tests.conductor.support import Wire
 from tests.tracing.support import Json, Script
@@ -41,7 +41,7 @@ async def replayed(script: Script, folder: Path) -> AsyncIterator[Client]:
     file = TraceFile.open(script.write(folder / "t.jsonl"))
     near, far = memory_pair()
     recording = make_recording(record for _, record in file.records(file.chains[0]))
-    playing = asyncio.create_task(Replay(recording, near).run())
+    playing = asyncio.create_task(ReplayAgent(recording, near).run())
     try:
         yield Client(Wire(far), playing)
     finally:

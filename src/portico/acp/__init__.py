@@ -1,1 +1,1 @@
-"""Owns the Agent Client Protocol: its generated message types and the two ends of a connection."""
+"""Owns the Agent Client Protocol: its generated message types and both sides of a connection."""

@@ -1,4 +1,4 @@
-"""The agent's end of an ACP connection: the side that is prompted, and asks the client for things.
+"""The agent side of an ACP connection: serves prompts, sends updates and calls the client.
 
 An update of a new session waits until the client has the answer to `session/new` or `session/fork`.
 """
@@ -11,10 +11,10 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp import extensions
-from portico.acp.ends import End, Serve
-from portico.acp.lenient import decode
+from portico.acp.connection import AcpConnection, MethodHandler
+from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
-from portico.rpc.connection import Reply, Tap
+from portico.rpc.connection import RpcReply, Tap
 from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 _OPENED_BY_REQUEST = ("session/load", "session/resume")
 
 
-class AgentEnd(End):
+class AgentSideConnection(AcpConnection):
     finishes = True
 
     def __init__(
@@ -30,7 +30,7 @@ class AgentEnd(End):
         stream: ByteStream,
         *,
         name: str,
-        serve: Mapping[str, Serve],
+        serve: Mapping[str, MethodHandler],
         on_cancel: Callable[[str], None],
         on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
         tap: Tap | None = None,
@@ -78,7 +78,7 @@ class AgentEnd(End):
     async def release_terminal(self, request: schema.ReleaseTerminalRequest) -> None:
         await self.call("terminal/release", request, schema.ReleaseTerminalResponse)
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         if method in _OPENED_BY_REQUEST:
             session_id = _session_of(params)
             if session_id is not None:
@@ -86,7 +86,7 @@ class AgentEnd(End):
         reply = await super().request(method, params)
         if isinstance(reply.result, schema.NewSessionResponse | schema.ForkSessionResponse):
             session_id = reply.result.session_id
-            return Reply(reply.result, lambda: self._release(session_id))
+            return RpcReply(reply.result, lambda: self._release(session_id))
         return reply
 
     def notification(self, method: str, params: Raw) -> None:

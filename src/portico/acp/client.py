@@ -1,4 +1,4 @@
-"""The client's end of an ACP connection: the side that starts sessions and sends prompts.
+"""The client side of an ACP connection: opens sessions, sends prompts and receives updates.
 
 Updates of a session that is still being created are held until `session/new` is answered, in
 order; agents do send them early.
@@ -13,11 +13,11 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp import extensions
-from portico.acp.ends import End, Result, Serve
-from portico.acp.lenient import decode
+from portico.acp.connection import AcpConnection, MethodHandler, Result
+from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
-from portico.rpc.connection import Reply, Tap
-from portico.rpc.messages import ConnectionLost, Fault, shown
+from portico.rpc.connection import RpcReply, Tap
+from portico.rpc.messages import ConnectionLost, Fault, shorten
 from portico.rpc.streams import ByteStream
 
 MAX_HELD_UPDATES = 4096
@@ -25,7 +25,7 @@ MAX_HELD_UPDATES = 4096
 Made = TypeVar("Made", schema.NewSessionResponse, schema.ForkSessionResponse)
 
 
-class Listener(Protocol):
+class UpdateListener(Protocol):
     """Whoever wants to know what the agent says. Plain functions: order is kept by the caller."""
 
     def update(self, session_id: str, update: schema.SessionUpdate) -> None: ...
@@ -48,14 +48,14 @@ class _Target(msgspec.Struct, rename="camel"):
     update: Raw
 
 
-class ClientEnd(End):
+class ClientSideConnection(AcpConnection):
     def __init__(
         self,
         stream: ByteStream,
-        listener: Listener,
+        listener: UpdateListener,
         *,
         name: str,
-        serve: Mapping[str, Serve],
+        serve: Mapping[str, MethodHandler],
         tap: Tap | None = None,
     ) -> None:
         super().__init__(stream, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
@@ -106,7 +106,7 @@ class ClientEnd(End):
         """Have nothing more to do with a session: whatever comes for it from now on is out of place."""
         self._open.discard(session_id)
         with suppress(ConnectionLost):
-            self._connection.notify(extensions.LEFT, extensions.Left(session_id=session_id))
+            self._connection.notify(extensions.SESSION_LEFT, extensions.SessionLeft(session_id=session_id))
 
     async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
         return await self.call("session/prompt", request, schema.PromptResponse)
@@ -126,10 +126,10 @@ class ClientEnd(End):
     ) -> schema.SetSessionConfigOptionResponse:
         return await self.call("session/set_config_option", request, schema.SetSessionConfigOptionResponse)
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         if method == "initialize":
             # It sends this back as well, so the reason becomes the answer to our own request.
-            raise extensions.no_agent()
+            raise extensions.not_an_agent()
         return await super().request(method, params)
 
     def notification(self, method: str, params: Raw) -> None:
@@ -189,7 +189,7 @@ class ClientEnd(End):
 
     def _hold(self, session_id: str, params: Raw) -> None:
         if not self._opening:
-            self._fault(params, f"an update for session {shown(session_id)}, which is not open")
+            self._fault(params, f"an update for session {shorten(session_id)}, which is not open")
         elif len(self._held) >= MAX_HELD_UPDATES:
             self._fault(params, f"more than {MAX_HELD_UPDATES} updates before session/new was answered")
         else:
@@ -201,7 +201,7 @@ class ClientEnd(End):
             if session_id in self._open or self._opening:
                 self.notification("session/update", params)
             else:
-                self._fault(params, f"an update for session {shown(session_id)}, which never opened")
+                self._fault(params, f"an update for session {shorten(session_id)}, which never opened")
 
     def _fault(self, params: Raw, detail: str) -> None:
         line = bytes(params)

@@ -1,4 +1,4 @@
-"""What Portico says to itself over ACP, in methods of its own that begin with `_portico/`.
+"""Portico's own ACP extensions: `_portico/` methods and the values under `_meta.portico`.
 
 A client that is Portico announces it in `initialize`, under `_meta.portico` of its capabilities;
 nobody else is sent any of these.
@@ -16,16 +16,16 @@ from portico.rpc.messages import INVALID_REQUEST, Fault, FaultKind, RpcError
 
 VERSION = 1
 FAULT = "_portico/fault"
-DECIDED = "_portico/permission_decided"
-LEFT = "_portico/session_left"
-PROPOSED = "_portico/proposal_updated"
+PERMISSION_DECIDED = "_portico/permission_decided"
+SESSION_LEFT = "_portico/session_left"
+PROPOSAL_UPDATED = "_portico/proposal_updated"
 """Its parameters are the event of that name, and `sessionId`."""
 
 TODOS = "_portico/todos"
 """The person's list of things to do, for an agent that takes it."""
 
 Scope = Literal["once", "session", "always"]
-Source = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
+DecisionSource = Literal["deny_rule", "read_only", "approval", "allow_rule", "bypass"]
 
 
 class PorticoCapabilities(msgspec.Struct, frozen=True):
@@ -40,13 +40,13 @@ class AgentExtensions(msgspec.Struct, frozen=True):
     todos: int = 0
 
 
-class Sorted(msgspec.Struct, frozen=True):
+class PlanMeta(msgspec.Struct, frozen=True):
     """`_meta.portico` of a plan: so many of its last entries are the list of things to do, and no steps."""
 
     todos: Annotated[int, Meta(ge=0)] | None = None
 
 
-class Open(msgspec.Struct, frozen=True):
+class OptionMeta(msgspec.Struct, frozen=True):
     """`_meta.portico` of an option that takes other values than those that it lists."""
 
     open: bool = False
@@ -65,7 +65,7 @@ class WrittenTodos(schema.Wire, frozen=True, kw_only=True):
     todos: list[WrittenTodo]
 
 
-class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class PermissionDecided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """The parameters of `_portico/permission_decided`; the question's parts are as the agent sent them."""
 
     session_id: str
@@ -74,30 +74,30 @@ class Decided(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     outcome: Literal["allowed", "denied"]
     option_id: str | None
     rule: str | None
-    source: Source
+    source: DecisionSource
 
 
-class Left(schema.Wire, frozen=True, kw_only=True):
+class SessionLeft(schema.Wire, frozen=True, kw_only=True):
     """The client has nothing more to do with a session, whether or not the agent can be told to close it."""
 
     session_id: str
 
 
-class Offered(msgspec.Struct, frozen=True):
+class OfferedScopes(msgspec.Struct, frozen=True):
     """`_meta.portico` of a question to a client that knows Portico."""
 
     scopes: tuple[Scope, ...] = ("once",)
     rule: str | None = None
 
 
-class Chosen(msgspec.Struct, frozen=True):
+class ChosenScope(msgspec.Struct, frozen=True):
     """`_meta.portico` of such a client's answer."""
 
     scope: Scope = "once"
     rule: str | None = None
 
 
-class Placed(msgspec.Struct, frozen=True):
+class SessionPlacement(msgspec.Struct, frozen=True):
     """`_meta.portico` of a request that opens a session: its name in Portico, and how it changes whose files.
 
     If the session's folder is not the `workspace`, it stands for it.
@@ -110,7 +110,7 @@ class Placed(msgspec.Struct, frozen=True):
     """Left out unless the session must change nothing."""
 
 
-class Failed(msgspec.Struct, frozen=True, omit_defaults=True):
+class FailureMeta(msgspec.Struct, frozen=True, omit_defaults=True):
     """`portico` in the data of an error answer: which failure it is, for a client that is Portico."""
 
     code: str = ""
@@ -136,9 +136,9 @@ def fault_notification(fault: Fault) -> FaultNotification:
     return FaultNotification(kind=fault.kind, detail=fault.detail, sample=fault.sample, size=fault.size)
 
 
-def no_agent() -> RpcError:
+def not_an_agent() -> RpcError:
     """The failure of a program that asks its client to initialize: it only sends back what it is sent."""
-    told = Failed(
+    told = FailureMeta(
         code=InvalidInput.code,
         suggestion="Give the command of a program that speaks ACP. The known ones: portico agents list",
     )
@@ -146,10 +146,19 @@ def no_agent() -> RpcError:
     return RpcError(INVALID_REQUEST, what, to_meta(told))
 
 
-Mark = TypeVar("Mark", Offered, Chosen, Placed, Sorted, Open, AgentExtensions, PorticoCapabilities)
+ExtensionMeta = TypeVar(
+    "ExtensionMeta",
+    OfferedScopes,
+    ChosenScope,
+    SessionPlacement,
+    PlanMeta,
+    OptionMeta,
+    AgentExtensions,
+    PorticoCapabilities,
+)
 
 
-def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
+def from_meta(meta: dict[str, Any] | None, kind: type[ExtensionMeta]) -> ExtensionMeta:
     """What stands under `_meta.portico`; the default where there is nothing, or nothing that makes sense."""
     try:
         return codecs.convert((meta or {}).get("portico", {}), kind)
@@ -157,12 +166,19 @@ def from_meta(meta: dict[str, Any] | None, kind: type[Mark]) -> Mark:
         return kind()
 
 
-def placed_by(meta: Any) -> Placed:
+def placement_in(meta: Any) -> SessionPlacement:
     """Where a session is to work, by the `_meta` of the request that opens it, whatever that is."""
-    return from_meta(meta if isinstance(meta, dict) else None, Placed)
+    return from_meta(meta if isinstance(meta, dict) else None, SessionPlacement)
 
 
 def to_meta(
-    value: Offered | Chosen | Placed | Failed | Sorted | Open | AgentExtensions | PorticoCapabilities,
+    value: OfferedScopes
+    | ChosenScope
+    | SessionPlacement
+    | FailureMeta
+    | PlanMeta
+    | OptionMeta
+    | AgentExtensions
+    | PorticoCapabilities,
 ) -> dict[str, Any]:
     return {"portico": msgspec.to_builtins(value)}

@@ -1,1 +1,1 @@
-"""Owns agent programs: the registry that names them, and the spawning and supervising of their processes."""
+"""Owns agent programs: the registry that names them, their processes and their sandboxes."""

@@ -1,4 +1,4 @@
-"""Agents that a person had installed from npm: each in a folder of its own in the state folder.
+"""Installs agents from npm, each in its own folder of the state folder.
 
 Nothing is ever fetched to start an agent. To install one is a command of its own, which names the package and its
 version and asks; that it is here is the record of the answer.
@@ -17,14 +17,14 @@ import msgspec
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.files.private import make_private_folder
-from portico.rpc.programs import CannotRun, find_program
+from portico.processes.executables import CannotRun, find_program
 
 _VIEW_SECONDS = 60
 _INSTALL_SECONDS = 900
 _LAST_LINES = 5
 
 
-class Package(msgspec.Struct, frozen=True):
+class NpmPackage(msgspec.Struct, frozen=True):
     """An npm package in one version."""
 
     name: str
@@ -41,16 +41,16 @@ def installed_program(agent: str, program: str, environ: Mapping[str, str]) -> P
     return path if path.is_file() else None
 
 
-def newest_version(package: str, environ: Mapping[str, str]) -> Package:
+def newest_version(package: str, environ: Mapping[str, str]) -> NpmPackage:
     """The package in the version that npm would install. Asks the registry, and installs nothing."""
     done = _npm(("view", package, "version"), Path.home(), environ, _VIEW_SECONDS)
     version = done.strip().splitlines()[-1:] or [""]
     if not version[0]:
         raise StoreFailed(f"npm knows no version of {package}.")
-    return Package(package, version[0])
+    return NpmPackage(package, version[0])
 
 
-def install(agent: str, package: Package, environ: Mapping[str, str]) -> Path:
+def install(agent: str, package: NpmPackage, environ: Mapping[str, str]) -> Path:
     """Fetch a package with what it depends on, in the place of an earlier one. The folder that it is in."""
     folder = _folder(agent, environ)
     fresh = folder.with_name(f".{agent}.{secrets.token_hex(4)}")

@@ -1,4 +1,4 @@
-"""What is wrong with the installation of an agent, as far as its files tell. Nothing is started.
+"""Checks from its files whether an agent's program can run, without starting it.
 
 A program can be on PATH and still be unable to run: its script was removed, or packages that it needs were never
 installed.
@@ -11,7 +11,7 @@ import msgspec
 
 from portico.domain import codecs
 from portico.files.regular import read_regular
-from portico.rpc.programs import CannotRun, find_program
+from portico.processes.executables import CannotRun, find_program
 
 _INTERPRETERS = ("bun", "node", "python", "ruby", "sh", "bash")
 _SCRIPTS = frozenset({".cjs", ".js", ".mjs", ".py", ".rb", ".sh"})

@@ -1,4 +1,4 @@
-"""Names of agents and how each is started: the built-in one, those known to speak ACP, the user's own.
+"""Registry of agents by name and how each is started: built-in, known, and from the settings.
 
 A known agent is taken from PATH, else from where `portico agents install` has put it. Nothing is fetched to start one.
 """
@@ -13,10 +13,10 @@ import msgspec
 
 from portico.agents.installation import installed_program
 from portico.agents.program_check import check_installation
-from portico.config.paths import expanded
+from portico.config.paths import expand_user_path
 from portico.config.settings import AgentSetting
 from portico.domain.errors import AgentNotFound, ErrorDetails, InvalidInput
-from portico.rpc.programs import CannotRun, find_program
+from portico.processes.executables import CannotRun, find_program
 from portico.sessions.ports import AgentSpec
 
 PORTER = "porter"
@@ -41,6 +41,17 @@ class KnownAgent(msgspec.Struct, frozen=True, kw_only=True):
         if self.package is None:
             return f"Install {self.program} and have it on PATH."
         return f"Install it: portico agents install {self.name}"
+
+
+class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An agent in the list of agents: what it runs, and whether it can."""
+
+    name: str
+    command: tuple[str, ...]
+    installed: bool
+    default: bool = False
+    hint: str | None = None
+    problem: str | None = None
 
 
 KNOWN_AGENTS = (
@@ -128,12 +139,12 @@ class AgentRegistry:
         """How to start the named agent. AgentNotFound when nobody has that name."""
         if name in self._custom:
             setting = self._custom[name]
-            command = (_at_home(setting.command), *setting.args)
+            command = (_expand_home(setting.command), *setting.args)
             return AgentSpec(
                 name=name,
                 command=command,
                 env=setting.env,
-                keys=_both(setting.keys, _keys_of(command)),
+                keys=_join_keys(setting.keys, _keys_of(command)),
                 login_hint=login_command(name),
             )
         if name == PORTER:
@@ -194,6 +205,26 @@ class AgentRegistry:
             return None if error.absent and self.known(name) is not None else error
         return None
 
+    def describe(self, name: str, default: str) -> ListedAgent:
+        """The agent `name` as the list of agents shows it."""
+        spec, program = self.resolve(name), self.find(name)
+        if (problem := self.problem(name)) is not None:
+            return ListedAgent(
+                name=name,
+                command=spec.command,
+                installed=False,
+                default=name == default,
+                hint=problem.suggestion or spec.install_hint,
+                problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
+            )
+        return ListedAgent(
+            name=name,
+            command=spec.command,
+            installed=program is not None,
+            default=name == default,
+            hint=spec.install_hint,
+        )
+
     def parse_command(self, text: str) -> AgentSpec:
         """The agent that a whole command line starts, named after its program."""
         try:
@@ -207,7 +238,7 @@ class AgentRegistry:
             raise InvalidInput(
                 "The agent's command is empty.", suggestion='Give a program: --agent-command "my-agent --acp"'
             )
-        words[0] = _at_home(words[0])
+        words[0] = _expand_home(words[0])
         name = PurePath(words[0]).stem or words[0]
         by_program = {
             agent.program: f"Install it: npm install --global {agent.package}"
@@ -258,7 +289,7 @@ def _keys_of(command: Sequence[str]) -> tuple[str, ...] | None:
     return ()
 
 
-def _both(some: tuple[str, ...], others: tuple[str, ...] | None) -> tuple[str, ...] | None:
+def _join_keys(some: tuple[str, ...], others: tuple[str, ...] | None) -> tuple[str, ...] | None:
     return None if others is None else (*some, *others)
 
 
@@ -267,9 +298,9 @@ def login_command(*words: str) -> str:
     return shlex.join(("portico", "agents", "login", *words))
 
 
-def _at_home(program: str) -> str:
+def _expand_home(program: str) -> str:
     """A program as people write it. No shell stands between the settings and the agent, to know whose home ~ is."""
-    return str(expanded(program)) if program.startswith("~") else program
+    return str(expand_user_path(program)) if program.startswith("~") else program
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:

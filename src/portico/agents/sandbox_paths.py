@@ -1,4 +1,4 @@
-"""Which files a confined agent may write, needs to read, and must not see.
+"""Paths that a confined agent may write, may read, and must not see.
 
 Nothing that the agent can write decides on it: a link or a file that an agent left in its folder must not open
 another one to it when it is started again.
@@ -9,10 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from portico.agents.registry import KNOWN_AGENTS
-from portico.config.paths import config_folder, expanded, state_folder
-from portico.domain.privacy import holds_credential, is_private
-from portico.domain.protected_files import obeyed_by
-from portico.rpc.placing import corresponding_tops
+from portico.config.paths import config_folder, expand_user_path, state_folder
+from portico.domain.protected_files import controlling_program
+from portico.domain.secret_files import holds_credential, is_private
+from portico.processes.relocation import matching_roots
 from portico.sessions.ports import AgentSpec
 
 MOST_LOOKED_AT = 20_000
@@ -96,19 +96,21 @@ def protected_paths(folder: Path) -> tuple[Path, ...]:
     """Files in a workspace that an agent may read, and that decide what runs outside of its sandbox."""
     found = [folder / name for name in _OF_GIT]
     found += [
-        Path(entry.path) for entry in _entries(folder) if entry.name != ".git" and obeyed_by([entry.name])
+        Path(entry.path)
+        for entry in _entries(folder)
+        if entry.name != ".git" and controlling_program([entry.name])
     ]
     return tuple(path for path in found if not path.is_symlink())
 
 
-def person_tree(workspace: Path, folder: Path) -> Path:
+def original_tree(workspace: Path, folder: Path) -> Path:
     """The tree of which a working copy was made: the workspace, or the repository that it is in."""
-    return corresponding_tops(workspace, folder)[0]
+    return matching_roots(workspace, folder)[0]
 
 
 def working_copy(workspace: Path, folder: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """What of a working copy is written and what else of it is read, its repository included."""
-    tree, top = corresponding_tops(workspace, folder)
+    tree, top = matching_roots(workspace, folder)
     common = _common_repository(tree)
     if common is None:
         return (top,), ()
@@ -129,7 +131,7 @@ def shared_repository(workspace: Path) -> tuple[Path, ...]:
 
 def linked_paths(workspace: Path, folder: Path, names: Iterable[str]) -> tuple[Path, ...]:
     """Folders of the person's that they share with working copies."""
-    tree = person_tree(workspace, folder)
+    tree = original_tree(workspace, folder)
     return tuple(path for name in names if (path := tree / name).is_dir() and path != tree)
 
 
@@ -166,7 +168,7 @@ def program_paths(command: Iterable[str], hidden: Iterable[Path]) -> Iterator[Pa
 
 def named_paths(names: Iterable[str]) -> tuple[Path, ...]:
     """Paths of the settings; one that is named in part means nothing."""
-    return tuple(path for path in map(expanded, names) if path.is_absolute())
+    return tuple(path for path in map(expand_user_path, names) if path.is_absolute())
 
 
 def _expanded(names: Iterable[str], environ: Mapping[str, str]) -> Iterator[Path]:

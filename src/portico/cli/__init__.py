@@ -1,1 +1,1 @@
-"""Owns the commands people type, one file each, and is the only place that builds concrete objects."""
+"""Commands of the `portico` program, one file each: arguments in, words out."""

@@ -1,4 +1,4 @@
-"""`portico acp`: any agent, behind Portico's proxies, as one ACP agent on standard input and output."""
+"""`portico acp`: any agent behind Portico's proxies, as one ACP agent on standard input and output."""
 
 import argparse
 import asyncio
@@ -13,27 +13,27 @@ from typing import TYPE_CHECKING, get_args
 
 from msgspec import Raw
 
-from portico.cli.arguments import Arguments, add_trace_flag, seconds
-from portico.cli.last_words import last_words, obituary
-from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
-from portico.cli.taps import opened_trace, tapped
+from portico.agents.exit_report import describe_exit, stderr_note
+from portico.app.taps import open_trace, tap_stream
+from portico.cli.arguments import CommandParser, add_trace_flag, seconds, trace_path
+from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.conductor.assembly import Assembly, StartLimit
 from portico.conductor.chain import Chain
-from portico.conductor.station import Station
+from portico.conductor.node import ChainNode
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.files.private import make_private_folder
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
 from portico.rpc.streams import ByteStream
-from portico.sessions.deadlines import put_down
-from portico.sessions.ports import AgentProcess, AgentSpec, Limits
+from portico.sessions.ports import AgentProcess, AgentSpec, SessionTimeouts
+from portico.sessions.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
-    from portico.cli.chains import ChainPlan
-    from portico.conductor.tracing.recording import ChainTrace
+    from portico.app.chain import ChainPlan
+    from portico.conductor.tracing.writer import ChainTrace
     from portico.domain.events import Notice
-    from portico.review.reviews import Reviews
+    from portico.review.service import ReviewService
 
 _DESCRIPTION = """Any agent behind Portico's proxies, as one ACP agent for any editor.
 
@@ -50,7 +50,7 @@ _UNNAMED = "successor"
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("acp", _DESCRIPTION)
+    parser = CommandParser("acp", _DESCRIPTION)
     agent = parser.add_mutually_exclusive_group()
     agent.add_argument(
         "--agent", metavar="NAME", help="the agent to run (default: the setting agent, else porter)"
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str]) -> int:
         "--start-limit",
         metavar="SECONDS",
         type=seconds,
-        default=Limits().start,
+        default=SessionTimeouts().start,
         help="how long the agent and the proxies may take to answer initialize (default: %(default)g)",
     )
     add_sandbox_flag(parser)
@@ -84,15 +84,15 @@ def run(arguments: Sequence[str]) -> int:
     flags = parser.parse_args(arguments)
     if flags.no_proxies and flags.proxy:
         parser.error("argument --proxy: not allowed with argument --no-proxies")
-    environ = with_sandbox(flags, os.environ)
-    with opened_trace(flags.trace, environ) as trace:
+    environ = environ_with_sandbox(flags, os.environ)
+    with open_trace(trace_path(flags), environ) as trace:
         watch = None if trace is None else trace.chain()
         return asyncio.run(_serve(flags, environ, watch))
 
 
 async def _serve(flags: argparse.Namespace, environ: Mapping[str, str], watch: "ChainTrace | None") -> int:
-    door = _Door(flags, environ, watch)
-    client = tapped(await standard_streams(), environ, "editor", "agent")
+    door = _AcpChain(flags, environ, watch)
+    client = tap_stream(await standard_streams(), environ, "editor", "agent")
     serving = asyncio.create_task(door.chain(client).run(), name="the chain")
     loop = asyncio.get_running_loop()
     if sys.platform != "win32":
@@ -103,12 +103,12 @@ async def _serve(flags: argparse.Namespace, environ: Mapping[str, str], watch: "
     except asyncio.CancelledError:
         return 0
     finally:
-        await put_down(serving)
+        await cancel_and_wait(serving)
         await door.close()
     return 0
 
 
-class _Door:
+class _AcpChain:
     """Builds the chain when the editor says `initialize`, and ends what it started."""
 
     def __init__(
@@ -134,15 +134,15 @@ class _Door:
             process, keeps_out = await self._launch(spec)
             # While the agent starts, so do the proxies.
             plan = self._plan()
-            stations = await self._stations(plan, spec, keeps_out)
-        wire = tapped(process.stream, self._environ, spec.name, "client")
+            nodes = await self._nodes(plan, spec, keeps_out)
+        wire = tap_stream(process.stream, self._environ, spec.name, "client")
         limit = self._flags.start_limit
 
         def overdue() -> RpcError:
             return _overdue_proxy(plan, limit) or _overdue("agent", spec.name, process, limit)
 
         start = StartLimit(partial(asyncio.sleep, limit), overdue)
-        return Assembly(stations, wire, lambda: _farewell(spec, process), start)
+        return Assembly(nodes, wire, lambda: _farewell(spec, process), start)
 
     async def _assemble_proxy(self, hello: Raw) -> Assembly:
         """The proxies alone: the conductor has the agent. Its name, if flags give one, is for the rules."""
@@ -151,10 +151,10 @@ class _Door:
             named = self._flags.agent or self._flags.agent_command
             spec = self._spec() if named else AgentSpec(name=_UNNAMED, command=())
             plan = self._plan()
-            stations = await self._stations(plan, spec)
+            nodes = await self._nodes(plan, spec)
         limit = self._flags.start_limit
         start = StartLimit(partial(asyncio.sleep, limit), lambda: _overdue_proxy(plan, limit))
-        return Assembly(stations, None, start_limit=start)
+        return Assembly(nodes, None, start_limit=start)
 
     # What follows imports late: nothing that reading `initialize` does not need may slow an editor's start.
 
@@ -170,12 +170,12 @@ class _Door:
 
     async def _launch(self, spec: AgentSpec) -> tuple[AgentProcess, Callable[[Path], bool]]:
         """The agent, and whether its sandbox keeps it from writing a folder."""
-        from portico.agents.processes import LocalAgents
-        from portico.agents.sandboxes import Sandboxes
+        from portico.agents.process import LocalAgentLauncher
+        from portico.agents.sandbox_policy import SandboxPolicy
 
         apart, workspace = self._apart(), Path.cwd()
-        sandboxes = Sandboxes(self._environ, copies=self._copies(apart))
-        process = await LocalAgents(self._environ, sandboxes).launch(spec, workspace, folder=apart)
+        sandboxes = SandboxPolicy(self._environ, copies=self._copies(apart))
+        process = await LocalAgentLauncher(self._environ, sandboxes).launch(spec, workspace, folder=apart)
         self._started.append(process)
         if self._watch is not None:
             self._watch.learn(spec.env)
@@ -188,18 +188,18 @@ class _Door:
     async def _settle(self) -> None:
         """Let no agent find a folder that a killed process left half changed."""
         from portico.config.paths import state_folder
-        from portico.review.disk.leftovers import any_left
+        from portico.review.files.leftovers import has_leftovers
 
-        if any_left(state_folder(self._environ) / "review"):
-            from portico.cli.failures import show_notice
+        if has_leftovers(state_folder(self._environ) / "review"):
+            from portico.app.error_report import show_notice
 
             self._settled = await self._reviews().settle_all()
             for notice in self._settled:
                 show_notice(notice)
 
-    def _reviews(self) -> "Reviews":
-        from portico.cli.clock import SystemClock
-        from portico.cli.keeping_reviews import open_reviews
+    def _reviews(self) -> "ReviewService":
+        from portico.app.clock import SystemClock
+        from portico.app.review import open_reviews
 
         return open_reviews(self._environ, SystemClock())
 
@@ -220,9 +220,9 @@ class _Door:
             return ()
         from portico.agents.sandbox_paths import shared_repository
 
-        workplaces = apart.parent / "workplaces"
-        make_private_folder(workplaces)
-        return (workplaces, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
+        working_copies = apart.parent / "workplaces"
+        make_private_folder(working_copies)
+        return (working_copies, *(shared_repository(Path.cwd()) if self._mode() == "worktree" else ()))
 
     def _mode(self) -> "ReviewMode":
         from portico.config.paths import config_folder
@@ -232,30 +232,30 @@ class _Door:
         return mode
 
     def _plan(self) -> "ChainPlan":
-        from portico.agents.processes import LocalAgents
-        from portico.cli.chains import ChainPlan, Wishes
+        from portico.agents.process import LocalAgentLauncher
+        from portico.app.chain import ChainOptions, ChainPlan
 
         mode = self._mode()
-        wishes = Wishes(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
-        agents = LocalAgents(self._environ)
+        wishes = ChainOptions(proxies=tuple(self._flags.proxy), mcp_bridge=self._flags.mcp_bridge, mode=mode)
+        agents = LocalAgentLauncher(self._environ)
         reviews = None if mode == "direct" else self._reviews()
         return ChainPlan(self._environ, wishes, agents, self._started.append, self._watch, reviews)
 
-    async def _stations(
+    async def _nodes(
         self, plan: "ChainPlan", spec: AgentSpec, keeps_out: Callable[[Path], bool] = lambda _: False
-    ) -> Sequence[Station]:
+    ) -> Sequence[ChainNode]:
         if self._flags.no_proxies:
             return ()
-        stations = await plan.stations(spec, Path.cwd(), keeps_out)
-        return [self._settled_folder(), *stations] if self._mode() == "direct" else stations
+        nodes = await plan.nodes(spec, Path.cwd(), keeps_out)
+        return [self._settled_folder(), *nodes] if self._mode() == "direct" else nodes
 
-    def _settled_folder(self) -> Station:
-        from portico.conductor.station import ProxyStation
+    def _settled_folder(self) -> ChainNode:
+        from portico.conductor.node import ProxyNode
         from portico.config.paths import state_folder
-        from portico.review.chain.settled_folder import SettledFolder
+        from portico.review.acp.recovery_proxy import RecoveryProxy
 
         folder = state_folder(self._environ) / "review"
-        return ProxyStation(SettledFolder(folder, lambda place: self._reviews().settle(place), self._settled))
+        return ProxyNode(RecoveryProxy(folder, lambda place: self._reviews().settle(place), self._settled))
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:
@@ -269,16 +269,16 @@ class _Door:
 
 
 def _overdue_proxy(plan: "ChainPlan", limit: float) -> RpcError | None:
-    for station, process in plan.programs:
-        if station.is_starting:
-            return _overdue("proxy", station.name, process, limit)
+    for node, process in plan.programs:
+        if node.is_starting:
+            return _overdue("proxy", node.name, process, limit)
     return None
 
 
 def _overdue(what: str, name: str, process: AgentProcess, limit: float) -> RpcError:
     silence = f"The {what} {name} did not answer initialize within {limit:g} s."
-    return RpcError(INTERNAL_ERROR, silence + last_words(process))
+    return RpcError(INTERNAL_ERROR, silence + stderr_note(process))
 
 
 async def _farewell(spec: AgentSpec, process: AgentProcess) -> RpcError:
-    return RpcError(INTERNAL_ERROR, f"The agent {spec.name} is gone. {await obituary(process)}")
+    return RpcError(INTERNAL_ERROR, f"The agent {spec.name} is gone. {await describe_exit(process)}")

@@ -1,4 +1,4 @@
-"""`portico agent`: Porter, the built-in agent, speaking ACP on standard input and output.
+"""`portico agent`: Porter, the built-in agent, as an ACP agent on standard input and output.
 
 Editors start this for every session, so nothing is imported that `initialize` does not need.
 """
@@ -10,10 +10,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from portico.cli.taps import file_tap
+from portico.app.taps import file_tap
 from portico.config.paths import state_folder
 from portico.porter.agent import Porter
-from portico.porter.setup import Setup
+from portico.porter.setup import PorterSetup
 from portico.rpc.stdio import standard_streams
 
 
@@ -34,9 +34,9 @@ def _state(arguments: Sequence[str]) -> Path | None:
     """The folder to keep conversations in; None when only help was asked for."""
     if not arguments:
         return state_folder(os.environ)
-    from portico.cli.arguments import Arguments
+    from portico.cli.arguments import CommandParser
 
-    parser = Arguments(
+    parser = CommandParser(
         "agent", "Porter, the built-in agent. It speaks ACP on standard input and output; editors start it."
     )
     parser.add_argument("--state", metavar="DIR", type=Path, help="keep conversations in this folder")
@@ -63,7 +63,7 @@ async def _serve(state: Path) -> None:
         return
 
 
-def _setup(workspace: Path) -> Setup:
-    from portico.cli.porter_setup import read_setup
+def _setup(workspace: Path) -> PorterSetup:
+    from portico.app.porter_setup import read_setup
 
     return read_setup(workspace, os.environ)

@@ -1,4 +1,4 @@
-"""`portico agents sessions`: the conversations that an agent keeps by itself, for `--agent-session`."""
+"""`portico agents sessions`: the sessions that an agent keeps by itself, for `--agent-session`."""
 
 import asyncio
 import os
@@ -9,14 +9,14 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.agents.processes import LocalAgents
-from portico.cli.arguments import folder_of
-from portico.cli.host import open_host
-from portico.doors.terminal import phrasing
-from portico.doors.terminal.sanitize import clean_line
-from portico.doors.terminal.tables import plain_columns
-from portico.sessions.agent_sessions import agent_sessions
-from portico.sessions.link import AgentLink, Place
+from portico.agents.process import LocalAgentLauncher
+from portico.app.host import open_host
+from portico.cli.arguments import require_folder
+from portico.doors.terminal import labels
+from portico.doors.terminal.render.session_table import plain_columns
+from portico.doors.terminal.sanitizer import clean_line
+from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
+from portico.sessions.agent.session_list import list_agent_sessions
 from portico.sessions.ports import AgentSpec
 
 _CLOSING_GRACE = 1.0
@@ -31,7 +31,7 @@ class ListedAgentSession(msgspec.Struct, frozen=True, kw_only=True, rename="came
 
 def print_agent_sessions(spec: AgentSpec, cwd: str | None, *, limit: int, api: bool) -> int:
     """List what the agent has, in one folder or in all."""
-    folder = None if cwd is None else str(folder_of(cwd))
+    folder = None if cwd is None else str(require_folder(cwd))
     found, now_ms = asyncio.run(_ask(spec, folder, limit, dict(os.environ)))
     if api:
         listed = [_listed(session) for session in found]
@@ -47,11 +47,13 @@ async def _ask(
     spec: AgentSpec, folder: str | None, limit: int, environ: Mapping[str, str]
 ) -> tuple[list[acp.SessionInfo], int]:
     async with open_host(environ) as host:
-        ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
+        ports = msgspec.structs.replace(host.ports, agents=LocalAgentLauncher(environ))
         workspace = Path.cwd() if folder is None else Path(folder)
-        link = await AgentLink.open(ports, spec, Place(workspace), (), acp.ClientCapabilities())
+        link = await AgentConnection.open(
+            ports, spec, AgentWorkspace(workspace), (), acp.ClientCapabilities()
+        )
         try:
-            return await agent_sessions(link, ports, cwd=folder, limit=limit), host.clock.now_ms()
+            return await list_agent_sessions(link, ports, cwd=folder, limit=limit), host.clock.now_ms()
         finally:
             await link.close(grace=_CLOSING_GRACE)
 
@@ -68,7 +70,7 @@ def _in_columns(found: Sequence[acp.SessionInfo], now_ms: int) -> str:
         (
             clean_line(session.session_id),
             _age(session.updated_at, now_ms),
-            phrasing.short_path(session.cwd, home=home),
+            labels.short_path(session.cwd, home=home),
             clean_line(session.title or "") or "untitled",
         )
         for session in found
@@ -84,4 +86,4 @@ def _age(updated_at: str | None, now_ms: int) -> str:
         then = datetime.fromisoformat(updated_at)
     except ValueError:
         return clean_line(updated_at)
-    return phrasing.age(int(then.timestamp() * 1000), now_ms)
+    return labels.age(int(then.timestamp() * 1000), now_ms)

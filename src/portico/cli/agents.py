@@ -1,4 +1,4 @@
-"""`portico agents`: which agents there are, whether one works here, and signing in to it."""
+"""`portico agents`: list, install, check, log in to and log out of agents."""
 
 import argparse
 import asyncio
@@ -10,22 +10,22 @@ from typing import Any
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.agents.processes import LocalAgents
+from portico.agents.process import LocalAgentLauncher
 from portico.agents.registry import AgentRegistry
-from portico.cli.agent_install import install_agent
+from portico.app.error_report import make_failure_report
+from portico.app.host import open_host, python_program
+from portico.cli.agent_installation import install_agent
 from portico.cli.agent_sessions import print_agent_sessions
-from portico.cli.arguments import Arguments, positive, refuse
-from portico.cli.failures import failed
-from portico.cli.host import open_host, python_program
-from portico.cli.signing import log_in, log_out
+from portico.cli.arguments import CommandParser, positive, refuse
+from portico.cli.login import log_in, log_out
 from portico.config.paths import config_folder
 from portico.config.settings import AGENT_VARIABLE, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.terminal.sanitize import clean, clean_line
+from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.rpc.messages import ConnectionLost, RpcError
-from portico.sessions.deadlines import within
-from portico.sessions.link import AgentLink, Place
+from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.ports import AgentSpec, Ports
+from portico.sessions.tasks import run_with_timeout
 
 _DESCRIPTION = """Which agents there are, and whether one works here.
 
@@ -42,16 +42,7 @@ _SIGNS_IN = acp.ClientCapabilities(auth=acp.AuthCapabilities(terminal=True))
 _LAST_LINES = 12
 
 
-class ListedAgent(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    name: str
-    command: tuple[str, ...]
-    installed: bool
-    default: bool = False
-    hint: str | None = None
-    problem: str | None = None
-
-
-class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class AgentCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """What an agent said of itself, and whether it opens a session."""
 
     name: str
@@ -63,7 +54,7 @@ class Checkup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_de
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("agents", _DESCRIPTION)
+    parser = CommandParser("agents", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "install", "check", "sessions", "login", "logout"])
     parser.add_argument(
         "name", nargs="?", help="the agent to install, check, look into, sign in to or out of"
@@ -113,7 +104,7 @@ def _sign(spec: AgentSpec, environ: Mapping[str, str], flags: argparse.Namespace
 
 
 def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> int:
-    found = [listed_agent(registry, name, default) for name in registry.names()]
+    found = [registry.describe(name, default) for name in registry.names()]
     if flags.api:
         print(msgspec.json.encode({"status": "ok", "agents": found}).decode())
         return 0
@@ -128,33 +119,13 @@ def _list(registry: AgentRegistry, default: str, flags: argparse.Namespace) -> i
     return 0
 
 
-def listed_agent(registry: AgentRegistry, name: str, default: str) -> ListedAgent:
-    spec, program = registry.resolve(name), registry.find(name)
-    if (problem := registry.problem(name)) is not None:
-        return ListedAgent(
-            name=name,
-            command=spec.command,
-            installed=False,
-            default=name == default,
-            hint=problem.suggestion or spec.install_hint,
-            problem=f"{problem.reason[:1].upper()}{problem.reason[1:]}.",
-        )
-    return ListedAgent(
-        name=name,
-        command=spec.command,
-        installed=program is not None,
-        default=name == default,
-        hint=spec.install_hint,
-    )
-
-
-async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, PorticoError | None]:
-    checkup = Checkup(name=spec.name, command=spec.command, ready=False)
+async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[AgentCheck, PorticoError | None]:
+    checkup = AgentCheck(name=spec.name, command=spec.command, ready=False)
     async with open_host(environ) as host:
         # The agent alone: with proxies in front of it, it would seem to have what they bring.
-        ports = msgspec.structs.replace(host.ports, agents=LocalAgents(environ))
+        ports = msgspec.structs.replace(host.ports, agents=LocalAgentLauncher(environ))
         try:
-            link = await AgentLink.open(ports, spec, Place(Path.cwd()), (), _SIGNS_IN)
+            link = await AgentConnection.open(ports, spec, AgentWorkspace(Path.cwd()), (), _SIGNS_IN)
         except PorticoError as error:
             return checkup, error
         try:
@@ -163,7 +134,9 @@ async def _check(spec: AgentSpec, environ: Mapping[str, str]) -> tuple[Checkup, 
             await link.close(grace=_CLOSING_GRACE)
 
 
-async def _ask_about(link: AgentLink, checkup: Checkup, ports: Ports) -> tuple[Checkup, PorticoError | None]:
+async def _ask_about(
+    link: AgentConnection, checkup: AgentCheck, ports: Ports
+) -> tuple[AgentCheck, PorticoError | None]:
     info = link.info
     known = msgspec.structs.replace(
         checkup,
@@ -173,7 +146,7 @@ async def _ask_about(link: AgentLink, checkup: Checkup, ports: Ports) -> tuple[C
     )
     request = acp.NewSessionRequest(cwd=str(Path.cwd()), mcp_servers=[])
     try:
-        await within(ports.clock, ports.limits.start, link.end.new_session(request))
+        await run_with_timeout(ports.clock, ports.limits.start, link.end.new_session(request))
     except TimeoutError:
         return known, link.timed_out(f"did not open a session within {ports.limits.start:g} s")
     except (RpcError, ConnectionLost) as error:
@@ -184,7 +157,7 @@ async def _ask_about(link: AgentLink, checkup: Checkup, ports: Ports) -> tuple[C
 def _status(problem: PorticoError | None) -> dict[str, Any]:
     if problem is None:
         return {"status": "ok"}
-    return msgspec.structs.asdict(failed(problem, os.urandom(8).hex()))
+    return msgspec.structs.asdict(make_failure_report(problem, os.urandom(8).hex()))
 
 
 def _capabilities(offered: acp.AgentCapabilities) -> Iterator[str]:
@@ -201,7 +174,7 @@ def _capabilities(offered: acp.AgentCapabilities) -> Iterator[str]:
             yield f"MCP over {name}"
 
 
-def _in_words(checkup: Checkup, problem: PorticoError | None) -> Iterator[str]:
+def _in_words(checkup: AgentCheck, problem: PorticoError | None) -> Iterator[str]:
     yield f"{'✓' if checkup.ready else '✗'} {checkup.name}  {checkup.version}".rstrip()
     yield f"  started by    {' '.join(checkup.command)}"
     if checkup.capabilities:

@@ -1,4 +1,4 @@
-"""`portico approvals`: what was allowed for good, and taking it back."""
+"""`portico approvals`: list and revoke permission grants that were kept for good."""
 
 import os
 import time
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments, refuse
-from portico.conductor.approvals import Approval, FileApprovals
+from portico.cli.arguments import CommandParser, refuse
+from portico.conductor.permissions.approvals import Approval, FileApprovals
 from portico.config.paths import state_folder
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
-from portico.doors.terminal.sanitize import clean_line
+from portico.doors.terminal.sanitizer import clean_line
 
 _DESCRIPTION = """What was allowed for good, and taking it back.
 
@@ -21,7 +21,7 @@ _DESCRIPTION = """What was allowed for good, and taking it back.
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("approvals", _DESCRIPTION)
+    parser = CommandParser("approvals", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "revoke"])
     parser.add_argument("id", nargs="?", help="the approval to take back; a unique beginning will do")
     flags = parser.parse_intermixed_args(arguments)

@@ -1,15 +1,15 @@
-"""Command-line arguments: argparse whose mistakes are ours, one helpful line and exit code 5."""
+"""Argument parser and argument types of all commands; mistakes are InvalidInput with exit code 5."""
 
 import argparse
 import os
 from pathlib import Path
 from typing import NoReturn
 
-from portico.config.paths import expanded
+from portico.config.paths import expand_user_path
 from portico.domain.errors import InvalidInput
 
 
-class Arguments(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     def __init__(self, command: str, description: str) -> None:
         super().__init__(
             prog=f"portico {command}",
@@ -31,13 +31,18 @@ def refuse(command: str, word: str | None) -> None:
         )
 
 
-def add_trace_flag(parser: Arguments) -> None:
+def add_trace_flag(parser: CommandParser) -> None:
     parser.add_argument(
         "--trace", metavar="FILE", help="write every frame there, for portico trace show and replay"
     )
 
 
-def proper_text(text: str, what: str) -> str:
+def trace_path(flags: argparse.Namespace) -> Path | None:
+    """The file that `--trace` names."""
+    return None if flags.trace is None else Path(require_utf8(flags.trace, "The name of the trace"))
+
+
+def require_utf8(text: str, what: str) -> str:
     """A word of the command line, if it is text: bytes that are not UTF-8 come in as halves of characters."""
     try:
         text.encode()
@@ -46,9 +51,9 @@ def proper_text(text: str, what: str) -> str:
     return text
 
 
-def folder_of(text: str) -> Path:
+def require_folder(text: str) -> Path:
     """The folder that --cwd names, in full. InvalidInput for one that is none, or not to be entered."""
-    folder, hint = expanded(text), "Give --cwd a folder that you may enter."
+    folder, hint = expand_user_path(text), "Give --cwd a folder that you may enter."
     try:
         is_folder = folder.is_dir()
     except OSError as error:
@@ -57,13 +62,13 @@ def folder_of(text: str) -> Path:
         raise InvalidInput(f"{text} is not a folder.", suggestion="Give --cwd a folder that exists.")
     if not os.access(folder, os.R_OK | os.X_OK):
         raise InvalidInput(f"{text} cannot be used: you may not look into it.", suggestion=hint)
-    return Path(proper_text(str(folder.resolve()), "The name of the folder"))
+    return Path(require_utf8(str(folder.resolve()), "The name of the folder"))
 
 
-def in_full(text: str) -> Path:
+def real_folder(text: str) -> Path:
     """A folder that may be gone by now, by the one name that sessions know it by."""
     # Unlike Path.resolve, this also has a name for a loop of links.
-    return Path(proper_text(os.path.realpath(expanded(text)), "The name of the folder"))
+    return Path(require_utf8(os.path.realpath(expand_user_path(text)), "The name of the folder"))
 
 
 def seconds(text: str) -> float:

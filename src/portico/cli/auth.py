@@ -1,4 +1,4 @@
-"""`portico auth`: keys for the providers of models, kept in the system's keyring and shown to nobody."""
+"""`portico auth`: store, remove and list the API keys of model providers in the system keyring."""
 
 import argparse
 import getpass
@@ -9,14 +9,14 @@ from pathlib import Path
 
 import msgspec
 
-from portico.cli.arguments import Arguments
-from portico.cli.failures import configure_log
+from portico.app.error_report import configure_log
+from portico.cli.arguments import CommandParser
 from portico.config.paths import config_folder, state_folder
 from portico.config.secrets import Secrets, system_keyring
 from portico.config.settings import load_settings
 from portico.domain.errors import AuthRequired, InvalidInput
 from portico.porter.models.keys import find_key
-from portico.porter.models.providers import Provider, find_provider, providers
+from portico.porter.models.providers import ModelProvider, find_provider, providers
 
 _DESCRIPTION = """Keys for the providers of models. They are kept in the keyring of the system.
 
@@ -39,7 +39,7 @@ class KeyStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("auth", _DESCRIPTION)
+    parser = CommandParser("auth", _DESCRIPTION)
     parser.add_argument("action", choices=["login", "logout", "status"])
     parser.add_argument("provider", nargs="?", help="whose key it is, as in anthropic")
     flags = parser.parse_intermixed_args(arguments)
@@ -63,7 +63,7 @@ def run(arguments: Sequence[str]) -> int:
     return _login(provider, environ, flags) if flags.action == "login" else _logout(provider, environ, flags)
 
 
-def _status(chosen: Sequence[Provider], environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+def _status(chosen: Sequence[ModelProvider], environ: Mapping[str, str], flags: argparse.Namespace) -> int:
     found = [_where(provider, environ) for provider in chosen if provider.key_variables]
     if flags.api:
         _print_json({"status": "ok", "keys": found})
@@ -76,7 +76,7 @@ def _status(chosen: Sequence[Provider], environ: Mapping[str, str], flags: argpa
     return 0
 
 
-def _where(provider: Provider, environ: Mapping[str, str]) -> KeyStatus:
+def _where(provider: ModelProvider, environ: Mapping[str, str]) -> KeyStatus:
     status = KeyStatus(provider=provider.name, variable=provider.key_variables[0])
     try:
         key = find_key(provider, environ)
@@ -87,7 +87,7 @@ def _where(provider: Provider, environ: Mapping[str, str]) -> KeyStatus:
     )
 
 
-def _login(provider: Provider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+def _login(provider: ModelProvider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
     variable = provider.key_variables[0]
     keyring = system_keyring()
     if keyring is None:
@@ -106,7 +106,7 @@ def _login(provider: Provider, environ: Mapping[str, str], flags: argparse.Names
     return 0
 
 
-def _logout(provider: Provider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
+def _logout(provider: ModelProvider, environ: Mapping[str, str], flags: argparse.Namespace) -> int:
     secrets = Secrets(_names_file(environ), system_keyring())
     kept = [variable for variable in provider.key_variables if variable in secrets.names()]
     for variable in kept:
@@ -125,7 +125,7 @@ def _logout(provider: Provider, environ: Mapping[str, str], flags: argparse.Name
     return 0
 
 
-def _ask_key(provider: Provider) -> str:
+def _ask_key(provider: ModelProvider) -> str:
     if sys.stdin.isatty():
         key = getpass.getpass(f"Key of {provider.name} (nothing is shown): ")
     else:

@@ -1,4 +1,4 @@
-"""`portico chat`: a conversation in the terminal, turn after turn, in one session."""
+"""`portico chat`: a session in the terminal, turn after turn."""
 
 import argparse
 import asyncio
@@ -11,29 +11,36 @@ import msgspec
 from msgspec import Raw
 
 from portico import __version__
-from portico.cli.answering import Answerer, person_is_there
-from portico.cli.arguments import Arguments, add_trace_flag
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_limits
-from portico.cli.conversing import ConversationTurn
-from portico.cli.following import follow_turn
-from portico.cli.host import Host, open_host
-from portico.cli.interrupts import END_SIGNALS, on_signals
-from portico.cli.options import COMMAND as OPTIONS
-from portico.cli.options import run_options
-from portico.cli.sending import add_attach_flag, attached, mentioned
-from portico.cli.showing import explain_lost_host, shown_to_person
-from portico.cli.signing import offer_sign_in
-from portico.cli.taps import opened_trace
+from portico.app.host import Host, open_host
+from portico.app.taps import open_trace
+from portico.cli.arguments import CommandParser, add_trace_flag, trace_path
+from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
+from portico.cli.chat_options import COMMAND as OPTIONS
+from portico.cli.chat_options import run_options
+from portico.cli.login import offer_sign_in
+from portico.cli.session_options import (
+    SelectedSession,
+    add_session_flags,
+    agent_options_of,
+    chain_options_of,
+    choose_session,
+    environ_with_limits,
+)
+from portico.client.session import ClientTurn
+from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
 from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
-from portico.doors.outcome import Outcome
-from portico.doors.terminal.banner import Welcome, print_welcome
-from portico.doors.terminal.chat_status import ChatStatus
-from portico.doors.terminal.prompting import ChatInput, KeptPrompt, open_chat_input
-from portico.doors.terminal.renderers import PromptEcho
-from portico.sessions.deadlines import put_down
-from portico.sessions.turn import Prompt
+from portico.doors.terminal.input.chat_input import ChatInput, KeptPrompt, open_chat_input
+from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.render.banner import Welcome, print_welcome
+from portico.doors.terminal.render.renderer import PromptEcho
+from portico.doors.terminal.session import explain_lost_host, terminal_session
+from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.signals import END_SIGNALS, on_signals
+from portico.sessions.requests.approver import Approver, is_interactive
+from portico.sessions.tasks import cancel_and_wait
+from portico.sessions.turn import TurnPrompt
 
 _DESCRIPTION = """Talk to an agent in the terminal.
 
@@ -51,7 +58,7 @@ _STATUS_EVENTS = 200
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("chat", _DESCRIPTION)
+    parser = CommandParser("chat", _DESCRIPTION)
     add_session_flags(parser)
     add_attach_flag(parser, "send this file along with the first prompt; may be repeated")
     add_trace_flag(parser)
@@ -60,22 +67,22 @@ def run(arguments: Sequence[str]) -> int:
         raise InvalidInput(
             "A chat is for people; --api does not go with it.", suggestion='Use: portico exec --api "…"'
         )
-    return asyncio.run(_chat(flags, with_limits(flags, os.environ)))
+    return asyncio.run(_chat(flags, environ_with_limits(flags, os.environ)))
 
 
 async def _chat(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    files = await attached(flags)
-    with opened_trace(flags.trace, environ) as trace:
-        wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
+    files = await read_attachment_flags(flags)
+    with open_trace(trace_path(flags), environ) as trace:
+        wishes = msgspec.structs.replace(chain_options_of(flags), trace=trace)
         async with open_host(environ, wishes) as host:
             chosen = await choose_session(host, flags, environ, only_own_turns=False, for_person=True)
             named = {"session": chosen.session_id, "go_on": False, "agent_session": None}
             same = argparse.Namespace(**{**vars(flags), **named})
 
-            def again() -> Awaitable[Chosen]:
+            def again() -> Awaitable[SelectedSession]:
                 return choose_session(host, same, environ, only_own_turns=False, for_person=True)
 
-            chat = Chat(host, chosen, environ, options=options_of(flags), wait=flags.wait, again=again)
+            chat = Chat(host, chosen, environ, options=agent_options_of(flags), wait=flags.wait, again=again)
             chat.files = files
             try:
                 await chat.run()
@@ -92,12 +99,12 @@ class Chat:
     def __init__(
         self,
         host: Host,
-        chosen: Chosen,
+        chosen: SelectedSession,
         environ: Mapping[str, str],
         *,
         options: dict[str, str | bool],
         wait: bool,
-        again: Callable[[], Awaitable[Chosen]],
+        again: Callable[[], Awaitable[SelectedSession]],
     ) -> None:
         self.empty = True
         self.files: tuple[Raw, ...] = ()
@@ -135,12 +142,12 @@ class Chat:
         try:
             await self._converse(source)
         finally:
-            await put_down(connecting)
+            await cancel_and_wait(connecting)
 
     def _prompts(self) -> Iterable[KeptPrompt]:
-        from portico.cli.kept_prompts import catalog_of, in_words
+        from portico.app.prompt_catalog import open_prompt_catalog, terminal_prompts
 
-        return in_words(catalog_of(self._chosen.workspace, self._environ))
+        return terminal_prompts(open_prompt_catalog(self._chosen.workspace, self._environ))
 
     async def close(self) -> None:
         await self._chosen.conversation.close()
@@ -177,7 +184,7 @@ class Chat:
                 if reading.done() or not await theirs:
                     return await reading
             finally:
-                await put_down(reading, theirs, end)
+                await cancel_and_wait(reading, theirs, end)
             await self._follow(self._chosen.conversation.follow(), prompts="shown")
 
     async def _begun_by_others(self) -> bool:
@@ -219,14 +226,14 @@ class Chat:
             return
         if command == PROPOSAL:
             # Only now: most chats propose nothing, and it takes a while to load.
-            from portico.cli.proposal_command import run_proposal
+            from portico.cli.chat_proposal import run_proposal
 
             prompt = await run_proposal(rest, self._host, session_id, self._environ)
             await self._pass_over_decisions()
             if prompt is None:
                 return
             words = prompt
-        if not _wants_sign_in(await self._turn(words)) or not person_is_there():
+        if not _wants_sign_in(await self._turn(words)) or not is_interactive():
             return
         signing = await conversation.signing()
         if signing is not None and await offer_sign_in(signing, self._environ.get("TERM", "")):
@@ -240,39 +247,39 @@ class Chat:
                 return
             self._status, self._seen = self._status.after(event), event.seq
 
-    async def _turn(self, words: str) -> Outcome:
+    async def _turn(self, words: str) -> TurnOutcome:
         self.empty = False
-        blocks = (*self.files, *await mentioned(words, self._chosen.workspace))
-        prompt = Prompt(text=words, options=self._options, blocks=blocks)
+        blocks = (*self.files, *await mention_links(words, self._chosen.workspace))
+        prompt = TurnPrompt(text=words, options=self._options, blocks=blocks)
         turn = self._chosen.conversation.begin(prompt, wait=self._wait)
-        outcome = await self._follow(turn, prompts="typed" if person_is_there() else "shown")
+        outcome = await self._follow(turn, prompts="typed" if is_interactive() else "shown")
         if not _wants_sign_in(outcome):
             # They have gone along; what was set with them, the person or the agent may change from here on.
             self.files, self._options = (), {}
         return outcome
 
-    async def _follow(self, turn: ConversationTurn, *, prompts: PromptEcho) -> Outcome:
-        outcome = Outcome()
+    async def _follow(self, turn: ClientTurn, *, prompts: PromptEcho) -> TurnOutcome:
+        outcome = TurnOutcome()
         conversation, workspace = self._chosen.conversation, str(self._chosen.workspace)
-        async with shown_to_person(self._environ, workspace, prompts=prompts) as (renderer, person):
+        async with terminal_session(self._environ, workspace, prompts=prompts) as (renderer, person):
 
             async def show(event: Event) -> None:
                 self._status = self._status.after(event)
                 outcome.take(event.payload)
                 renderer.render(event)
 
-            answer = Answerer(person)
+            answer = Approver(person)
             self._seen = await follow_turn(
                 conversation,
                 turn,
                 after_seq=self._seen,
                 show=show,
                 answer=answer,
-                told_to_end=self._told_to_end.set,
+                on_end_signal=self._told_to_end.set,
             )
         explain_lost_host(outcome, self._chosen.session_id)
         return outcome
 
 
-def _wants_sign_in(outcome: Outcome) -> bool:
+def _wants_sign_in(outcome: TurnOutcome) -> bool:
     return outcome.error is not None and outcome.error.code is ErrorCode.AUTH_REQUIRED

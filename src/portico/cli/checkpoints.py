@@ -1,4 +1,4 @@
-"""`portico checkpoints`: the files as they were before each turn, and the way back to them."""
+"""`portico checkpoints`: list, compare and restore the files as they were before each turn."""
 
 import argparse
 import asyncio
@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments
-from portico.cli.review_sessions import Reviewed, add_which_flags, reviewed_session
+from portico.cli.arguments import CommandParser
+from portico.cli.review_sessions import ReviewTarget, add_review_session_flags, reviewed_session
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
-from portico.doors.terminal import review_words
-from portico.doors.terminal.review_view import ReviewView
+from portico.doors.terminal.review import proposal_labels
+from portico.doors.terminal.review.printer import ReviewPrinter
 
 _DESCRIPTION = """The files as they were before each turn, and the way back to them.
 
@@ -23,7 +23,7 @@ _DESCRIPTION = """The files as they were before each turn, and the way back to t
 _LISTED = 30
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ListedCheckpoint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A checkpoint as `--api` shows it."""
 
     checkpoint_id: str
@@ -34,14 +34,14 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("checkpoints", _DESCRIPTION)
+    parser = CommandParser("checkpoints", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "diff", "restore"])
     parser.add_argument(
         "words", nargs="*", default=[], metavar="ID", help="a checkpoint; a unique beginning will do"
     )
     parser.add_argument("--stat", action="store_true", help="show the list of files instead of the patch")
     parser.add_argument("--all", action="store_true", help=f"list all of them, not the newest {_LISTED}")
-    add_which_flags(parser)
+    add_review_session_flags(parser)
     flags = parser.parse_intermixed_args(arguments)
     expected = {"list": (0,), "diff": (1, 2), "restore": (1,)}[flags.action]
     if len(flags.words) not in expected:
@@ -54,7 +54,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
-    view = ReviewView(environ.get("TERM", ""))
+    view = ReviewPrinter(environ.get("TERM", ""))
     async with reviewed_session(flags, environ) as (host, reviewed):
         match flags.action:
             case "list":
@@ -65,12 +65,12 @@ async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
                 await _restore(flags, reviewed, view)
 
 
-async def _list(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView, now_ms: int) -> None:
+async def _list(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter, now_ms: int) -> None:
     found = list(await reviewed.desk.checkpoints(reviewed.session.session_id))
     shown = found if flags.all else found[:_LISTED]
     if flags.api:
         listed = [
-            Listed(
+            ListedCheckpoint(
                 checkpoint_id=one.checkpoint_id,
                 at=format_time(one.at),
                 label=one.label,
@@ -89,7 +89,7 @@ async def _list(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView,
         view.line(f"and {len(found) - len(shown)} older; --all lists them.")
 
 
-async def _diff(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _diff(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     names = [await _named(reviewed, word) for word in flags.words]
     other = names[1] if len(names) > 1 else None
     changed = await reviewed.desk.checkpoint_diff(reviewed.session.session_id, names[0], other)
@@ -104,18 +104,18 @@ async def _diff(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView)
         view.diffs(changed.files)
 
 
-async def _restore(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _restore(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
     done = await reviewed.desk.restore(session_id, await _named(reviewed, flags.words[0]))
     if flags.api:
         _print_json(reviewed, restored=done.restored, proposal=done.proposal)
         return
-    view.line(review_words.restored_words(done.restored))
-    for what, command in review_words.restored_ways(done.restored, session_id):
+    view.line(proposal_labels.restored_words(done.restored))
+    for what, command in proposal_labels.restore_commands(done.restored, session_id):
         view.line(f"  {what}: {command}")
 
 
-async def _named(reviewed: Reviewed, word: str) -> str:
+async def _named(reviewed: ReviewTarget, word: str) -> str:
     """The checkpoint whose id begins so."""
     found = [one.checkpoint_id for one in await reviewed.desk.checkpoints(reviewed.session.session_id)]
     meant = [name for name in found if name == word] or [name for name in found if name.startswith(word)]
@@ -127,6 +127,6 @@ async def _named(reviewed: Reviewed, word: str) -> str:
     return meant[0]
 
 
-def _print_json(reviewed: Reviewed, **values: object) -> None:
+def _print_json(reviewed: ReviewTarget, **values: object) -> None:
     told = {"status": "ok", "sessionId": reviewed.session.session_id, **values}
     print(msgspec.json.encode(told).decode())

@@ -1,4 +1,4 @@
-"""`portico doctor`: looks at what Portico stands on and says what to do about what is missing."""
+"""`portico doctor`: checks the installation and says what is missing."""
 
 import asyncio
 import os
@@ -14,10 +14,9 @@ import msgspec
 
 from portico import __version__
 from portico.agents.registry import AgentRegistry
-from portico.cli.agents import listed_agent
-from portico.cli.arguments import Arguments
-from portico.cli.choosing import check_rules
-from portico.cli.host import python_program
+from portico.app.host import python_program
+from portico.cli.arguments import CommandParser
+from portico.cli.session_options import check_rules
 from portico.config.paths import config_folder, state_folder
 from portico.config.settings import AGENT_VARIABLE, load_settings
 from portico.domain.errors import AgentNotFound, InvalidInput, PorticoError
@@ -27,20 +26,20 @@ _OLDEST_SQLITE = (3, 31)
 _SIGNS = {"ok": "✓", "note": "·", "problem": "✗"}
 
 
-Verdict = Literal["ok", "note", "problem"]
+FindingVerdict = Literal["ok", "note", "problem"]
 
 
-class Finding(msgspec.Struct, frozen=True, omit_defaults=True):
+class DoctorFinding(msgspec.Struct, frozen=True, omit_defaults=True):
     """One thing looked at. A note is worth knowing; a problem stops Portico from working."""
 
     subject: str
-    verdict: Verdict
+    verdict: FindingVerdict
     detail: str
     suggestion: str | None = None
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("doctor", "Check this installation and say what is missing.")
+    parser = CommandParser("doctor", "Check this installation and say what is missing.")
     flags = parser.parse_args(arguments)
     findings = list(_look(dict(os.environ)))
     healthy = all(finding.verdict != "problem" for finding in findings)
@@ -57,8 +56,10 @@ def run(arguments: Sequence[str]) -> int:
     return 0 if healthy else 2
 
 
-def _look(environ: Mapping[str, str]) -> Iterator[Finding]:
-    yield Finding("portico", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}")
+def _look(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
+    yield DoctorFinding(
+        "portico", "ok", f"{__version__} on Python {platform.python_version()}, {sys.platform}"
+    )
     yield _sqlite()
     yield from _store(environ)
     yield _git()
@@ -66,28 +67,28 @@ def _look(environ: Mapping[str, str]) -> Iterator[Finding]:
     yield from _settings_and_agents(environ)
 
 
-def _sqlite() -> Finding:
+def _sqlite() -> DoctorFinding:
     if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
         wanted = ".".join(map(str, _OLDEST_SQLITE))
         hint = f"Use a Python built with SQLite {wanted} or newer."
-        return Finding("sqlite", "problem", sqlite3.sqlite_version, hint)
-    return Finding("sqlite", "ok", sqlite3.sqlite_version)
+        return DoctorFinding("sqlite", "problem", sqlite3.sqlite_version, hint)
+    return DoctorFinding("sqlite", "ok", sqlite3.sqlite_version)
 
 
-def _store(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _store(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
     folder = state_folder(environ)
     try:
         count, problems = asyncio.run(_open_store(folder))
     except PorticoError as error:
-        yield Finding("event log", "problem", error.message, error.suggestion)
+        yield DoctorFinding("event log", "problem", error.message, error.suggestion)
         return
     if problems:
         more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
         hint = "See them all with: portico sessions verify"
-        yield Finding("event log", "problem", problems[0] + more, hint)
+        yield DoctorFinding("event log", "problem", problems[0] + more, hint)
     else:
         sessions = "1 session" if count == 1 else f"{count} sessions"
-        yield Finding("event log", "ok", f"{sessions}, whole, in {folder}")
+        yield DoctorFinding("event log", "ok", f"{sessions}, whole, in {folder}")
 
 
 async def _open_store(folder: Path) -> tuple[int, list[str]]:
@@ -99,49 +100,51 @@ async def _open_store(folder: Path) -> tuple[int, list[str]]:
         await store.close()
 
 
-def _git() -> Finding:
+def _git() -> DoctorFinding:
     found = shutil.which("git")
     if found is None:
-        return Finding("git", "note", "not found", "Install git to work on branches and in worktrees.")
-    return Finding("git", "ok", found)
+        return DoctorFinding("git", "note", "not found", "Install git to work on branches and in worktrees.")
+    return DoctorFinding("git", "ok", found)
 
 
-def _sandbox() -> Finding:
+def _sandbox() -> DoctorFinding:
     """Which backends confine agents here, each tried as it would be used."""
-    from portico.sandbox.kernel import BACKENDS, trial
+    from portico.sandbox.backends import BACKENDS, probe_backend
 
-    tried = {backend.name: trial(backend, offline=True) for backend in BACKENDS}
+    tried = {backend.name: probe_backend(backend, offline=True) for backend in BACKENDS}
     working = [name for name, problem in tried.items() if problem is None]
     if working:
-        return Finding("sandbox", "ok", f"{' and '.join(working)} confine{'s' * (len(working) == 1)} agents")
+        return DoctorFinding(
+            "sandbox", "ok", f"{' and '.join(working)} confine{'s' * (len(working) == 1)} agents"
+        )
     reasons = "; ".join(f"{name}: {problem}" for name, problem in tried.items())
     hint = "Agents that only read or propose run unconfined. Install bubblewrap, and allow user namespaces."
-    return Finding("sandbox", "note", reasons, hint)
+    return DoctorFinding("sandbox", "note", reasons, hint)
 
 
-def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[Finding]:
+def _settings_and_agents(environ: Mapping[str, str]) -> Iterator[DoctorFinding]:
     try:
         settings = load_settings(config_folder(environ), Path.cwd())
         check_rules(settings)
     except InvalidInput as error:
-        yield Finding("settings", "problem", error.message, error.suggestion)
+        yield DoctorFinding("settings", "problem", error.message, error.suggestion)
         return
     where = "workspace trusted" if settings.trusted else "workspace not trusted"
-    yield Finding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
+    yield DoctorFinding("settings", "ok", f"{config_folder(environ) / 'settings.json'}; {where}")
     for problem in settings.problems:
-        yield Finding("workspace settings", "note", problem, "Correct or remove the file.")
+        yield DoctorFinding("workspace settings", "note", problem, "Correct or remove the file.")
     registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
     default = environ.get(AGENT_VARIABLE) or settings.agent
     try:
         registry.resolve(default)
     except AgentNotFound as error:
-        yield Finding("agent", "problem", error.message, error.suggestion)
+        yield DoctorFinding("agent", "problem", error.message, error.suggestion)
     for name in registry.names():
-        agent = listed_agent(registry, name, default)
+        agent = registry.describe(name, default)
         if agent.problem is not None:
-            verdict: Verdict = "problem" if agent.default else "note"
-            yield Finding(f"agent {name}", verdict, agent.problem, agent.hint)
+            verdict: FindingVerdict = "problem" if agent.default else "note"
+            yield DoctorFinding(f"agent {name}", verdict, agent.problem, agent.hint)
         elif agent.installed:
-            yield Finding(f"agent {name}", "ok", " ".join(agent.command))
+            yield DoctorFinding(f"agent {name}", "ok", " ".join(agent.command))
         else:
-            yield Finding(f"agent {name}", "note", agent.hint or "not installed")
+            yield DoctorFinding(f"agent {name}", "note", agent.hint or "not installed")

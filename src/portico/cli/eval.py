@@ -1,4 +1,4 @@
-"""`portico eval`: lets a model do the tasks of the evaluation, and prints how each of them went."""
+"""`portico eval`: runs the evaluation tasks with a model and prints the result of each."""
 
 import asyncio
 import os
@@ -9,16 +9,16 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
-from portico.cli.arguments import Arguments
-from portico.cli.evaluating import Result, SetupFor, evaluate
+from portico.cli.arguments import CommandParser
+from portico.cli.eval_runner import EvalResult, SetupFor, evaluate
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
 from portico.domain.errors import ExitCode, PermissionDenied
-from portico.doors.terminal.sanitize import clean_line
+from portico.doors.terminal.sanitizer import clean_line
 from portico.porter.evaluation.catalog import TASKS, find_task
 from portico.porter.evaluation.scripted import ScriptedModel
-from portico.porter.evaluation.task import RUN_TESTS, Task
-from portico.porter.setup import Setup
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
+from portico.porter.setup import PorterSetup
 
 _DESCRIPTION = f"""Let a model do small repository tasks, and see how many it gets right.
 
@@ -36,7 +36,7 @@ _SCRIPTED = (
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("eval", _DESCRIPTION)
+    parser = CommandParser("eval", _DESCRIPTION)
     parser.add_argument("--model", metavar="NAME", help="provider:model, as portico models list has them")
     parser.add_argument(
         "--task", metavar="NAME", action="append", default=[], help="only this one; may be repeated"
@@ -53,11 +53,16 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _evaluate(
-    tasks: Sequence[Task], setup_for: SetupFor, environ: Mapping[str, str], *, model: str | None, api: bool
+    tasks: Sequence[EvaluationTask],
+    setup_for: SetupFor,
+    environ: Mapping[str, str],
+    *,
+    model: str | None,
+    api: bool,
 ) -> int:
     width = max(len(task.name) for task in tasks)
 
-    def tell(result: Result) -> None:
+    def tell(result: EvalResult) -> None:
         if not api:
             print(_row(result, width), flush=True)
 
@@ -79,7 +84,7 @@ def _evaluate(
     return int(ExitCode.PROVIDER if failed else ExitCode.OK)
 
 
-def _row(result: Result, width: int) -> str:
+def _row(result: EvalResult, width: int) -> str:
     cost = "" if result.cost is None else f"${result.cost:.4f}"
     return (
         f"{result.task:<{width}}  {'passed' if result.passed else 'FAILED'}  {result.turns:>5}  {result.steps:>5}  "
@@ -87,7 +92,7 @@ def _row(result: Result, width: int) -> str:
     )
 
 
-def _conclude(results: Sequence[Result], failed: Sequence[Result], model: str | None) -> None:
+def _conclude(results: Sequence[EvalResult], failed: Sequence[EvalResult], model: str | None) -> None:
     tokens, dollars = sum(one.tokens for one in results), sum(one.cost or 0.0 for one in results)
     who = "the scripted models" if model is None else model
     print(
@@ -100,7 +105,7 @@ def _conclude(results: Sequence[Result], failed: Sequence[Result], model: str | 
         print(f"{one.task}: {clean_line(one.words)}", file=sys.stderr)
 
 
-def _list(tasks: Sequence[Task], *, api: bool) -> int:
+def _list(tasks: Sequence[EvaluationTask], *, api: bool) -> int:
     if api:
         told = [{"name": task.name, "purpose": task.purpose} for task in tasks]
         print(msgspec.json.encode({"status": "ok", "tasks": told}).decode())
@@ -111,9 +116,9 @@ def _list(tasks: Sequence[Task], *, api: bool) -> int:
     return 0
 
 
-def _scripted(task: Task) -> Setup:
+def _scripted(task: EvaluationTask) -> PorterSetup:
     model = ScriptedModel(task)
-    return Setup(choose=lambda: model.name, open=lambda _name: model)
+    return PorterSetup(choose=lambda: model.name, open=lambda _name: model)
 
 
 def _live(name: str, environ: Mapping[str, str]) -> SetupFor:
@@ -121,13 +126,13 @@ def _live(name: str, environ: Mapping[str, str]) -> SetupFor:
 
     Raises at once what keeps the model from being opened.
     """
-    from portico.cli.porter_setup import read_setup
-    from portico.porter.models.opening import MODEL_VARIABLE, open_model
+    from portico.app.porter_setup import read_setup
+    from portico.porter.models.selection import MODEL_VARIABLE, open_model
 
     open_model(name, load_settings(config_folder(environ), Path.cwd()).models, environ)
     chosen = {**environ, MODEL_VARIABLE: name}
 
-    def setup_for(_task: Task) -> Setup:
+    def setup_for(_task: EvaluationTask) -> PorterSetup:
         return msgspec.structs.replace(read_setup(Path.cwd(), chosen), scenarios=None)
 
     return setup_for

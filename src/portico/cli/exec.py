@@ -9,25 +9,32 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.cli.answering import Answerer, Person
-from portico.cli.arguments import Arguments, add_trace_flag, proper_text, seconds
-from portico.cli.choosing import Chosen, add_session_flags, choose_session, options_of, wishes_of, with_limits
-from portico.cli.clock import SystemClock
-from portico.cli.failures import Diagnostics
-from portico.cli.following import Show, follow_turn
-from portico.cli.host import open_host
-from portico.cli.sending import add_attach_flag, attached, mentioned
-from portico.cli.showing import LOST_HOST, after_lost_host, explain_lost_host, shown_to_person
-from portico.cli.taps import opened_trace
+from portico.app.clock import SystemClock
+from portico.app.error_report import FailureDiagnostics
+from portico.app.host import open_host
+from portico.app.taps import open_trace
+from portico.cli.arguments import CommandParser, add_trace_flag, require_utf8, seconds, trace_path
+from portico.cli.attachments import add_attach_flag, mention_links, read_attachment_flags
+from portico.cli.session_options import (
+    SelectedSession,
+    add_session_flags,
+    agent_options_of,
+    chain_options_of,
+    choose_session,
+    environ_with_limits,
+)
+from portico.client.turn import ShowEvent, follow_turn
 from portico.domain.errors import ErrorCode, ExitCode, InvalidInput, PorticoError, SessionBusy
 from portico.domain.events import Event
 from portico.doors.ndjson import NdjsonStream
-from portico.doors.outcome import Outcome
-from portico.doors.terminal.sanitize import clean_line
-from portico.sessions.turn import Prompt
+from portico.doors.terminal.sanitizer import clean_line
+from portico.doors.terminal.session import LOST_HOST, explain_lost_host, lost_host_hint, terminal_session
+from portico.doors.turn_outcome import TurnOutcome
+from portico.sessions.requests.approver import Approver, Person
+from portico.sessions.turn import TurnPrompt
 
 if TYPE_CHECKING:
-    from portico.conductor.tracing.recording import Trace
+    from portico.conductor.tracing.writer import TraceWriter
 
 _DESCRIPTION = """Send one prompt to an agent and stream what happens.
 
@@ -39,7 +46,7 @@ _DESCRIPTION = """Send one prompt to an agent and stream what happens.
 """
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ExecResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What `--api` prints for a turn that went through."""
 
     status: str
@@ -50,25 +57,25 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     duration_ms: int
 
 
-class Unfinished(msgspec.Struct, frozen=True, kw_only=True):
+class ExecFailure(msgspec.Struct, frozen=True, kw_only=True):
     """What `--api` prints for a turn that did not."""
 
     status: str = "failed"
     error: str
-    diagnostics: Diagnostics
+    diagnostics: FailureDiagnostics
     session_id: str = msgspec.field(name="sessionId")
     text: str
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("exec", _DESCRIPTION)
+    parser = CommandParser("exec", _DESCRIPTION)
     parser.add_argument("prompt", help="what you want; - reads it from standard input")
     add_turn_flags(parser)
     flags = parser.parse_args(arguments)
     return run_turn(flags, lambda: _read_prompt(flags.prompt))
 
 
-def add_turn_flags(parser: Arguments) -> None:
+def add_turn_flags(parser: CommandParser) -> None:
     """All that can be said about a turn, apart from its prompt."""
     parser.add_argument("--json-stream", action="store_true", help="one JSON object a line, for programs")
     parser.add_argument("--timeout", metavar="SECONDS", type=seconds, help="stop the turn after this long")
@@ -83,7 +90,7 @@ def run_turn(flags: argparse.Namespace, read: Callable[[], str]) -> int:
         raise InvalidInput("--api and --json-stream both want the output.", suggestion="Choose one of them.")
     # Before there is an event loop: it would keep the first Ctrl-C from somebody who types the prompt.
     text = read()
-    return asyncio.run(_exec(flags, with_limits(flags, os.environ), text))
+    return asyncio.run(_exec(flags, environ_with_limits(flags, os.environ), text))
 
 
 async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str) -> int:
@@ -91,21 +98,23 @@ async def _exec(flags: argparse.Namespace, environ: Mapping[str, str], text: str
         raise InvalidInput(
             "The prompt is empty.", suggestion='Say what you want, as in: portico exec "/help"'
         )
-    prompt = Prompt(text=text, blocks=await attached(flags))
+    prompt = TurnPrompt(text=text, blocks=await read_attachment_flags(flags))
     prompt.require_content()
-    with opened_trace(flags.trace, environ) as trace:
+    with open_trace(trace_path(flags), environ) as trace:
         return await _turn(flags, environ, prompt, trace)
 
 
 async def _turn(
-    flags: argparse.Namespace, environ: Mapping[str, str], words: Prompt, trace: "Trace | None"
+    flags: argparse.Namespace, environ: Mapping[str, str], words: TurnPrompt, trace: "TraceWriter | None"
 ) -> int:
-    wishes = msgspec.structs.replace(wishes_of(flags), trace=trace)
+    wishes = msgspec.structs.replace(chain_options_of(flags), trace=trace)
     async with open_host(environ, wishes) as host:
         for_person = not flags.api and not flags.json_stream
         chosen = await choose_session(host, flags, environ, only_own_turns=True, for_person=for_person)
-        blocks = (*words.blocks, *await mentioned(words.text, chosen.workspace))
-        prompt = Prompt(text=words.text, blocks=blocks, options=options_of(flags), timeout=flags.timeout)
+        blocks = (*words.blocks, *await mention_links(words.text, chosen.workspace))
+        prompt = TurnPrompt(
+            text=words.text, blocks=blocks, options=agent_options_of(flags), timeout=flags.timeout
+        )
         try:
             if flags.json_stream:
                 return await _stream(chosen, prompt, flags)
@@ -120,7 +129,7 @@ async def _turn(
             await chosen.conversation.close()
 
 
-async def _stream(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
+async def _stream(chosen: SelectedSession, prompt: TurnPrompt, flags: argparse.Namespace) -> int:
     stream = NdjsonStream()
     writing: list[asyncio.Task[None]] = []
 
@@ -134,14 +143,14 @@ async def _stream(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> 
     except PorticoError as error:
         if writing:
             await asyncio.wait(writing)
-        await asyncio.to_thread(_write_out, stream.broken_off(error, SystemClock().now_ms()))
+        await asyncio.to_thread(_write_out, stream.close_after_error(error, SystemClock().now_ms()))
         raise
     explain_lost_host(stream.outcome, chosen.session_id)
     return int(stream.outcome.exit_code)
 
 
-async def _api(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int:
-    outcome = Outcome()
+async def _api(chosen: SelectedSession, prompt: TurnPrompt, flags: argparse.Namespace) -> int:
+    outcome = TurnOutcome()
 
     async def show(event: Event) -> None:
         outcome.take(event.payload)
@@ -151,9 +160,11 @@ async def _api(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace) -> int
     return int(outcome.exit_code)
 
 
-async def _show(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    outcome = Outcome()
-    async with shown_to_person(environ, str(chosen.workspace), prompts="hidden") as (renderer, person):
+async def _show(
+    chosen: SelectedSession, prompt: TurnPrompt, flags: argparse.Namespace, environ: Mapping[str, str]
+) -> int:
+    outcome = TurnOutcome()
+    async with terminal_session(environ, str(chosen.workspace), prompts="hidden") as (renderer, person):
 
         async def show(event: Event) -> None:
             outcome.take(event.payload)
@@ -161,23 +172,27 @@ async def _show(chosen: Chosen, prompt: Prompt, flags: argparse.Namespace, envir
 
         await _follow(chosen, prompt, flags, show, person)
     explain_lost_host(outcome, chosen.session_id)
-    if outcome.nobody_asked:
+    if outcome.unanswered_requests:
         _explain_unanswered(outcome, chosen)
     return int(outcome.exit_code)
 
 
 async def _follow(
-    chosen: Chosen, prompt: Prompt, flags: argparse.Namespace, show: Show, person: Person | None = None
+    chosen: SelectedSession,
+    prompt: TurnPrompt,
+    flags: argparse.Namespace,
+    show: ShowEvent,
+    person: Person | None = None,
 ) -> None:
     turn = chosen.conversation.begin(prompt, wait=flags.wait)
-    answer = Answerer(person)
+    answer = Approver(person)
     await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, answer=answer)
 
 
-def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
+def _summary(chosen: SelectedSession, outcome: TurnOutcome) -> ExecResult | ExecFailure:
     ended = outcome.ended
     if outcome.exit_code is ExitCode.OK and ended is not None:
-        return Answered(
+        return ExecResult(
             status=ended.state.value,
             session_id=chosen.session_id,
             text=outcome.text,
@@ -185,9 +200,9 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
             tools_used=ended.tools_used,
             duration_ms=ended.duration_ms,
         )
-    return Unfinished(
+    return ExecFailure(
         error=_what_happened(outcome),
-        diagnostics=Diagnostics(
+        diagnostics=FailureDiagnostics(
             _code(outcome),
             outcome.error.details.suggestion if outcome.error else _hint(outcome, chosen),
             os.urandom(8).hex(),
@@ -198,31 +213,31 @@ def _summary(chosen: Chosen, outcome: Outcome) -> Answered | Unfinished:
     )
 
 
-def _code(outcome: Outcome) -> ErrorCode:
+def _code(outcome: TurnOutcome) -> ErrorCode:
     if outcome.error is not None:
         return outcome.error.code
     return ErrorCode.AGENT_CRASHED if outcome.host_lost else ErrorCode.PERMISSION_DENIED
 
 
-def _what_happened(outcome: Outcome) -> str:
+def _what_happened(outcome: TurnOutcome) -> str:
     if outcome.error is not None:
         return outcome.error.message
     if outcome.host_lost:
         return LOST_HOST
-    if outcome.nobody_asked:
-        return f"Nobody could be asked about: {'; '.join(outcome.nobody_asked)}"
+    if outcome.unanswered_requests:
+        return f"Nobody could be asked about: {'; '.join(outcome.unanswered_requests)}"
     return "The turn was stopped."
 
 
-def _explain_unanswered(outcome: Outcome, chosen: Chosen) -> None:
-    unasked = "; ".join(map(clean_line, outcome.nobody_asked))
+def _explain_unanswered(outcome: TurnOutcome, chosen: SelectedSession) -> None:
+    unasked = "; ".join(map(clean_line, outcome.unanswered_requests))
     print(f"portico: nobody could be asked about: {unasked}", file=sys.stderr)
     print(f"  {_hint(outcome, chosen)}", file=sys.stderr)
 
 
-def _hint(outcome: Outcome, chosen: Chosen) -> str:
+def _hint(outcome: TurnOutcome, chosen: SelectedSession) -> str:
     if outcome.host_lost:
-        return after_lost_host(chosen.session_id)
+        return lost_host_hint(chosen.session_id)
     if outcome.declined and not outcome.unanswered:
         return "The agent's questions are asked at a terminal: run it there, or use portico chat."
     return "Allow it beforehand, as in --allow edit or --allow 'execute:pytest*', or run it in a terminal."
@@ -230,7 +245,7 @@ def _hint(outcome: Outcome, chosen: Chosen) -> str:
 
 def _read_prompt(word: str) -> str:
     if word != "-":
-        return proper_text(word, "The prompt")
+        return require_utf8(word, "The prompt")
     try:
         return sys.stdin.buffer.read().decode("utf-8")
     except UnicodeDecodeError as error:

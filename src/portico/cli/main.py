@@ -1,4 +1,4 @@
-"""The `portico` program: finds the command, runs it, and turns every failure into words and a code.
+"""Entry point of the `portico` program: runs a command and turns failures into messages and exit codes.
 
 Commands are imported when they are called, so that the quick ones stay quick.
 """
@@ -44,9 +44,9 @@ def main(arguments: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _stopped(api=_for_a_program(words))
     except Exception as error:  # noqa: BLE001 - the one place where a failure becomes words and an exit code
-        from portico.cli.failures import report
+        from portico.app.error_report import report_failure
 
-        return report(error, api=_for_a_program(words))
+        return report_failure(error, api=_for_a_program(words))
     return code
 
 
@@ -89,10 +89,10 @@ def _stopped(*, api: bool) -> int:
     """A person pressed Ctrl-C, and knows; a program is told."""
     if not api:
         return 1
-    from portico.cli.failures import report
+    from portico.app.error_report import report_failure
     from portico.domain.errors import PermissionDenied
 
-    return report(PermissionDenied("It was stopped."), api=True)
+    return report_failure(PermissionDenied("It was stopped."), api=True)
 
 
 def overview() -> str:

@@ -1,4 +1,4 @@
-"""`portico models check`: sends a model a short question, and says how it answered."""
+"""`portico models check`: sends a short prompt to a model and reports how it answered."""
 
 import asyncio
 import os
@@ -9,32 +9,32 @@ from typing import Any
 
 import msgspec
 
-from portico.cli.failures import failed
+from portico.app.error_report import make_failure_report
 from portico.config.settings import Settings
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.terminal.sanitize import clean_line
-from portico.porter.models.opening import chosen_model, open_model
-from portico.porter.models.port import (
-    Finished,
+from portico.doors.terminal.sanitizer import clean_line
+from portico.porter.models.model import (
     Model,
     ModelRequest,
+    ModelText,
+    ModelUsage,
     RequestLimits,
-    Retrying,
-    Text,
+    RequestRetry,
+    ResponseFinished,
     TextChunk,
-    Usage,
     UserMessage,
 )
+from portico.porter.models.selection import default_model, open_model
 
 _MAX_ANSWER = 200
 _QUESTION = ModelRequest(
     system="",
-    messages=(UserMessage((Text("Answer with one word: ready."),)),),
+    messages=(UserMessage((ModelText("Answer with one word: ready."),)),),
     limits=RequestLimits(output_tokens=1000),
 )
 
 
-class ModelCheckup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+class ModelCheck(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """How a model answered. Seconds are counted from the moment of asking."""
 
     name: str
@@ -48,14 +48,14 @@ class ModelCheckup(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
 
 
 def check_model(name: str | None, settings: Settings, environ: Mapping[str, str], *, api: bool) -> int:
-    wanted = name or chosen_model(settings.model, environ)
+    wanted = name or default_model(settings.model, environ)
     if wanted is None:
         raise InvalidInput("No model has been chosen.", suggestion="Name one, or: portico models use NAME")
     checkup, problem = asyncio.run(_examine(wanted, settings, environ))
     if api:
         status: dict[str, Any] = {"status": "ok"}
         if problem is not None:
-            status = msgspec.structs.asdict(failed(problem, os.urandom(8).hex()))
+            status = msgspec.structs.asdict(make_failure_report(problem, os.urandom(8).hex()))
         print(msgspec.json.encode({**status, "model": checkup}).decode())
     else:
         _tell(checkup, problem)
@@ -64,8 +64,8 @@ def check_model(name: str | None, settings: Settings, environ: Mapping[str, str]
 
 async def _examine(
     name: str, settings: Settings, environ: Mapping[str, str]
-) -> tuple[ModelCheckup, PorticoError | None]:
-    checkup = ModelCheckup(name=name)
+) -> tuple[ModelCheck, PorticoError | None]:
+    checkup = ModelCheck(name=name)
     try:
         model = open_model(name, settings.models, environ)
         try:
@@ -77,19 +77,19 @@ async def _examine(
         return checkup, error
 
 
-async def _ask(model: Model, checkup: ModelCheckup) -> ModelCheckup:
+async def _ask(model: Model, checkup: ModelCheck) -> ModelCheck:
     asked = time.monotonic()
     async for event in model.stream(_QUESTION):
         passed = round(time.monotonic() - asked, 3)
         match event:
             case TextChunk() if checkup.first_seconds is None:
                 checkup = msgspec.structs.replace(checkup, first_seconds=passed)
-            case Retrying(reason=reason, pause=pause):
+            case RequestRetry(reason=reason, pause=pause):
                 print(f"{clean_line(reason)} Trying again in {pause:.0f} s …", file=sys.stderr)
                 checkup = msgspec.structs.replace(checkup, retries=checkup.retries + 1)
-            case Usage(cost_usd=cost):
+            case ModelUsage(cost_usd=cost):
                 checkup = msgspec.structs.replace(checkup, cost_usd=cost)
-            case Finished(message=message):
+            case ResponseFinished(message=message):
                 answer = message.text.strip()[:_MAX_ANSWER]
                 checkup = msgspec.structs.replace(checkup, ready=True, total_seconds=passed, answer=answer)
             case _:
@@ -97,7 +97,7 @@ async def _ask(model: Model, checkup: ModelCheckup) -> ModelCheckup:
     return checkup
 
 
-def _tell(checkup: ModelCheckup, problem: PorticoError | None) -> None:
+def _tell(checkup: ModelCheck, problem: PorticoError | None) -> None:
     if problem is not None:
         print(f"✗ {checkup.name}\n  {clean_line(problem.message)}")
         if problem.suggestion:

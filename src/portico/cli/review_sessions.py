@@ -1,4 +1,4 @@
-"""Which session a command about changes means, and who decides on them: this process, or the server that has it."""
+"""The session that a review command means, and the reviews that decide on it: local or in the server."""
 
 import argparse
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -7,29 +7,29 @@ from pathlib import Path
 
 import msgspec
 
-from portico.cli.arguments import Arguments, in_full
-from portico.cli.editor_desks import EditorReviews, editor_sessions_in, named_editor_session
-from portico.cli.host import Host, open_host
-from portico.cli.reviewing import LocalReviews
+from portico.app.editor_session_reviews import EditorSessionReviews, editor_sessions_in, find_editor_session
+from portico.app.host import Host, open_host
+from portico.app.local_reviews import LocalReviews
+from portico.cli.arguments import CommandParser, real_folder
 from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary
-from portico.doors.reviews import ReviewDesk
-from portico.sessions.finding import find
-from portico.sessions.recovery import session_lease
+from portico.domain.session_summary import SessionSummary
+from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.lookup import find_session
+from portico.sessions.review_actions import ReviewActions
 
 _LOOKED_AT = 20
 
-Suits = Callable[[ReviewDesk, SessionId], Awaitable[bool]]
+SessionPredicate = Callable[[ReviewActions, SessionId], Awaitable[bool]]
 """Whether a command can do something with a session."""
 
 
-class Reviewed(msgspec.Struct, frozen=True, kw_only=True):
+class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
     """A session, and who decides on its changes."""
 
     session: SessionSummary
-    desk: ReviewDesk
+    desk: ReviewActions
 
     @property
     def workspace(self) -> Path:
@@ -55,7 +55,7 @@ class Reviewed(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-def add_which_flags(parser: Arguments) -> None:
+def add_review_session_flags(parser: CommandParser) -> None:
     parser.add_argument("--session", metavar="ID", help="the session; a unique beginning will do")
     parser.add_argument(
         "--cwd",
@@ -67,55 +67,55 @@ def add_which_flags(parser: Arguments) -> None:
 
 @asynccontextmanager
 async def reviewed_session(
-    flags: argparse.Namespace, environ: Mapping[str, str], suits: Suits | None = None
-) -> AsyncIterator[tuple[Host, Reviewed]]:
+    flags: argparse.Namespace, environ: Mapping[str, str], suits: SessionPredicate | None = None
+) -> AsyncIterator[tuple[Host, ReviewTarget]]:
     """The session that the flags mean, with a host that knows it.
 
     Without a name it is the latest of the folder that suits, if one does, else the latest.
     """
     async with open_host(environ) as host:
         session = await _meant(host, flags, suits, environ)
-        yield host, Reviewed(session=session, desk=await desk_of(host, session, environ))
+        yield host, ReviewTarget(session=session, desk=await reviews_of(host, session, environ))
 
 
-async def desk_of(host: Host, session: SessionSummary, environ: Mapping[str, str]) -> ReviewDesk:
+async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, str]) -> ReviewActions:
     """Who decides on the changes of a session. What there is to see can be seen whoever has it."""
     if session.last_seq == 0:  # It has no log here: an editor opened it.
-        return EditorReviews(host, session)
+        return EditorSessionReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
-    held = host.store.lease_holder(session_lease(session.session_id)) is not None
+    held = host.store.lease_holder(session_lease_name(session.session_id)) is not None
     if host.service.is_open(session.session_id) or not held:
         return here
     # Only now: it takes a while to load, and most sessions are open nowhere.
-    from portico.cli.joining import join
-    from portico.doors.connect.review_calling import ServerReviews
+    from portico.doors.api.review_client import RemoteReviews
+    from portico.server.remote_session import join_session
 
     try:
-        conversation = await join(host, session, environ, only_own_turns=True)
+        conversation = await join_session(host, session, environ, only_own_turns=True)
     except SessionBusy:
         return here  # a program that cannot be asked: it is named when there is something to decide
-    return ServerReviews(conversation.calls, here)
+    return RemoteReviews(conversation.calls, here)
 
 
-async def proposes(desk: ReviewDesk, session_id: SessionId) -> bool:
+async def has_open_proposals(desk: ReviewActions, session_id: SessionId) -> bool:
     return bool(await desk.proposals(session_id))
 
 
-async def can_undo(desk: ReviewDesk, session_id: SessionId) -> bool:
+async def can_undo(desk: ReviewActions, session_id: SessionId) -> bool:
     known = [*await desk.proposals(session_id), *await desk.proposals(session_id, decided=True)]
     return any(one.can_undo for one in known)
 
 
-async def is_unfinished(desk: ReviewDesk, session_id: SessionId) -> bool:
+async def is_unfinished(desk: ReviewActions, session_id: SessionId) -> bool:
     return (await desk.status(session_id)).unfinished
 
 
 async def _meant(
-    host: Host, flags: argparse.Namespace, suits: Suits | None, environ: Mapping[str, str]
+    host: Host, flags: argparse.Namespace, suits: SessionPredicate | None, environ: Mapping[str, str]
 ) -> SessionSummary:
     if flags.session is not None:
-        return named_editor_session(environ, flags.session) or await find(host.store, flags.session)
-    folder = in_full(flags.cwd)
+        return find_editor_session(environ, flags.session) or await find_session(host.store, flags.session)
+    folder = real_folder(flags.cwd)
     found = await host.store.summaries(workspace=str(folder), limit=_LOOKED_AT)
     found = [*found, *editor_sessions_in(environ, folder)[:_LOOKED_AT]]
     if not found:

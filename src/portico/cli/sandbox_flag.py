@@ -1,4 +1,4 @@
-"""The flag `--sandbox`, which goes into the environment of its run."""
+"""The flag `--sandbox`, passed on in the environment."""
 
 import argparse
 from collections.abc import Mapping
@@ -17,6 +17,6 @@ def add_sandbox_flag(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def with_sandbox(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
+def environ_with_sandbox(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of this run, with the level of the flag in it."""
     return dict(environ) if flags.sandbox is None else {**environ, LEVEL_VARIABLE: flags.sandbox}

@@ -1,14 +1,14 @@
-"""`portico schema stream`: the contract of `exec --json-stream`, for programs that check it."""
+"""`portico schema stream`: prints the JSON Schema of `exec --json-stream`."""
 
 from collections.abc import Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments
+from portico.cli.arguments import CommandParser
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("schema", "Print the JSON Schema of one line of `portico exec --json-stream`.")
+    parser = CommandParser("schema", "Print the JSON Schema of one line of `portico exec --json-stream`.")
     parser.add_argument("contract", choices=["stream"], help="which contract to print")
     parser.parse_args(arguments)
     from portico.doors.ndjson import stream_schema

@@ -1,4 +1,4 @@
-"""`portico serve`: one server per user, for the chat page, editors and programs."""
+"""`portico serve`: the server of one user, for the chat page, editors and programs."""
 
 import argparse
 import asyncio
@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 
 from portico import __version__
-from portico.cli.arguments import Arguments, folder_of
-from portico.cli.browsing import open_browser
-from portico.cli.detaching import ensure_detached, server_command
-from portico.cli.sandbox_flag import add_sandbox_flag, with_sandbox
-from portico.cli.server_files import ServerFiles, ServerRecord
+from portico.cli.arguments import CommandParser, require_folder
+from portico.cli.browser import open_browser
+from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
-from portico.doors.web.credentials import make_pass
+from portico.doors.http.credentials import make_pass
+from portico.server.daemon import ensure_daemon, server_command
+from portico.server.state_files import ServerFiles, ServerRecord
 
 _DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
 
@@ -29,7 +29,7 @@ _DESCRIPTION = """Serve your sessions to the chat page, to editors and to progra
 _BROWSER_SECONDS = 5.0
 
 
-class Serving(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ServerReport(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """What `--api` prints of a server that answers."""
 
     status: str = "ok"
@@ -42,7 +42,7 @@ class Serving(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("serve", _DESCRIPTION)
+    parser = CommandParser("serve", _DESCRIPTION)
     parser.add_argument("--port", type=_port, default=0, help="the port (default: the latest, or any)")
     parser.add_argument("--detach", action="store_true", help="leave it running in the background")
     parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
@@ -51,9 +51,9 @@ def run(arguments: Sequence[str]) -> int:
     parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
     flags = parser.parse_args(arguments)
-    environ = with_sandbox(flags, os.environ)
+    environ = environ_with_sandbox(flags, os.environ)
     files = ServerFiles(state_folder(environ))
-    workspace = folder_of(flags.cwd)
+    workspace = require_folder(flags.cwd)
     if flags.detach:
         return _detach(flags, workspace, files, environ)
     return asyncio.run(_serve(flags, workspace, files, environ))
@@ -65,7 +65,7 @@ def _detach(
     words = ["serve", "--detached", "--api", "--port", str(flags.port), "--cwd", str(workspace)]
     if flags.agent is not None:
         words += ["--agent", flags.agent]
-    detached = ensure_detached(files, server_command(*words), environ)
+    detached = ensure_daemon(files, server_command(*words), environ)
     server = detached.server
     _tell(flags, server.record, server.token, environ, reused=detached.reused)
     if server.version != __version__ and not flags.api:
@@ -80,12 +80,12 @@ async def _serve(
     flags: argparse.Namespace, workspace: Path, files: ServerFiles, environ: Mapping[str, str]
 ) -> int:
     # Only now: a server that is just looked for needs none of what it stands on.
-    from portico.cli.agent_service import open_agent_service
-    from portico.cli.serving import ServeOptions, Started, serve
+    from portico.server.agent_service import open_agent_service
+    from portico.server.lifecycle import ServerOptions, StartedServer, serve
 
-    options = ServeOptions(port=flags.port, workspace=workspace, agent=flags.agent, detached=flags.detached)
+    options = ServerOptions(port=flags.port, workspace=workspace, agent=flags.agent, detached=flags.detached)
 
-    def ready(started: Started) -> None:
+    def ready(started: StartedServer) -> None:
         if flags.detached:
             return
         if started.note and not flags.api:
@@ -108,7 +108,7 @@ def _tell(
 ) -> None:
     """Say where the server is. Only the line with which a person opens the page has the token in it."""
     if flags.api:
-        serving = Serving(
+        serving = ServerReport(
             url=record.url,
             port=record.port,
             pid=record.pid,

@@ -1,4 +1,4 @@
-"""`portico sessions`: the conversations on this machine — list, show, export, fork, delete."""
+"""`portico sessions`: list, show, export, fork, delete and verify sessions."""
 
 import argparse
 import asyncio
@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from portico.cli.arguments import Arguments, in_full, positive, refuse
-from portico.cli.confirming import is_sure
-from portico.cli.host import Host, open_host
+from portico.app.host import Host, open_host
+from portico.cli.arguments import CommandParser, positive, real_folder, refuse
 from portico.domain.errors import InvalidInput
 from portico.domain.events import format_time
-from portico.domain.summaries import SessionSummary
-from portico.doors.terminal.sanitize import StreamCleaner
-from portico.sessions.export import export_json, export_markdown
-from portico.sessions.finding import find
+from portico.domain.session_summary import SessionSummary
+from portico.doors.terminal.input.confirmation import confirm
+from portico.doors.terminal.sanitizer import StreamCleaner
+from portico.sessions.log.export import export_json, export_markdown
+from portico.sessions.lookup import find_session
 
 _DESCRIPTION = """The conversations on this machine.
 
@@ -43,7 +43,7 @@ class ListedSession(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("sessions", _DESCRIPTION)
+    parser = CommandParser("sessions", _DESCRIPTION)
     parser.add_argument("action", choices=["list", "show", "export", "fork", "delete", "verify"])
     parser.add_argument("session", nargs="?", help="the session's id, or a unique beginning of it")
     parser.add_argument("--all", action="store_true", help="list the sessions of every folder")
@@ -90,7 +90,7 @@ async def _act(flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
 
 
 async def _list(host: Host, flags: argparse.Namespace) -> int:
-    workspace = None if flags.all else str(in_full(flags.cwd))
+    workspace = None if flags.all else str(real_folder(flags.cwd))
     found = await host.store.summaries(workspace=workspace, limit=flags.limit)
     if flags.api:
         _print_json({"status": "ok", "sessions": [_listed(one) for one in found], "count": len(found)})
@@ -99,18 +99,18 @@ async def _list(host: Host, flags: argparse.Namespace) -> int:
         where = "" if flags.all else " in this folder; --all lists those of every folder"
         print(f"No sessions yet{where}.")
         return 0
-    from portico.doors.terminal.tables import print_sessions
+    from portico.doors.terminal.render.session_table import print_sessions
 
     print_sessions(found, now_ms=host.clock.now_ms(), show_workspace=flags.all)
     return 0
 
 
 async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str]) -> int:
-    summary = await find(host.store, flags.session)
+    summary = await find_session(host.store, flags.session)
     if flags.api:
         _print_json({"status": "ok", "session": _listed(summary)})
         return 0
-    from portico.doors.terminal.renderers import make_renderer
+    from portico.doors.terminal.render.renderer import make_renderer
 
     renderer = make_renderer(
         sys.stdout, sys.stderr, term=environ.get("TERM", ""), workspace=summary.workspace, prompts="shown"
@@ -125,7 +125,7 @@ async def _show(host: Host, flags: argparse.Namespace, environ: Mapping[str, str
 
 
 async def _export(host: Host, flags: argparse.Namespace) -> int:
-    summary = await find(host.store, flags.session)
+    summary = await find_session(host.store, flags.session)
     export = export_json if flags.format == "json" or flags.api else export_markdown
     # A file gets what was said, byte by byte; a terminal would do what it says.
     cleaner = StreamCleaner() if sys.stdout.isatty() else None
@@ -137,7 +137,7 @@ async def _export(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _fork(host: Host, flags: argparse.Namespace) -> int:
-    summary = await find(host.store, flags.session)
+    summary = await find_session(host.store, flags.session)
     forked = await host.service.fork(summary.session_id)
     if flags.api:
         _print_json({"status": "ok", "session": _listed(await host.service.show(forked))})
@@ -147,14 +147,14 @@ async def _fork(host: Host, flags: argparse.Namespace) -> int:
 
 
 async def _delete(host: Host, flags: argparse.Namespace) -> int:
-    summary = await find(host.store, flags.session)
+    summary = await find_session(host.store, flags.session)
     asking = not flags.yes and not flags.api and sys.stdin.isatty()
     if asking:
         try:
             await host.service.check_delete(summary.session_id)
         except InvalidInput as at_stake:
             print(f"{at_stake.message} {at_stake.suggestion}")
-        if not await is_sure(f"Delete “{summary.title or summary.session_id}” for good?"):
+        if not await confirm(f"Delete “{summary.title or summary.session_id}” for good?"):
             print("Kept.")
             return 0
     await host.service.delete(summary.session_id, discard_proposals=flags.yes or asking)

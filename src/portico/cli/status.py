@@ -1,4 +1,4 @@
-"""`portico status`: whether the server runs, where, and how it does."""
+"""`portico status`: whether the server runs, where, and its health."""
 
 import os
 from collections.abc import Sequence
@@ -6,25 +6,25 @@ from collections.abc import Sequence
 import msgspec
 
 from portico import __version__
-from portico.cli.arguments import Arguments
-from portico.cli.failures import Diagnostics, Failed, failed, log_file
-from portico.cli.server_files import ServerFiles
-from portico.cli.server_finding import Absent, Found, Running, Unproven, find_server
+from portico.app.error_report import FailureDiagnostics, FailureReport, log_file, make_failure_report
+from portico.cli.arguments import CommandParser
 from portico.config.paths import state_folder
 from portico.domain.errors import StoreFailed
-from portico.doors.web.app import Health, Trouble
+from portico.doors.http.app import HealthIssue, ServerHealth
+from portico.server.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
+from portico.server.state_files import ServerFiles
 
 _START = "portico serve --open shows the chat page; portico serve --detach only starts it."
 _ASK_DOCTOR = "Run portico doctor, and report what it says."
 
 
-class Status(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
+class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
     """What `--api` prints. Who holds the lock and does not answer is in `heldBy`."""
 
     status: str
     running: bool
     error: str | None = None
-    diagnostics: Diagnostics | None = None
+    diagnostics: FailureDiagnostics | None = None
     held_by: str | None = None
     url: str | None = None
     pid: int | None = None
@@ -41,35 +41,35 @@ class Status(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, rena
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = Arguments("status", "Whether the server runs, where, and how it does.").parse_args(arguments)
+    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse_args(arguments)
     status, words = _look(find_server(ServerFiles(state_folder(dict(os.environ)))))
     print(msgspec.json.encode(status).decode() if flags.api else "\n".join(words))
     return 0 if status.diagnostics is None else status.diagnostics.exit_code
 
 
-def _look(found: Found) -> tuple[Status, list[str]]:
+def _look(found: ServerState) -> tuple[ServerStatus, list[str]]:
     match found:
-        case Absent():
-            return Status(status="ok", running=False), ["No server runs.", f"  {_START}"]
-        case Unproven(holder=holder):
+        case NoServer():
+            return ServerStatus(status="ok", running=False), ["No server runs.", f"  {_START}"]
+        case UnprovenServer(holder=holder):
             words = f"A server ({holder}) starts, stops or hangs: it does not answer yet, or any more."
-            return Status(status="ok", running=False, held_by=holder), [words]
-        case Running():
+            return ServerStatus(status="ok", running=False, held_by=holder), [words]
+        case RunningServer():
             health = found.health()
             trouble = _told(found, health.trouble) if health.trouble is not None else None
             return _status(found, health, trouble), _words(found, health, trouble)
 
 
-def _told(server: Running, trouble: Trouble) -> Failed:
+def _told(server: RunningServer, trouble: HealthIssue) -> FailureReport:
     failure = StoreFailed(
         f"The server at {server.record.url} runs, and cannot use its log. {trouble.message}",
         suggestion=trouble.suggestion,
     )
-    return failed(failure, os.urandom(8).hex())
+    return make_failure_report(failure, os.urandom(8).hex())
 
 
-def _status(server: Running, health: Health, trouble: Failed | None) -> Status:
-    return Status(
+def _status(server: RunningServer, health: ServerHealth, trouble: FailureReport | None) -> ServerStatus:
+    return ServerStatus(
         status=trouble.status if trouble else "ok",
         running=True,
         error=trouble.error if trouble else None,
@@ -89,10 +89,10 @@ def _status(server: Running, health: Health, trouble: Failed | None) -> Status:
     )
 
 
-def _words(server: Running, health: Health, trouble: Failed | None) -> list[str]:
-    from portico.doors.terminal.phrasing import clock
+def _words(server: RunningServer, health: ServerHealth, trouble: FailureReport | None) -> list[str]:
+    from portico.doors.terminal.labels import elapsed_time
 
-    facts = [f"process {health.pid}", f"up {clock(int(health.uptime_seconds * 1000))}"]
+    facts = [f"process {health.pid}", f"up {elapsed_time(int(health.uptime_seconds * 1000))}"]
     if health.sessions is not None:
         sessions = "1 session" if health.sessions == 1 else f"{health.sessions} sessions"
         facts.append(f"{sessions}, {health.active_sessions} at work")

@@ -1,14 +1,14 @@
-"""`portico stop`: ends the server, and says so when it is over."""
+"""`portico stop`: stops the server and waits until it has ended."""
 
 import os
 import time
 from collections.abc import Sequence
 
-from portico.cli.arguments import Arguments, seconds
-from portico.cli.server_files import ServerFiles
-from portico.cli.server_finding import Absent, Running, Unproven, find_server
+from portico.cli.arguments import CommandParser, seconds
 from portico.config.paths import state_folder
 from portico.domain.errors import DeveloperMustAct
+from portico.server.discovery import NoServer, RunningServer, UnprovenServer, find_server
+from portico.server.state_files import ServerFiles
 
 STOP_SECONDS = 30.0
 
@@ -16,7 +16,7 @@ _LOOK_AGAIN = 0.05
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("stop", "End the server. Turns under way are stopped, and nothing is lost.")
+    parser = CommandParser("stop", "End the server. Turns under way are stopped, and nothing is lost.")
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
@@ -36,8 +36,8 @@ def run(arguments: Sequence[str]) -> int:
 def stop_server(files: ServerFiles, *, deadline: float) -> bool:
     """Ask the server to stop, and wait until it has; False if none runs."""
     until, asked = time.monotonic() + deadline, False
-    while not isinstance(found := find_server(files), Absent):
-        if isinstance(found, Running) and not asked:
+    while not isinstance(found := find_server(files), NoServer):
+        if isinstance(found, RunningServer) and not asked:
             asked = found.stop()
         if time.monotonic() > until:
             raise _still_there(found, deadline, asked=asked)
@@ -45,8 +45,8 @@ def stop_server(files: ServerFiles, *, deadline: float) -> bool:
     return asked
 
 
-def _still_there(found: Running | Unproven, deadline: float, *, asked: bool) -> DeveloperMustAct:
-    who = found.holder if isinstance(found, Unproven) else f"process {found.record.pid}"
+def _still_there(found: RunningServer | UnprovenServer, deadline: float, *, asked: bool) -> DeveloperMustAct:
+    who = found.holder if isinstance(found, UnprovenServer) else f"process {found.record.pid}"
     what = "was asked to stop and has not ended" if asked else "does not answer, so it could not be asked"
     return DeveloperMustAct(
         f"The server ({who}) {what} within {deadline:g} s.",

@@ -1,4 +1,4 @@
-"""`portico trace`: a conversation that was written down with `--trace`, drawn or played again."""
+"""`portico trace`: draws or replays a session recorded with `--trace`."""
 
 import argparse
 import asyncio
@@ -9,8 +9,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from portico.cli.arguments import Arguments, positive
-from portico.conductor.tracing.reading import TracedChain, TraceFile
+from portico.cli.arguments import CommandParser, positive
+from portico.conductor.tracing.reader import TracedChain, TraceFile
 from portico.domain.errors import ExitCode, InvalidInput
 
 _DESCRIPTION = """A conversation that was written down, drawn or played again.
@@ -22,7 +22,7 @@ _DESCRIPTION = """A conversation that was written down, drawn or played again.
 
 
 def run(arguments: Sequence[str]) -> int:
-    parser = Arguments("trace", _DESCRIPTION)
+    parser = CommandParser("trace", _DESCRIPTION)
     parser.add_argument(
         "action",
         choices=["show", "replay"],
@@ -55,16 +55,16 @@ def _chosen(file: TraceFile, number: int | None) -> tuple[TracedChain, ...]:
 def _show(file: TraceFile, chains: tuple[TracedChain, ...], flags: argparse.Namespace) -> int:
     lines = None
     if flags.session:
-        from portico.conductor.tracing.selecting import about_session
+        from portico.conductor.tracing.session_filter import select_session
 
-        selection = about_session(file, chains, flags.session)
+        selection = select_session(file, chains, flags.session)
         chains, lines = selection.chains, selection.lines
     if flags.api:
-        from portico.doors.traces import trace_object
+        from portico.doors.trace_json import trace_object
 
         print(trace_object(file, chains, full=flags.full, lines=lines))
         return 0
-    from portico.doors.terminal.trace_view import show_trace
+    from portico.doors.terminal.trace.printer import show_trace
 
     show_trace(
         file,
@@ -79,9 +79,9 @@ def _show(file: TraceFile, chains: tuple[TracedChain, ...], flags: argparse.Name
 
 
 async def _replay(file: TraceFile, chain: TracedChain, environ: Mapping[str, str]) -> int:
-    from portico.cli.taps import file_tap
+    from portico.app.taps import file_tap
     from portico.conductor.tracing.exchanges import make_recording
-    from portico.conductor.tracing.replaying import Replay
+    from portico.conductor.tracing.replay import ReplayAgent
     from portico.rpc.stdio import standard_streams
 
     if sys.stdin.isatty():
@@ -90,7 +90,9 @@ async def _replay(file: TraceFile, chain: TracedChain, environ: Mapping[str, str
         )
     recording = make_recording(record for _, record in file.records(chain))
     stream = await standard_streams()
-    playing = asyncio.ensure_future(Replay(recording, stream, tap=file_tap(environ, "replay", "agent")).run())
+    playing = asyncio.ensure_future(
+        ReplayAgent(recording, stream, tap=file_tap(environ, "replay", "agent")).run()
+    )
     if sys.platform != "win32":
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, playing.cancel)
     try:

@@ -1,4 +1,4 @@
-"""`portico version`: which Portico this is. Kept free of imports: it shows how fast a command starts."""
+"""`portico version`: prints the version; imports nothing, to show how fast a command starts."""
 
 from collections.abc import Sequence
 

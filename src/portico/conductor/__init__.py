@@ -1,1 +1,1 @@
-"""Owns the chain from editor to agent: which proxies stand in it and how a message travels through."""
+"""Owns the chain of proxies between a client and an agent, and the proxies that Portico puts into it."""

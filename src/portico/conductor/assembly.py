@@ -1,11 +1,11 @@
-"""What a chain is built of: its stations, its agent, and how long the start of them may take."""
+"""The nodes, the agent and the start limit that a chain is built from."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.station import Station
+from portico.conductor.node import ChainNode
 from portico.rpc.messages import RpcError
 from portico.rpc.streams import ByteStream
 
@@ -25,9 +25,9 @@ class Assembly(msgspec.Struct, frozen=True):
     client just sees the end.
     """
 
-    stations: Sequence[Station]
+    nodes: Sequence[ChainNode]
     agent: ByteStream | None
-    farewell: Callable[[], Awaitable[RpcError]] | None = None
+    exit_error: Callable[[], Awaitable[RpcError]] | None = None
     start_limit: StartLimit | None = None
 
 

@@ -1,4 +1,4 @@
-"""The chain from client to agent: reads both ends and hands every message along its stations.
+"""The chain from client to agent: reads both ends and passes every message along its nodes, in order.
 
 The chain is built when the client says `initialize`, because what stands in it depends on what the
 client offers. From then on each end is read in order, each message is handled to completion before
@@ -16,10 +16,10 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.assembly import Assemble, StartLimit
 from portico.conductor.message import Message, failure, from_frame, last_message
+from portico.conductor.node import ChainNode
+from portico.conductor.observer import ChainObserver, ChainSide, ClosedBy
 from portico.conductor.open_requests import OpenRequests
-from portico.conductor.station import Station
-from portico.conductor.successor import INITIALIZE, Successor, greeted
-from portico.conductor.watching import Gone, Side, Watch
+from portico.conductor.successor import INITIALIZE, Successor, read_greeting
 from portico.rpc.connection import FINISH_SECONDS
 from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import (
@@ -27,10 +27,10 @@ from portico.rpc.messages import (
     INVALID_REQUEST,
     Fault,
     RpcError,
-    answered_in_ruins,
     decode_frame,
-    id_in_ruins,
-    malformed_answer,
+    malformed_request_id,
+    malformed_response_error,
+    malformed_response_id,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -41,7 +41,7 @@ _CLIENT = 0
 _SILENT = RpcError(INTERNAL_ERROR, "the client has closed its end, so it cannot be asked")
 
 
-OnFault = Callable[[Side, Fault], None]
+OnFault = Callable[[ChainSide, Fault], None]
 
 
 class Chain:
@@ -57,7 +57,7 @@ class Chain:
         *,
         assemble_proxy: Assemble | None = None,
         on_fault: OnFault | None = None,
-        watch: Watch | None = None,
+        watch: ChainObserver | None = None,
     ) -> None:
         self._client = client
         self._assemble = assemble
@@ -66,7 +66,7 @@ class Chain:
         self._watch = watch
         self._agent: ByteStream | None = None
         self._successor: Successor | None = None
-        self._stations: Sequence[Station] = ()
+        self._nodes: Sequence[ChainNode] = ()
         self._places: dict[int, int] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._made_ids = 0
@@ -93,8 +93,8 @@ class Chain:
         if self._start_limit is not None:
             work = self._wait_for_start(early[0], self._start_limit)
             reading.append(asyncio.create_task(work, name="waiting for the answer to initialize"))
-        self._tasks |= {asyncio.create_task(one.run(), name=f"proxy {one.name}") for one in self._stations}
-        gone: Gone = "conductor"
+        self._tasks |= {asyncio.create_task(one.run(), name=f"proxy {one.name}") for one in self._nodes}
+        gone: ClosedBy = "conductor"
         try:
             done, _ = await asyncio.wait(reading, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -107,15 +107,15 @@ class Chain:
             if self._watch is not None:
                 self._watch.closed(gone)
 
-    def right_of(self, station: Station, message: Message) -> None:
-        self._send_right(self._places[id(station)] + 1, message)
+    def send_right_of(self, node: ChainNode, message: Message) -> None:
+        self._send_right(self._places[id(node)] + 1, message)
 
-    def left_of(self, station: Station, message: Message) -> None:
-        self._send_left(self._places[id(station)] - 1, message)
+    def send_left_of(self, node: ChainNode, message: Message) -> None:
+        self._send_left(self._places[id(node)] - 1, message)
 
-    async def keep_pace(self, station: Station) -> None:
+    async def drain_others(self, node: ChainNode) -> None:
         ends = (self._client,) if self._agent is None else (self._client, self._agent)
-        await self._keep_pace(*ends, besides=station)
+        await self._keep_pace(*ends, besides=node)
 
     def next_id(self) -> str:
         self._made_ids += 1
@@ -149,7 +149,7 @@ class Chain:
             self._watch.passed(message, _CLIENT, None)
         self._answer("client", self._client, failure(message.id, error))  # type: ignore[arg-type]
 
-    def _answer(self, side: Side, stream: ByteStream, answer: Message) -> None:
+    def _answer(self, side: ChainSide, stream: ByteStream, answer: Message) -> None:
         """Answer in the conductor's own name."""
         if self._watch is not None:
             self._watch.passed(answer, None, _CLIENT if side == "client" else self._agent_link)
@@ -158,7 +158,7 @@ class Chain:
     def _greeted(self, message: Message) -> Message:
         """The message as the proxies are to see it; `initialize` also says whether the chain is one of them."""
         if self._assemble_proxy is not None and message.is_request:
-            message, self._successor = greeted(message)
+            message, self._successor = read_greeting(message)
         return message
 
     async def _build(self, params: Raw) -> None:
@@ -167,14 +167,14 @@ class Chain:
         if self._successor is not None:
             self._requests.share_ids()
         self._agent = assembly.agent or self._client
-        self._farewell = assembly.farewell
+        self._farewell = assembly.exit_error
         self._start_limit = assembly.start_limit
-        self._stations = assembly.stations
-        self._places = {id(station): place for place, station in enumerate(assembly.stations)}
-        for station in assembly.stations:
-            station.join(self)
+        self._nodes = assembly.nodes
+        self._places = {id(node): place for place, node in enumerate(assembly.nodes)}
+        for node in assembly.nodes:
+            node.join(self)
         if self._watch is not None:
-            self._watch.opened([station.name for station in assembly.stations])
+            self._watch.opened([node.name for node in assembly.nodes])
 
     async def _read_client(self, agent: ByteStream, splitter: LineSplitter, early: list[Message]) -> None:
         for message in early:
@@ -229,16 +229,16 @@ class Chain:
         if (last := last_message(splitter)) is not None:
             self._take("agent", agent, last)
 
-    async def _keep_pace(self, *ends: ByteStream, besides: Station | None = None) -> None:
-        for station in self._stations:
-            if station is not besides:
-                await station.drain()
+    async def _keep_pace(self, *ends: ByteStream, besides: ChainNode | None = None) -> None:
+        for node in self._nodes:
+            if node is not besides:
+                await node.drain()
         for end in ends:
             with suppress(StreamClosed):
                 await end.drain()
 
     def _messages(
-        self, side: Side, stream: ByteStream, splitter: LineSplitter, chunk: bytes
+        self, side: ChainSide, stream: ByteStream, splitter: LineSplitter, chunk: bytes
     ) -> list[Message]:
         messages = []
         for line in splitter.feed(chunk):
@@ -247,19 +247,19 @@ class Chain:
             frame = decode_frame(line)
             if isinstance(frame, Fault):
                 self._on_fault(side, frame)
-                if not isinstance(request_id := id_in_ruins(line), UnsetType):
+                if not isinstance(request_id := malformed_request_id(line), UnsetType):
                     self._answer(side, stream, failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
-                elif not isinstance(answered := answered_in_ruins(line), UnsetType):
-                    messages.append(failure(answered, malformed_answer(frame)))
+                elif not isinstance(answered := malformed_response_id(line), UnsetType):
+                    messages.append(failure(answered, malformed_response_error(frame)))
             elif isinstance(line, bytes):
                 messages.append(from_frame(frame, line))
         return messages
 
     @property
     def _agent_link(self) -> int:
-        return len(self._stations) + 1
+        return len(self._nodes) + 1
 
-    def _on_fault(self, side: Side, fault: Fault) -> None:
+    def _on_fault(self, side: ChainSide, fault: Fault) -> None:
         if self._watch is not None:
             self._watch.fault(side, fault)
         self._tell_fault(side, fault)
@@ -272,7 +272,7 @@ class Chain:
         else:
             await asyncio.get_running_loop().create_future()
 
-    def _take(self, side: Side, stream: ByteStream, message: Message) -> None:
+    def _take(self, side: ChainSide, stream: ByteStream, message: Message) -> None:
         """Send a message of one end along. A request that fails here is refused, and the chain goes on."""
         try:
             (self._from_agent if side == "agent" else self._from_client)(message)
@@ -306,11 +306,11 @@ class Chain:
     def _from_agent(self, message: Message) -> None:
         if message.method == INITIALIZE and message.is_request:
             # Late: the types of the protocol take a while to load.
-            from portico.acp.extensions import no_agent
+            from portico.acp.extensions import not_an_agent
 
-            message = failure(message.id, no_agent())  # type: ignore[arg-type]
+            message = failure(message.id, not_an_agent())  # type: ignore[arg-type]
         if self._requests.may_enter("agent", message):
-            self._send_left(len(self._stations) - 1, message)
+            self._send_left(len(self._nodes) - 1, message)
 
     def _to_client(self, message: Message) -> None:
         if not self._requests.may_leave("client", message):
@@ -339,11 +339,11 @@ class Chain:
             await self._client.drain()
 
     def _send_right(self, place: int, message: Message) -> None:
-        for index in range(place, len(self._stations)):
-            if self._stations[index].wants_right_going(message):
+        for index in range(place, len(self._nodes)):
+            if self._nodes[index].wants_from_client(message):
                 if self._watch is not None:
                     self._watch.passed(message, place, index + 1)
-                self._stations[index].right_going(message)
+                self._nodes[index].receive_from_client(message)
                 return
         if self._watch is not None:
             self._watch.passed(message, place, self._agent_link)
@@ -352,10 +352,10 @@ class Chain:
 
     def _send_left(self, place: int, message: Message) -> None:
         for index in range(place, -1, -1):
-            if self._stations[index].wants_left_going(message):
+            if self._nodes[index].wants_from_agent(message):
                 if self._watch is not None:
                     self._watch.passed(message, place + 2, index + 1)
-                self._stations[index].left_going(message)
+                self._nodes[index].receive_from_agent(message)
                 return
         if self._watch is not None:
             self._watch.passed(message, place + 2, _CLIENT)
@@ -392,5 +392,5 @@ def _write(stream: ByteStream, message: Message) -> None:
         log.debug("a message for a side that is gone was passed over")
 
 
-def _log_fault(side: Side, fault: Fault) -> None:
+def _log_fault(side: ChainSide, fault: Fault) -> None:
     log.warning("the %s sent something malformed (%s): %s", side, fault.kind, fault.detail)

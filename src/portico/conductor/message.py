@@ -1,4 +1,4 @@
-"""One message on its way along the chain: what it is, and the bytes it came in.
+"""A JSON-RPC message on its way along the chain, with the bytes it came in.
 
 Parameters and results stay as bytes. A message that nobody changes goes on as the very line it
 was read from.

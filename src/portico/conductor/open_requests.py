@@ -1,4 +1,5 @@
-"""Which requests are open at either end of a chain, and so which messages may come in and which may go out.
+"""The requests that are open at either end of a chain, and the checks on ids and answers that follow from
+them.
 
 An answer is one to a question that its sender was shown, and there is one of it. A request whose id is
 in use could not be answered apart from the other.
@@ -9,19 +10,19 @@ from collections.abc import Callable
 from msgspec import UnsetType
 
 from portico.conductor.message import Message
-from portico.conductor.watching import Side
-from portico.rpc.messages import Fault, FaultKind, RequestId, fault_of, shown
+from portico.conductor.observer import ChainSide
+from portico.rpc.messages import Fault, FaultKind, RequestId, make_fault, shorten
 
-_OTHER: dict[Side, Side] = {"client": "agent", "agent": "client"}
+_OTHER: dict[ChainSide, ChainSide] = {"client": "agent", "agent": "client"}
 
 
 class OpenRequests:
     """`on_fault` hears of what may not go on. Both ends may share one space of ids: see `share_ids`."""
 
-    def __init__(self, on_fault: Callable[[Side, Fault], None]) -> None:
+    def __init__(self, on_fault: Callable[[ChainSide, Fault], None]) -> None:
         self._on_fault = on_fault
-        self._asked_by: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
-        self._shown_to: dict[Side, set[RequestId]] = {"client": set(), "agent": set()}
+        self._asked_by: dict[ChainSide, set[RequestId]] = {"client": set(), "agent": set()}
+        self._shown_to: dict[ChainSide, set[RequestId]] = {"client": set(), "agent": set()}
         self._shared = False
 
     @property
@@ -38,7 +39,7 @@ class OpenRequests:
         """From now on both ends are one peer, whose requests of either kind have different ids."""
         self._shared = True
 
-    def may_enter(self, side: Side, message: Message) -> bool:
+    def may_enter(self, side: ChainSide, message: Message) -> bool:
         """Whether a message of one end may go on. A request is open from then on."""
         if message.method is None:
             return self._answers(side, message)
@@ -47,12 +48,12 @@ class OpenRequests:
         in_use = self._asked_by[side] | self._asked_by[_OTHER[side]] if self._shared else self._asked_by[side]
         if message.id in in_use:
             return self._refuse(
-                side, "duplicate_id", f"request {shown(message.id)} is still being served", message
+                side, "duplicate_id", f"request {shorten(message.id)} is still being served", message
             )
         self._asked_by[side].add(message.id)
         return True
 
-    def may_leave(self, side: Side, message: Message) -> bool:
+    def may_leave(self, side: ChainSide, message: Message) -> bool:
         """Whether a message may go out to one end: a second answer, or one that nobody asked for, may not."""
         if message.method is not None:
             if not isinstance(message.id, UnsetType):
@@ -61,20 +62,20 @@ class OpenRequests:
         if message.id is None or isinstance(message.id, UnsetType):
             return True
         if message.id not in self._asked_by[side]:
-            detail = f"nobody waits for the answer to request {shown(message.id)}"
+            detail = f"nobody waits for the answer to request {shorten(message.id)}"
             return self._refuse(_OTHER[side], "unknown_response", detail, message)
         self._asked_by[side].remove(message.id)
         return True
 
-    def _answers(self, side: Side, message: Message) -> bool:
+    def _answers(self, side: ChainSide, message: Message) -> bool:
         if message.id is None or isinstance(message.id, UnsetType):
             return True
         if message.id not in self._shown_to[side]:
-            detail = f"the {side} was never asked request {shown(message.id)}"
+            detail = f"the {side} was never asked request {shorten(message.id)}"
             return self._refuse(side, "unknown_response", detail, message)
         self._shown_to[side].remove(message.id)
         return True
 
-    def _refuse(self, side: Side, kind: FaultKind, detail: str, message: Message) -> bool:
-        self._on_fault(side, fault_of(kind, detail, message.line))
+    def _refuse(self, side: ChainSide, kind: FaultKind, detail: str, message: Message) -> bool:
+        self._on_fault(side, make_fault(kind, detail, message.line))
         return False

@@ -1,4 +1,4 @@
-"""The base of every proxy that runs inside the conductor.
+"""Base class of proxies that run inside the conductor.
 
 A proxy names the methods it wants to see; everything else passes it by as bytes. What it sees, it
 lets go on, changes, answers or holds. Its hooks are plain functions, so they keep the order; work
@@ -17,7 +17,7 @@ from portico.rpc.messages import RequestId, RpcError
 OnResponse = Callable[[Message], None]
 
 
-class Place(Protocol):
+class ProxyContext(Protocol):
     """Where a proxy stands: what it can do to the left (the client) and to the right (the agent)."""
 
     def send_left(self, message: Message) -> None: ...
@@ -43,14 +43,14 @@ class Proxy:
     agent_methods: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
-        self._place: Place | None = None
+        self._place: ProxyContext | None = None
 
-    def take_place(self, place: Place) -> None:
+    def join_chain(self, place: ProxyContext) -> None:
         """Called once, by the chain, before the first message."""
         self._place = place
 
     @property
-    def place(self) -> Place:
+    def place(self) -> ProxyContext:
         if self._place is None:
             raise RuntimeError(f"the proxy {self.name} is not part of a chain")
         return self._place

@@ -1,4 +1,4 @@
-"""The base of proxies that know which sessions are open, and in which folders they work."""
+"""Base class of proxies that track open sessions and the folders they work in."""
 
 import os
 import re
@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw, UnsetType
 
-from portico.acp.extensions import placed_by
+from portico.acp.extensions import placement_in
 from portico.conductor.message import Message, outcome
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
@@ -19,7 +19,7 @@ _ENDING = frozenset({"session/close", "session/delete"})
 _WINDOWS = re.compile(r"[A-Za-z]:|\\\\")
 
 
-class Folders(msgspec.Struct, frozen=True):
+class SessionFolders(msgspec.Struct, frozen=True):
     """Where a session works, and whether it only reads: its own folder, and those it was given besides.
 
     If its folder stands for a workspace, as one does that a person has yet to review, that is `stands_for`.
@@ -27,13 +27,13 @@ class Folders(msgspec.Struct, frozen=True):
 
     cwd: str
     additional: tuple[str, ...] = ()
-    stands_for: str | None = None
+    copy_of: str | None = None
     reads_only: bool = False
     """Whether nothing may be changed or run in the session."""
 
     @property
     def workspace(self) -> str:
-        return self.stands_for or self.cwd
+        return self.copy_of or self.cwd
 
 
 class _Opening(msgspec.Struct, frozen=True, rename="camel"):
@@ -53,7 +53,7 @@ class SessionProxy(Proxy):
 
     def __init__(self) -> None:
         super().__init__()
-        self.folders: dict[str, Folders] = {}
+        self.folders: dict[str, SessionFolders] = {}
 
     def from_client(self, message: Message) -> None:
         if message.method in _ENDING:
@@ -92,13 +92,13 @@ def succeeded(answer: Message) -> bool:
     return isinstance(answer.result, Raw) and isinstance(answer.error, UnsetType)
 
 
-def _folders(opening: _Opening) -> Folders:
-    cwd, placed = _absolute(opening.cwd), placed_by(opening.meta)
-    stands_for = _absolute(placed.workspace) if placed.workspace else cwd
-    return Folders(
+def _folders(opening: _Opening) -> SessionFolders:
+    cwd, placed = _absolute(opening.cwd), placement_in(opening.meta)
+    copy_of = _absolute(placed.workspace) if placed.workspace else cwd
+    return SessionFolders(
         cwd,
         opening.additional_directories or (),
-        None if stands_for == cwd else stands_for,
+        None if copy_of == cwd else copy_of,
         reads_only=placed.reads_only is True,
     )
 

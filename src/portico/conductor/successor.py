@@ -1,4 +1,5 @@
-"""How a conductor and its proxies name things to each other, and a chain that is itself one of the proxies.
+"""The `proxy/initialize` and `proxy/successor` methods, and a chain that is itself a proxy of another
+conductor.
 
 Such a chain has no agent. What is meant for the agent goes back to the conductor, wrapped, and what the agent
 says comes wrapped from there, over the one connection that also carries the client's words. Ids stay as the
@@ -15,47 +16,47 @@ from portico.domain import codecs
 from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, NO_PARAMS, RequestId, RpcError
 
 INITIALIZE = "initialize"
-PRESENT, OLDER = "proxy/initialize", "_proxy/initialize"
-PRESENT_SUCCESSOR = "proxy/successor"
-REQUESTS = frozenset({PRESENT_SUCCESSOR, "_proxy/successor", "_proxy/successor/request"})
-NOTIFICATIONS = frozenset({PRESENT_SUCCESSOR, "_proxy/successor", "_proxy/successor/notification"})
+PROXY_INITIALIZE, LEGACY_PROXY_INITIALIZE = "proxy/initialize", "_proxy/initialize"
+PROXY_SUCCESSOR = "proxy/successor"
+REQUESTS = frozenset({PROXY_SUCCESSOR, "_proxy/successor", "_proxy/successor/request"})
+NOTIFICATIONS = frozenset({PROXY_SUCCESSOR, "_proxy/successor", "_proxy/successor/notification"})
 
 _OLDEST_SUCCESSOR = "_proxy/successor/request"
-_SUCCESSOR_OF = {PRESENT: PRESENT_SUCCESSOR, OLDER: "_proxy/successor"}
+_SUCCESSOR_OF = {PROXY_INITIALIZE: PROXY_SUCCESSOR, LEGACY_PROXY_INITIALIZE: "_proxy/successor"}
 _MARK = "proxy"
 """In the oldest dialect `initialize` is for a proxy if its `_meta` has this, and so must the answer."""
 
 
-class Wrapped(msgspec.Struct, frozen=True, omit_defaults=True):
+class SuccessorEnvelope(msgspec.Struct, frozen=True, omit_defaults=True):
     """The parameters of `proxy/successor`. Its `_meta` is for one hop, so it is neither read nor passed on."""
 
     method: str
     params: Raw | UnsetType = UNSET
 
 
-class Cancel(msgspec.Struct, frozen=True, rename="camel"):
+class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
     """The parameters of `$/cancel_request`."""
 
     request_id: RequestId
 
 
-def spelled(spelling: str, kind: Literal["request", "notification"]) -> str:
+def successor_method(spelling: str, kind: Literal["request", "notification"]) -> str:
     """The name of the wrapping method as a peer spells it that used `spelling`."""
     return f"_proxy/successor/{kind}" if spelling.startswith("_proxy/successor/") else spelling
 
 
-def wrapped(message: Message, spelling: str, request_id: RequestId | UnsetType) -> Message:
+def wrap_message(message: Message, spelling: str, request_id: RequestId | UnsetType) -> Message:
     """A request or notification in the envelope in which it goes to a successor, or comes from one."""
-    envelope = Wrapped(str(message.method), message.params)
+    envelope = SuccessorEnvelope(str(message.method), message.params)
     if isinstance(request_id, UnsetType):
-        return notification(spelled(spelling, "notification"), envelope)
-    return request(request_id, spelled(spelling, "request"), envelope)
+        return notification(successor_method(spelling, "notification"), envelope)
+    return request(request_id, successor_method(spelling, "request"), envelope)
 
 
-def unwrapped(message: Message, request_id: RequestId | UnsetType) -> Message:
+def unwrap_message(message: Message, request_id: RequestId | UnsetType) -> Message:
     """What is in the envelope. RpcError if nothing is."""
     try:
-        inner = codecs.decode_json(message.params, Wrapped)
+        inner = codecs.decode_json(message.params, SuccessorEnvelope)
     except msgspec.DecodeError as error:
         raise RpcError(INVALID_PARAMS, f"{message.method} needs a method") from error
     params = NO_PARAMS if isinstance(inner.params, UnsetType) else inner.params
@@ -68,10 +69,10 @@ def is_wrapped(message: Message) -> bool:
     return message.method in (NOTIFICATIONS if isinstance(message.id, UnsetType) else REQUESTS)
 
 
-def named_in(cancel: Raw) -> RequestId | UnsetType:
+def cancelled_request_id(cancel: Raw) -> RequestId | UnsetType:
     """The request that a cancellation names."""
     try:
-        return codecs.decode_json(cancel, Cancel).request_id
+        return codecs.decode_json(cancel, CancelParams).request_id
     except msgspec.DecodeError:
         return UNSET
 
@@ -96,17 +97,17 @@ class Successor:
             self._asked.add(message.id)
             if message.method == INITIALIZE and self._spelling == _OLDEST_SUCCESSOR:
                 self._hello = message.id
-        return wrapped(message, self._spelling, message.id)
+        return wrap_message(message, self._spelling, message.id)
 
     def heard(self, message: Message) -> Message | None:
         """What the agent says with a message of the conductor; None if it is the client's. RpcError as above."""
         if message.is_response:
             return self._answer(message)
         if message.method == CANCEL_REQUEST:
-            return message if named_in(message.params) in self._asking else None
+            return message if cancelled_request_id(message.params) in self._asking else None
         if not is_wrapped(message):
             return None
-        inner = unwrapped(message, message.id)
+        inner = unwrap_message(message, message.id)
         if not isinstance(inner.id, UnsetType):
             self._asking.add(inner.id)
         return inner
@@ -121,7 +122,7 @@ class Successor:
         return response(message.id, _with_mark(message.result))
 
 
-def greeted(message: Message) -> tuple[Message, Successor | None]:
+def read_greeting(message: Message) -> tuple[Message, Successor | None]:
     """`initialize` as a chain's own proxies are to see it, and a successor if it was said to a proxy."""
     if message.method in _SUCCESSOR_OF:
         hello = request(message.id, INITIALIZE, message.params)  # type: ignore[arg-type]

@@ -1,1 +1,1 @@
-"""Owns settings: owners, precedence and secrets, handed down by the cli and never looked up from below."""
+"""Owns settings, who owns each of them, their precedence, and secrets."""

@@ -1,4 +1,4 @@
-"""JSON with comments and trailing commas, as people write settings by hand."""
+"""JSON with comments and trailing commas, converted to plain JSON."""
 
 import re
 

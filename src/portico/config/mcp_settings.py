@@ -1,4 +1,4 @@
-"""MCP servers of the settings: programs or addresses whose tools every agent gets, and the secrets they need."""
+"""The setting `mcpServers`: commands or URLs, and the variables they need."""
 
 import re
 from collections.abc import Callable
@@ -38,7 +38,7 @@ class McpServerSetting(
             )
 
 
-def filled_in(values: dict[str, str], find: FindVariable, where: str) -> dict[str, str]:
+def substitute_variables(values: dict[str, str], find: FindVariable, where: str) -> dict[str, str]:
     """The values with what stands for a variable put in. InvalidInput when there is none of a name."""
 
     def value_of(found: re.Match[str]) -> str:

@@ -1,4 +1,4 @@
-"""Settings of models: where each provider is, which variable has its key, what it costs, what may be spent."""
+"""Settings of model providers, prices and budgets."""
 
 from typing import TypeVar
 

@@ -1,4 +1,4 @@
-"""Where Portico keeps things: one folder each for state, configuration and cache.
+"""Folders for state, configuration and cache.
 
 `PORTICO_HOME` moves all three to one place; without it they are where the platform wants them.
 The environment is handed in: nothing here looks it up.
@@ -39,7 +39,7 @@ def _folder(environ: Mapping[str, str], part: str, xdg: str, fallback: str, wind
     return (named if named.is_absolute() else user / fallback) / "portico"
 
 
-def expanded(text: str) -> Path:
+def expand_user_path(text: str) -> Path:
     """A path as people write it: `~` is their home. A user whom nobody knows is a name like any other."""
     try:
         return Path(text).expanduser()

@@ -1,4 +1,4 @@
-"""The setting `sandbox`: how far agents are confined, and what they may reach nevertheless."""
+"""The setting `sandbox`: level, allowed hosts and writable paths."""
 
 import re
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ class SandboxSetting(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         )
 
 
-def wished_level(environ: Mapping[str, str]) -> SandboxLevel | None:
+def requested_level(environ: Mapping[str, str]) -> SandboxLevel | None:
     """The level that the environment asks for. InvalidInput for one that there is not."""
     text = environ.get(LEVEL_VARIABLE, "").strip()
     try:

@@ -1,4 +1,4 @@
-"""Secrets that a person gave for their agents: in the system's keyring, or in memory where there is none.
+"""Secrets for agents, kept in the system's keyring or in memory.
 
 They leave here only as the environment of an agent. The file of names holds no secret; a keyring
 cannot be asked what it has.
@@ -11,14 +11,14 @@ import re
 from pathlib import Path
 from typing import Literal, Protocol
 
-from portico.config.locking import locked
 from portico.domain.errors import AuthRequired, InvalidInput
+from portico.files.locks import locked
 from portico.files.private import make_private_folder
 
 log = logging.getLogger(__name__)
 
 KEYRING_SERVICE = "portico"
-Keeper = Literal["keyring", "memory"]
+SecretStorage = Literal["keyring", "memory"]
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _FORBIDDEN = {"PATH", "HOME", "LD_PRELOAD", "LD_LIBRARY_PATH", "PYTHONPATH", "NODE_OPTIONS", "SHELL"}
@@ -41,7 +41,7 @@ class Secrets:
         self._keyring = keyring
         self._memory: dict[str, str] = {}
 
-    def keep(self, name: str, value: str) -> Keeper:
+    def keep(self, name: str, value: str) -> SecretStorage:
         """Keep a secret under the name of an environment variable, or take it away when empty.
 
         AuthRequired when the keyring is locked.

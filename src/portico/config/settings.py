@@ -31,17 +31,17 @@ from typing import get_args
 
 import msgspec
 
-from portico.config.editing import with_member
 from portico.config.jsonc import to_json
-from portico.config.locking import locked
+from portico.config.jsonc_editor import with_member
 from portico.config.mcp_settings import McpServerSetting
 from portico.config.model_settings import BudgetSetting, ProviderSetting
-from portico.config.paths import expanded
+from portico.config.paths import expand_user_path
 from portico.config.sandbox_settings import SandboxSetting
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput
 from portico.domain.reviews import ReviewMode
 from portico.domain.values import ToolKind
+from portico.files.locks import locked
 from portico.files.private import make_private_folder
 from portico.files.regular import read_regular
 
@@ -136,7 +136,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 def load_settings(config_folder: Path, workspace: Path) -> Settings:
     """Read both files and settle who wins. InvalidInput names the place in the user's own file."""
     user = read_user_settings(config_folder)
-    trusted = any(_is_same(expanded(folder), workspace) for folder in user.trusted_workspaces)
+    trusted = any(_is_same(expand_user_path(folder), workspace) for folder in user.trusted_workspaces)
     project, problems = _read_workspace(workspace, trusted=trusted)
     return Settings(
         agent=project.agent or user.agent or DEFAULT_AGENT,
@@ -222,7 +222,7 @@ _DESCRIPTIONS = {
 }
 
 
-class DescribedSetting(msgspec.Struct, frozen=True, kw_only=True):
+class SettingDescription(msgspec.Struct, frozen=True, kw_only=True):
     """A setting as it holds for a workspace, and whose it is."""
 
     name: str
@@ -231,7 +231,7 @@ class DescribedSetting(msgspec.Struct, frozen=True, kw_only=True):
     description: str
 
 
-def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSetting]:
+def describe_settings(config_folder: Path, workspace: Path) -> list[SettingDescription]:
     """Every setting that can be written in a file, with what holds and where it comes from."""
     settings = load_settings(config_folder, workspace)
     project, _ = _read_workspace(workspace, trusted=settings.trusted)
@@ -245,7 +245,7 @@ def describe_settings(config_folder: Path, workspace: Path) -> list[DescribedSet
         project_wins = of_project and name in holds and (name == "agent" or not of_user)
         source = "workspace" if project_wins else "user" if of_user else "built-in"
         described.append(
-            DescribedSetting(
+            SettingDescription(
                 name=name,
                 value_json=msgspec.json.encode(holds.get(name, from_user[name])).decode(),
                 source=source,

@@ -1,1 +1,1 @@
-"""Owns the values everything else speaks in: ids, events, turn states and errors. No I/O, no asyncio."""
+"""Owns the values that every other package speaks in: ids, events, turn states, errors. No I/O, no asyncio."""

@@ -1,4 +1,4 @@
-"""Every failure Portico can name, who must act on it, and how it leaves the process.
+"""Every failure Portico can name, who must act on it, and its exit code.
 
     PorticoError
     ├── PersonMustAct                the person at the keyboard can put it right

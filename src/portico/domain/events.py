@@ -1,4 +1,4 @@
-"""What a session is made of: immutable facts, each numbered by `seq` without gaps.
+"""Events of a session: immutable, typed facts, numbered by `seq` without gaps.
 
 A payload is one frozen struct per kind. Its JSON is what the store keeps and what every door
 shows, in camelCase. Values that an agent sent and that Portico does not need to understand
@@ -22,8 +22,8 @@ from portico.domain.reviews import (
 )
 from portico.domain.turns import TurnState
 from portico.domain.values import (
+    AgentCommand,
     AgentSession,
-    Command,
     ConfigOption,
     ForkedFrom,
     Location,
@@ -34,7 +34,7 @@ from portico.domain.values import (
     QuestionValue,
     TerminalOutput,
     TextGrowth,
-    Todo,
+    TodoItem,
     ToolKind,
     ToolPart,
     ToolStatus,
@@ -153,7 +153,7 @@ class TodosUpdated(Payload, frozen=True):
     """The whole list, as it is now."""
 
     kind = "todos_updated"
-    todos: tuple[Todo, ...]
+    todos: tuple[TodoItem, ...]
 
 
 class PermissionRequested(Payload, frozen=True):
@@ -228,7 +228,7 @@ class UsageUpdated(Payload, frozen=True):
 
 class CommandsUpdated(Payload, frozen=True):
     kind = "commands_updated"
-    commands: tuple[Command, ...]
+    commands: tuple[AgentCommand, ...]
 
 
 class ConfigUpdated(Payload, frozen=True):
@@ -369,7 +369,7 @@ AnyPayload = (
 )
 
 # The last event of each of these kinds says how things stand, whatever came before it.
-STANDING = (PlanUpdated, TodosUpdated, UsageUpdated, CommandsUpdated, ConfigUpdated)
+STATE_PAYLOADS = (PlanUpdated, TodosUpdated, UsageUpdated, CommandsUpdated, ConfigUpdated)
 
 PAYLOADS: dict[str, type[AnyPayload]] = {payload.kind: payload for payload in get_args(AnyPayload)}
 

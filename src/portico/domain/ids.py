@@ -1,4 +1,4 @@
-"""Identifiers: short, sortable by time, safe in a file name, easy to read aloud."""
+"""Identifiers of sessions and turns: short, sortable by time, safe in file names."""
 
 from typing import NewType
 

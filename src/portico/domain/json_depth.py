@@ -1,4 +1,4 @@
-"""How deep the arrays and objects of a JSON text stand in each other.
+"""Limit on how deeply arrays and objects of a JSON text may be nested.
 
 Decoders recurse, some of them until the process dies, and so does the code behind them. Depth is therefore bounded
 where a text enters, before or beside its decoding.

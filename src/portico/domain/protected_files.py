@@ -1,11 +1,11 @@
-"""Files of a workspace that make a program of the person's run something, or that grant something, by their names.
+"""Workspace files that make a program run something or grant something, recognised by name.
 
 An agent does not write them unasked, a rule covers them only by name, and a proposal marks them.
 """
 
 from collections.abc import Sequence
 
-from portico.domain.privacy import plain_name
+from portico.domain.secret_files import plain_name
 
 _FOLDERS = {
     **dict.fromkeys((".portico",), "Portico"),
@@ -49,7 +49,7 @@ _PAIRS = {
 }
 
 
-def obeyed_by(parts: Sequence[str]) -> str | None:
+def controlling_program(parts: Sequence[str]) -> str | None:
     """Which program does what the file at a path says; None for a file that is not protected."""
     names = [plain_name(part) for part in parts if part]
     if not names:

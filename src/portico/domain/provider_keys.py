@@ -1,4 +1,4 @@
-"""Names of environment variables that hold keys of model providers.
+"""Environment variables that hold keys of model providers.
 
 They go to the agents that need them, and to nothing else that is started.
 """

@@ -1,4 +1,4 @@
-"""Text of a foreign program made fit for a message: one line, bounded, without escapes and secrets."""
+"""Makes foreign text fit for a message: one bounded line without escapes and secrets."""
 
 import re
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""What a person is shown of changes before they reach a file: modes, proposals, checkpoints."""
+"""Values of a review: modes, proposed files and hunks, checkpoint moments."""
 
 from typing import Literal
 

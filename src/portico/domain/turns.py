@@ -1,4 +1,4 @@
-"""The turn state machine: which states there are, and what moves one to the next.
+"""The turn state machine: its states, its events and the table of transitions.
 
 The table is data, so that a test can walk every cell. This module decides nothing about
 *when* an event happens; the session service does.

@@ -1,4 +1,4 @@
-"""The small values that stand inside events: contents, places, options, fields. Each is immutable JSON in camelCase."""
+"""Values used inside events: tool content, options, questions, plans, locations."""
 
 from typing import Literal
 
@@ -90,7 +90,7 @@ class PlanEntry(Value, frozen=True):
     status: Literal["pending", "in_progress", "completed"] = "pending"
 
 
-class Todo(Value, frozen=True):
+class TodoItem(Value, frozen=True):
     """One line of the list that the person and the agent keep together."""
 
     todo_id: str
@@ -105,13 +105,13 @@ class PermissionOption(Value, frozen=True):
     kind: Literal["allow_once", "allow_always", "reject_once", "reject_always"]
 
 
-class Command(Value, frozen=True):
+class AgentCommand(Value, frozen=True):
     name: str
     description: str
     hint: str | None = None
 
 
-class Choice(Value, frozen=True):
+class OptionChoice(Value, frozen=True):
     value: str
     name: str
     description: str | None = None
@@ -127,7 +127,7 @@ class ConfigOption(Value, frozen=True):
     name: str
     value: str | bool
     category: str | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[OptionChoice, ...] = ()
     description: str | None = None
     open: bool = False
 
@@ -145,7 +145,7 @@ class QuestionField(Value, frozen=True):
     description: str | None = None
     required: bool = False
     default: QuestionValue | None = None
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[OptionChoice, ...] = ()
     format: str | None = None
     pattern: str | None = None
     minimum: int | float | None = None
@@ -153,7 +153,7 @@ class QuestionField(Value, frozen=True):
     secret: bool = False
 
 
-class SandboxInForce(Value, frozen=True):
+class SandboxStatus(Value, frozen=True):
     """How far the kernel confines an agent, by which program, and what a person should know about it."""
 
     level: SandboxLevel = "none"
@@ -167,7 +167,7 @@ class AgentSession(Value, frozen=True):
     agent_session_id: str
     attached_by: AttachedBy
     replayed_updates: int = 0
-    sandbox: SandboxInForce | None = None
+    sandbox: SandboxStatus | None = None
 
 
 class ForkedFrom(Value, frozen=True):

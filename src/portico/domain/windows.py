@@ -1,4 +1,4 @@
-"""What an attached editor window can do for a session, and what it is asked and answers: values only.
+"""Values exchanged with an attached editor window: abilities, requests and results.
 
 Paths are absolute. Lines and columns count from zero, columns in UTF-16 units, as editors count them.
 """
@@ -32,7 +32,7 @@ class WindowEdit(Value, frozen=True):
     content: str | None = None
 
 
-class WindowEdited(Value, frozen=True):
+class WindowEditResult(Value, frozen=True):
     """What came of an edit: all of it, or nothing.
 
     Nothing, because the `changed` files no longer held what was expected, or the `not_saved` ones could not be saved.
@@ -43,7 +43,7 @@ class WindowEdited(Value, frozen=True):
     not_saved: tuple[str, ...] = ()
 
 
-class Lookup(Value, frozen=True):
+class CodeLookup(Value, frozen=True):
     """A question to the language features. `query` is for symbols of the whole workspace, without a path."""
 
     kind: LookupKind
@@ -53,7 +53,7 @@ class Lookup(Value, frozen=True):
     query: str = ""
 
 
-class FoundPlace(Value, frozen=True):
+class CodeLocation(Value, frozen=True):
     """A place in a file; `name` and `detail` where the editor tells them, `text` the line that is there."""
 
     path: str
@@ -66,7 +66,7 @@ class FoundPlace(Value, frozen=True):
     text: str = ""
 
 
-class FoundProblem(Value, frozen=True):
+class CodeProblem(Value, frozen=True):
     path: str
     line: int
     column: int
@@ -75,11 +75,11 @@ class FoundProblem(Value, frozen=True):
     source: str = ""
 
 
-class LookedUp(Value, frozen=True):
+class CodeLookupResult(Value, frozen=True):
     """What the language features know. `words` is what a hover shows, as Markdown."""
 
-    places: tuple[FoundPlace, ...] = ()
-    problems: tuple[FoundProblem, ...] = ()
+    places: tuple[CodeLocation, ...] = ()
+    problems: tuple[CodeProblem, ...] = ()
     words: str = ""
 
 
@@ -91,7 +91,7 @@ class TerminalCommand(Value, frozen=True):
     title: str
 
 
-class CommandDispatched(Value, frozen=True):
+class TerminalCommandResult(Value, frozen=True):
     """Whether the command was handed over; its output is the person's. `terminal` is what the editor calls it."""
 
     sent: bool
@@ -120,8 +120,8 @@ class WindowFailure(Value, frozen=True):
     message: str
 
 
-WindowQuestion = ReadBuffer | ApplyEdits | Lookup | TerminalCommand
-WindowAnswer = BufferText | WindowEdited | LookedUp | CommandDispatched | WindowFailure
+WindowAction = ReadBuffer | ApplyEdits | CodeLookup | TerminalCommand
+WindowResult = BufferText | WindowEditResult | CodeLookupResult | TerminalCommandResult | WindowFailure
 
 
 class WindowIntroduction(Value, frozen=True):
@@ -139,7 +139,7 @@ class WindowAttached(Value, frozen=True):
 class WindowRequest(Value, frozen=True):
     request_id: str
     session_id: SessionId
-    question: WindowQuestion
+    question: WindowAction
 
 
 class WindowRequestCancelled(Value, frozen=True):

@@ -1,1 +1,1 @@
-"""Owns the ways in: each door is a projection of the event log in the words of one audience."""
+"""Owns the ways in: each door presents the event log to one kind of client."""

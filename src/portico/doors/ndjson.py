@@ -1,4 +1,4 @@
-"""The NDJSON door: a session's events as one JSON object a line, for programs to read.
+"""NDJSON stream of a session: one event per line as a JSON object, for programs.
 
 Every line is an event of the log under its own `seq`. Two go by another name here, because they
 close the stream: `turn_ended` is `result`, with the whole answer, and the change of state that
@@ -22,39 +22,39 @@ from portico.domain.events import (
     TurnEnded,
 )
 from portico.domain.turns import TurnState
-from portico.doors.outcome import Outcome
+from portico.doors.turn_outcome import TurnOutcome
 from portico.sessions.service import ends_turn
 
 PROTOCOL = 1
 
 
-class Result(TurnEnded, frozen=True, kw_only=True):
+class ResultPayload(TurnEnded, frozen=True, kw_only=True):
     """The end of a turn with its whole answer."""
 
     text: str
 
 
-class Done(StateChanged, frozen=True, kw_only=True):
+class DonePayload(StateChanged, frozen=True, kw_only=True):
     """The last line of a stream."""
 
     exit_code: int
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class NdjsonLine(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     protocol: int = PROTOCOL
     type: str
     session_id: str
     seq: int
     turn_id: str | None
     timestamp: str
-    payload: AnyPayload | Result | Done
+    payload: AnyPayload | ResultPayload | DonePayload
 
 
 class NdjsonStream:
     """Turns events into lines; remembers what it needs for the closing two."""
 
     def __init__(self) -> None:
-        self.outcome = Outcome()
+        self.outcome = TurnOutcome()
         self._encoder = msgspec.json.Encoder()
         self._prompt: Event | None = None
         self._last: Event | None = None
@@ -64,7 +64,7 @@ class NdjsonStream:
     def line(self, event: Event) -> bytes:
         self._note(event)
         kind, payload = self._named(event)
-        line = Line(
+        line = NdjsonLine(
             type=kind,
             session_id=event.session_id,
             seq=event.seq,
@@ -74,7 +74,7 @@ class NdjsonStream:
         )
         return self._encoder.encode(line) + b"\n"
 
-    def broken_off(self, error: PorticoError, at: int) -> bytes:
+    def close_after_error(self, error: PorticoError, at: int) -> bytes:
         """What closes a turn that was shown so far, and whose log has failed.
 
         These lines are of the door's own making: their numbers go on, and are not in the log.
@@ -115,12 +115,12 @@ class NdjsonStream:
             case _:
                 pass
 
-    def _named(self, event: Event) -> tuple[str, AnyPayload | Result | Done]:
+    def _named(self, event: Event) -> tuple[str, AnyPayload | ResultPayload | DonePayload]:
         payload = event.payload
         if isinstance(payload, TurnEnded):
-            return "result", Result(**_fields(payload), text=self.outcome.text)
+            return "result", ResultPayload(**_fields(payload), text=self.outcome.text)
         if isinstance(payload, StateChanged) and ends_turn(event):
-            return "done", Done(**_fields(payload), exit_code=int(self.outcome.exit_code))
+            return "done", DonePayload(**_fields(payload), exit_code=int(self.outcome.exit_code))
         return event.kind, payload
 
 
@@ -129,7 +129,7 @@ def stream_schema() -> dict[str, Any]:
     kinds: dict[str, type[msgspec.Struct]] = {
         kind: payload for kind, payload in PAYLOADS.items() if payload is not TurnEnded
     }
-    kinds |= {"result": Result, "done": Done}
+    kinds |= {"result": ResultPayload, "done": DonePayload}
     references, definitions = msgspec.json.schema_components(
         kinds.values(), ref_template="#/$defs/{name}", schema_hook=_raw_schema
     )

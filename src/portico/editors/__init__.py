@@ -1,1 +1,1 @@
-"""Owns the implementations of the editor port: who reads buffers, applies edits and runs commands."""
+"""Owns the implementations of the editor port: attached windows and the local fallback."""

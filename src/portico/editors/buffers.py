@@ -1,4 +1,4 @@
-"""Files of a workspace with the texts that a person has not saved yet, where an editor window is attached to it.
+"""Files of a workspace, with unsaved text read from and written to the attached window.
 
 A file that the window has unsaved is read from there and changed there; every other file is on the disk, and the
 editor notices by itself that it changed. Unsaved work is never overwritten unseen: a change names the text it is
@@ -14,18 +14,18 @@ from portico.domain.events import Notice
 from portico.domain.ids import SessionId
 from portico.domain.windows import WindowEdit
 from portico.editors.files import LocalFiles, lines_of
-from portico.editors.guard import Access
-from portico.editors.local import LocalEditor, LocalEditors
+from portico.editors.local import LocalEditor, LocalEditorProvider
+from portico.editors.path_guard import FileAccess
 from portico.sessions.ports import Editor
-from portico.sessions.windows import Tell, Window, Windows
+from portico.sessions.windows import RecordWindowEvent, Window, Windows
 
 MOST_REMEMBERED = 64
 
 
-class AttachedEditors:
+class AttachedEditorProvider:
     """Implements `sessions.ports.Editors`. A session in a tree of its own has the files that are there."""
 
-    def __init__(self, local: LocalEditors, windows: Windows, tell: Tell) -> None:
+    def __init__(self, local: LocalEditorProvider, windows: Windows, tell: RecordWindowEvent) -> None:
         self._local = local
         self._windows = windows
         self._tell = tell
@@ -46,7 +46,9 @@ class AttachedEditors:
 class BufferedFiles:
     """The files of one session."""
 
-    def __init__(self, session_id: SessionId, workspace: Path, windows: Windows, tell: Tell) -> None:
+    def __init__(
+        self, session_id: SessionId, workspace: Path, windows: Windows, tell: RecordWindowEvent
+    ) -> None:
         self._session_id = session_id
         self._workspace = workspace
         self._disk = LocalFiles(workspace)
@@ -57,20 +59,20 @@ class BufferedFiles:
         self._complained_of: Window | None = None
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
-        unsaved = await self._unsaved(path, Access.READ)
+        unsaved = await self._unsaved(path, FileAccess.READ)
         text = None if unsaved is None else await self._buffer(*unsaved)
         if text is None:
             return await self._disk.read_text(path, line=line, limit=limit)
         return text if line is None and limit is None else lines_of(text, line, limit)
 
     async def write_text(self, path: str, content: str) -> None:
-        unsaved = await self._unsaved(path, Access.WRITE)
+        unsaved = await self._unsaved(path, FileAccess.WRITE)
         if unsaved is None:
             await self._disk.write_text(path, content)
         else:
             await self._change(path, content, *unsaved)
 
-    async def _unsaved(self, path: str, access: Access) -> tuple[Window, str] | None:
+    async def _unsaved(self, path: str, access: FileAccess) -> tuple[Window, str] | None:
         """The window that has the file unsaved, and the name it has there."""
         window = self._windows.of(self._workspace)
         if window is None or not window.abilities.buffers:

@@ -1,4 +1,4 @@
-"""Reads and writes text files on disk for agents, within the bounds that the guard sets.
+"""Reads and writes text files on disk for agents, within the path guard.
 
 A file is replaced as a whole or not at all. Text goes through unchanged: no newline is translated.
 """
@@ -8,9 +8,9 @@ import errno
 from pathlib import Path
 
 from portico.domain.errors import FileMissing, InvalidInput, PermissionDenied
-from portico.editors.guard import Access, Guard
-from portico.files import real
-from portico.files.regular import NotRegular, TooLarge
+from portico.editors.path_guard import FileAccess, PathGuard
+from portico.files import real_path
+from portico.files.regular import FileTooLarge, NotRegularFile
 
 READ_LIMIT_BYTES = 50 * 1024 * 1024
 
@@ -19,7 +19,7 @@ class LocalFiles:
     """The files of one workspace."""
 
     def __init__(self, workspace: Path) -> None:
-        self.guard = Guard(workspace)
+        self.guard = PathGuard(workspace)
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or of `limit` lines from `line`, which counts from one."""
@@ -32,8 +32,8 @@ class LocalFiles:
     def _read(self, path: str) -> str:
         try:
             # The guard judges the path after its links are followed, and that very file is read.
-            data = real.settled(
-                lambda: real.read(self.guard.check(path, Access.READ), limit=READ_LIMIT_BYTES)
+            data = real_path.retry_on_link(
+                lambda: real_path.read(self.guard.check(path, FileAccess.READ), limit=READ_LIMIT_BYTES)
             )
         except OSError as error:
             raise _translated(path, "read", error) from error
@@ -52,7 +52,9 @@ class LocalFiles:
                 f"The content for {path} cannot be written as UTF-8: {error.reason}."
             ) from error
         try:
-            real.settled(lambda: real.replace_content(self.guard.check(path, Access.WRITE), data))
+            real_path.retry_on_link(
+                lambda: real_path.replace_content(self.guard.check(path, FileAccess.WRITE), data)
+            )
         except OSError as error:
             raise _translated(path, "written", error) from error
 
@@ -71,11 +73,11 @@ def _translated(path: str, done: str, error: OSError) -> InvalidInput | Permissi
         return FileMissing(f"{path} does not exist.")
     if isinstance(error, IsADirectoryError):
         return InvalidInput(f"{path} is a folder, not a file.")
-    if isinstance(error, NotRegular):
+    if isinstance(error, NotRegularFile):
         return InvalidInput(f"{path} is a device, pipe or socket, not a regular file.")
-    if isinstance(error, TooLarge):
+    if isinstance(error, FileTooLarge):
         return InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.")
-    if isinstance(error, real.ReadOnly):
+    if isinstance(error, real_path.ReadOnlyFile):
         return PermissionDenied(f"{path} is read-only; it was left as it was.")
     if isinstance(error, PermissionError):
         return PermissionDenied(f"{path} cannot be {done}: the system refused it ({error.strerror}).")

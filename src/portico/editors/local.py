@@ -1,4 +1,4 @@
-"""The editor of last resort: this machine's disk and programs, for sessions that no editor is attached to."""
+"""Local editor: disk and programs of this machine, for sessions without an attached window."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -6,11 +6,11 @@ from pathlib import Path
 
 from portico.domain.ids import SessionId
 from portico.editors.files import LocalFiles
-from portico.editors.terminals import LocalTerminals
-from portico.rpc.placing import placed_environ
-from portico.sessions.ports import Files, Terminals
+from portico.editors.terminals import HostTerminals
+from portico.processes.relocation import relocated_environ
+from portico.sessions.ports import EditorFiles, EditorTerminals
 
-Confine = Callable[[Path, Path | None], tuple[str, ...]]
+CommandWrapper = Callable[[Path, Path | None], tuple[str, ...]]
 
 
 def _unconfined(_workspace: Path, _folder: Path | None) -> tuple[str, ...]:
@@ -20,26 +20,26 @@ def _unconfined(_workspace: Path, _folder: Path | None) -> tuple[str, ...]:
 class LocalEditor:
     """The files of one workspace, and commands run in it."""
 
-    def __init__(self, files: Files, terminals: Terminals) -> None:
+    def __init__(self, files: EditorFiles, terminals: EditorTerminals) -> None:
         self._files = files
         self._terminals = terminals
 
     @property
-    def files(self) -> Files:
+    def files(self) -> EditorFiles:
         return self._files
 
     @property
-    def terminals(self) -> Terminals:
+    def terminals(self) -> EditorTerminals:
         return self._terminals
 
 
-class LocalEditors:
+class LocalEditorProvider:
     """Opens a local editor for a session. `environ` is what its commands get.
 
     `confine` has the words that confine a command of the agent that works in a workspace, or a folder for it.
     """
 
-    def __init__(self, environ: Mapping[str, str], confine: Confine = _unconfined) -> None:
+    def __init__(self, environ: Mapping[str, str], confine: CommandWrapper = _unconfined) -> None:
         self._environ = dict(environ)
         self._confine = confine
 
@@ -48,6 +48,6 @@ class LocalEditors:
     ) -> LocalEditor:
         environ = self._environ
         if folder is not None:
-            environ = placed_environ(environ, workspace=workspace, folder=folder)
-        terminals = LocalTerminals(folder or workspace, environ, partial(self._confine, workspace, folder))
+            environ = relocated_environ(environ, workspace=workspace, folder=folder)
+        terminals = HostTerminals(folder or workspace, environ, partial(self._confine, workspace, folder))
         return LocalEditor(LocalFiles(folder or workspace), terminals)

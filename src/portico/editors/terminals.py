@@ -1,9 +1,10 @@
-"""Runs commands for an agent on this machine, each in a process group of its own.
+"""Runs commands for an agent on this machine, each in its own process group.
 
 There is no screen behind these terminals: a command has no input, and its two outputs come as one.
 """
 
 import asyncio
+import codecs
 import re
 import secrets
 import sys
@@ -13,12 +14,46 @@ from pathlib import Path
 from portico.domain.errors import InvalidInput
 from portico.domain.provider_keys import without_provider_keys
 from portico.domain.values import TerminalOutput
-from portico.editors.guard import Guard
-from portico.editors.output import OutputTail
-from portico.rpc.processes import ProcessGroup, spawn
-from portico.rpc.programs import CannotRun
+from portico.editors.path_guard import PathGuard
+from portico.processes.executables import CannotRun
+from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.streams import READ_SIZE
 from portico.sessions.ports import TerminalListener, TerminalRequest, TerminalSnapshot
+
+
+class OutputTail:
+    """Takes bytes as they come, gives them back as text, and remembers the end of it."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._kept = bytearray()
+        self._decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
+        self.truncated = False
+
+    def add(self, data: bytes) -> str:
+        """What these bytes say, together with what was left of the last character before them."""
+        return self._keep(self._decoder.decode(data))
+
+    def finish(self) -> str:
+        """What a last, unfinished character amounts to."""
+        text = self._decoder.decode(b"", final=True)
+        self._decoder.reset()
+        return self._keep(text)
+
+    @property
+    def text(self) -> str:
+        return self._kept.decode()
+
+    def _keep(self, text: str) -> str:
+        self._kept += text.encode()
+        surplus = len(self._kept) - self._limit
+        if surplus > 0:
+            while surplus < len(self._kept) and self._kept[surplus] & 0xC0 == 0x80:
+                surplus += 1
+            del self._kept[:surplus]
+            self.truncated = True
+        return text
+
 
 DEFAULT_OUTPUT_BYTES = 1024 * 1024
 MOST_OUTPUT_BYTES = 8 * 1024 * 1024
@@ -28,7 +63,7 @@ _OWN_VARIABLES = "PORTICO_"
 _PLAIN_PROGRAM = re.compile(r"[\w@%+:,./\\-]+")
 
 
-class LocalTerminals:
+class HostTerminals:
     """The commands of one session. `wrapper` has the words that confine them."""
 
     def __init__(
@@ -38,7 +73,7 @@ class LocalTerminals:
         wrapper: Callable[[], tuple[str, ...]] = tuple,
     ) -> None:
         self._wrapper = wrapper
-        self._guard = Guard(workspace)
+        self._guard = PathGuard(workspace)
         inherited = without_provider_keys(environ)
         self._environ = {
             name: text for name, text in inherited.items() if not name.startswith(_OWN_VARIABLES)

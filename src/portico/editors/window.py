@@ -1,4 +1,4 @@
-"""One attached editor window: what it is asked, how long it may take, and what the log says of that.
+"""One attached editor window: requests to it, their deadlines and their answers.
 
 A window pulls its requests. One that does not read them, or does not answer, costs its callers a deadline and no
 memory: only so many requests are open at a time.
@@ -18,28 +18,28 @@ from portico.domain.ids import SessionId
 from portico.domain.windows import (
     ApplyEdits,
     BufferText,
-    CommandDispatched,
-    LookedUp,
-    Lookup,
+    CodeLookup,
+    CodeLookupResult,
     ReadBuffer,
     TerminalCommand,
+    TerminalCommandResult,
     WindowAbilities,
-    WindowAnswer,
+    WindowAction,
     WindowAttached,
     WindowEdit,
-    WindowEdited,
+    WindowEditResult,
     WindowFailure,
     WindowIntroduction,
-    WindowQuestion,
     WindowRequest,
     WindowRequestCancelled,
+    WindowResult,
     WindowUpdate,
 )
-from portico.editors.folder_names import FolderNames
-from portico.editors.window_words import replied, requested
-from portico.sessions.deadlines import within
+from portico.editors.window_events import reply_event, request_event
+from portico.editors.window_folders import WindowFolders
 from portico.sessions.ports import Clock
-from portico.sessions.windows import Tell
+from portico.sessions.tasks import run_with_timeout
+from portico.sessions.windows import RecordWindowEvent
 
 READ_SECONDS = 5.0
 EDIT_SECONDS = 30.0
@@ -47,22 +47,22 @@ DISPATCH_SECONDS = 120.0
 """As long as a person may need to look at a terminal."""
 MOST_OPEN = 64
 
-Answer = TypeVar("Answer", BufferText, WindowEdited, LookedUp, CommandDispatched)
+Answer = TypeVar("Answer", BufferText, WindowEditResult, CodeLookupResult, TerminalCommandResult)
 
 
-class _Open:
+class _OpenRequest:
     """A request that somebody waits for, and which kind of answer that takes."""
 
-    def __init__(self, takes: type[WindowAnswer]) -> None:
+    def __init__(self, takes: type[WindowResult]) -> None:
         self.takes = takes
-        self.answer: asyncio.Future[WindowAnswer] = asyncio.get_running_loop().create_future()
+        self.answer: asyncio.Future[WindowResult] = asyncio.get_running_loop().create_future()
 
 
 class AttachedWindow:
     """Implements `sessions.windows.Window`."""
 
     def __init__(
-        self, introduction: WindowIntroduction, folders: FolderNames, clock: Clock, tell: Tell
+        self, introduction: WindowIntroduction, folders: WindowFolders, clock: Clock, tell: RecordWindowEvent
     ) -> None:
         self.id = secrets.token_urlsafe(18)
         self.folders = folders
@@ -73,7 +73,7 @@ class AttachedWindow:
         self._clock = clock
         self._tell = tell
         self._unsaved: frozenset[str] = frozenset()
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenRequest] = {}
         self._outgoing: deque[WindowRequest | WindowRequestCancelled] = deque()
         self._news = asyncio.Event()
         self._gone = False
@@ -93,19 +93,19 @@ class AttachedWindow:
         question = ReadBuffer(path=self.folders.given(path))
         return (await self._ask(session_id, question, BufferText, READ_SECONDS)).text
 
-    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEdited:
+    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEditResult:
         named = [msgspec.structs.replace(file, path=self.folders.given(file.path)) for file in files]
         question = ApplyEdits(label=label, files=tuple(named))
-        edited = await self._ask(session_id, question, WindowEdited, EDIT_SECONDS)
+        edited = await self._ask(session_id, question, WindowEditResult, EDIT_SECONDS)
         changed, not_saved = (
             tuple(map(self.folders.real, some)) for some in (edited.changed, edited.not_saved)
         )
         return msgspec.structs.replace(edited, changed=changed, not_saved=not_saved)
 
-    async def look_up(self, session_id: SessionId, lookup: Lookup) -> LookedUp:
+    async def look_up(self, session_id: SessionId, lookup: CodeLookup) -> CodeLookupResult:
         path = self.folders.given(lookup.path) if lookup.path else ""
         question = msgspec.structs.replace(lookup, path=path)
-        found = await self._ask(session_id, question, LookedUp, READ_SECONDS)
+        found = await self._ask(session_id, question, CodeLookupResult, READ_SECONDS)
         real = self.folders.real
         return msgspec.structs.replace(
             found,
@@ -113,9 +113,9 @@ class AttachedWindow:
             problems=tuple(msgspec.structs.replace(one, path=real(one.path)) for one in found.problems),
         )
 
-    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> CommandDispatched:
+    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> TerminalCommandResult:
         question = msgspec.structs.replace(command, cwd=self.folders.given(command.cwd))
-        return await self._ask(session_id, question, CommandDispatched, DISPATCH_SECONDS)
+        return await self._ask(session_id, question, TerminalCommandResult, DISPATCH_SECONDS)
 
     # For the door that the window came by.
 
@@ -132,7 +132,7 @@ class AttachedWindow:
         waiting = self._open.get(request_id)
         return waiting is not None and not waiting.answer.done()
 
-    def reply(self, request_id: str, answer: WindowAnswer) -> None:
+    def reply(self, request_id: str, answer: WindowResult) -> None:
         """An answer. One of another kind than was asked for is refused, and the right one may still come."""
         waiting = self._open[request_id]
         if not isinstance(answer, waiting.takes | WindowFailure):
@@ -142,7 +142,7 @@ class AttachedWindow:
             )
         waiting.answer.set_result(answer)
 
-    def stand(self, unsaved: Sequence[str], *, focused: bool) -> None:
+    def update_status(self, unsaved: Sequence[str], *, focused: bool) -> None:
         self._unsaved = frozenset(map(self.folders.real, unsaved))
         self.focused = focused
 
@@ -156,7 +156,7 @@ class AttachedWindow:
         self._outgoing.clear()
 
     async def _ask(
-        self, session_id: SessionId, question: WindowQuestion, takes: type[Answer], seconds: float
+        self, session_id: SessionId, question: WindowAction, takes: type[Answer], seconds: float
     ) -> Answer:
         if self._gone:
             raise WindowRefused(f"The {self.name} window is closed.", suggestion="Open it again.")
@@ -166,13 +166,13 @@ class AttachedWindow:
                 suggestion="Try again when it has answered some.",
             )
         request_id = secrets.token_urlsafe(18)
-        waiting = self._open[request_id] = _Open(takes)
+        waiting = self._open[request_id] = _OpenRequest(takes)
         self._send(WindowRequest(request_id=request_id, session_id=session_id, question=question))
-        self._tell(session_id, requested(request_id, self.name, question))
+        self._tell(session_id, request_event(request_id, self.name, question))
         outcome = EditorReplied(request_id=request_id, done=False, message="Nobody waited for it any more.")
         try:
             answer = await self._answer(request_id, waiting, takes, seconds)
-            outcome = replied(request_id, answer)
+            outcome = reply_event(request_id, answer)
             return answer
         except PorticoError as error:
             outcome = EditorReplied(request_id=request_id, done=False, message=error.message)
@@ -183,12 +183,14 @@ class AttachedWindow:
                 self._withdraw(request_id)
             self._tell(session_id, outcome)
 
-    async def _answer(self, request_id: str, waiting: _Open, takes: type[Answer], seconds: float) -> Answer:
-        async def wait() -> WindowAnswer:
+    async def _answer(
+        self, request_id: str, waiting: _OpenRequest, takes: type[Answer], seconds: float
+    ) -> Answer:
+        async def wait() -> WindowResult:
             return await waiting.answer
 
         try:
-            answer = await within(self._clock, seconds, wait())
+            answer = await run_with_timeout(self._clock, seconds, wait())
         except TimeoutError as error:
             raise self._failed(request_id, f"did not answer within {seconds:g} s") from error
         if not isinstance(answer, takes):

@@ -1,1 +1,1 @@
-"""Files as Portico opens them: regular, of bounded size, and beneath the folder they belong to."""
+"""Owns access to the file system: bounded, link-safe and private where it has to be."""

@@ -1,4 +1,4 @@
-"""Runs blocking work on files beside the event loop, and waits for it only so long.
+"""Runs blocking file access in a thread with a deadline.
 
 A network mount or a FUSE file system may never answer, not even to a stat. The thread that asked it cannot be
 stopped; it is left behind, and neither the loop nor the end of the process waits for it.

@@ -1,7 +1,7 @@
-"""Opens folders without following a link, and reaches what is in them through the descriptor.
+"""Folders opened without following links, and operations on their entries by descriptor.
 
 A room resolves a path and judges where it leads. Before the file is used, a folder above it may be replaced by a
-link. A `Folder` is opened by its real path, so a link in that path is an error (ELOOP) and is never followed.
+link. A `OpenFolder` is opened by its real path, so a link in that path is an error (ELOOP) and is never followed.
 
 Linux opens the whole path with one call (openat2) and macOS with a flag; elsewhere it is opened part by part.
 Windows has no descriptors of folders: there the path is compared with its real path first, which leaves a gap.
@@ -34,7 +34,7 @@ _RESOLVE_NO_SYMLINKS = 0x04
 _KNOWN_MACHINES = {"x86_64", "aarch64", "riscv64", "ppc64le", "s390x", "loongarch64", "armv7l", "i686"}
 
 
-class Folder:
+class OpenFolder:
     """An open folder. Names are those of entries in it, and no link is followed."""
 
     __slots__ = ("descriptor", "path")
@@ -102,7 +102,7 @@ class Folder:
     def rmdir(self, name: str) -> None:
         os.rmdir(self.named(name), dir_fd=self.descriptor)
 
-    def replace(self, name: str, folder: "Folder", other: str) -> None:
+    def replace(self, name: str, folder: "OpenFolder", other: str) -> None:
         """Move an entry to another name, in the place of what is there."""
         with _naming((self, name), (folder, other)):
             os.replace(
@@ -112,7 +112,7 @@ class Folder:
                 dst_dir_fd=folder.descriptor,
             )
 
-    def link(self, name: str, folder: "Folder", other: str) -> None:
+    def link(self, name: str, folder: "OpenFolder", other: str) -> None:
         """Give a file, or a link itself, a second name."""
         with _naming((self, name), (folder, other)):
             os.link(
@@ -171,10 +171,14 @@ class Folder:
             with self._listed() as descriptor:
                 os.fsync(descriptor)
 
-    def folder(self, name: str) -> "Folder":
+    def folder(self, name: str) -> "OpenFolder":
         """A folder in this one."""
         path = f"{self.path}/{name}" if self.path != "/" else f"/{name}"
-        return Folder(path, None) if self.descriptor is None else Folder(path, _step(self.descriptor, name))
+        return (
+            OpenFolder(path, None)
+            if self.descriptor is None
+            else OpenFolder(path, _step(self.descriptor, name))
+        )
 
     @contextmanager
     def _listed(self) -> Iterator[int]:
@@ -189,11 +193,11 @@ class Folder:
         return name if self.descriptor is not None else f"{self.path}/{name}"
 
 
-class Folders:
+class FolderCache:
     """Opens the folders of many files, and keeps the last few open: for work on one file after the other."""
 
     def __init__(self) -> None:
-        self._open: dict[str, Folder] = {}
+        self._open: dict[str, OpenFolder] = {}
 
     def __enter__(self) -> Self:
         return self
@@ -204,7 +208,7 @@ class Folders:
         while self._open:
             self._open.popitem()[1].close()
 
-    def parent(self, path: str) -> tuple[Folder, str]:
+    def parent(self, path: str) -> tuple[OpenFolder, str]:
         """The folder that a real path is in, and its name there."""
         above, name = split(path)
         folder = self._open.get(above)
@@ -224,19 +228,19 @@ def split(path: str | Path) -> tuple[str, str]:
     return above or "/", name
 
 
-def open_folder(path: str | Path) -> Folder:
+def open_folder(path: str | Path) -> OpenFolder:
     """The folder at a real path. OSError (ELOOP) if a link is in the path by now."""
     name = str(path)
     if _HAS_DESCRIPTORS:
         if name[:1] != "/" or "/.." in name:
             raise ValueError(f"{name} is not a real path")
-        return Folder(name, _opener()(name))
+        return OpenFolder(name, _opener()(name))
     if os.path.normcase(os.path.realpath(name)) != os.path.normcase(os.path.normpath(name)):
         raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), name)
-    return Folder(name, None)
+    return OpenFolder(name, None)
 
 
-def make_folders(path: str | Path) -> Folder:
+def make_folders(path: str | Path) -> OpenFolder:
     """The folder at a real path, made with those above it if it is not there."""
     try:
         return open_folder(path)
@@ -313,7 +317,7 @@ def _step(descriptor: int, name: str) -> int:
 
 
 @contextmanager
-def _naming(source: tuple[Folder, str], target: tuple[Folder, str]) -> Iterator[None]:
+def _naming(source: tuple[OpenFolder, str], target: tuple[OpenFolder, str]) -> Iterator[None]:
     """Have an error of two names tell where each of them is."""
     try:
         yield

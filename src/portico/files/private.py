@@ -1,4 +1,4 @@
-"""Files and folders for their owner only: made so, and made so again where they are not."""
+"""Files and folders that only their owner can access."""
 
 import os
 import stat
@@ -59,7 +59,7 @@ def copy_private(source: Path, target: Path) -> None:
     os.utime(target, ns=(facts.st_atime_ns, facts.st_mtime_ns))
 
 
-def take_from_others(folder: Path) -> None:
+def remove_others_access(folder: Path) -> None:
     """Take from others every right in a folder of ours, as far as the system allows. Links are not followed."""
     if os.name == "nt":
         return

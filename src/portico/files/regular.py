@@ -1,4 +1,4 @@
-"""Reads regular files of bounded size, without waiting for a pipe or a device."""
+"""Bounded reads of regular files that never block on a pipe or device."""
 
 import errno
 import os
@@ -11,11 +11,11 @@ _NO_TERMINAL = getattr(os, "O_NOCTTY", 0)
 _BINARY = getattr(os, "O_BINARY", 0)
 
 
-class NotRegular(OSError):
+class NotRegularFile(OSError):
     """A pipe, a socket or a device where a file is meant."""
 
 
-class TooLarge(OSError):
+class FileTooLarge(OSError):
     """A file of more bytes than its reader takes."""
 
 
@@ -50,10 +50,10 @@ def check_regular(path: Path, facts: os.stat_result, limit: int | None) -> None:
     if stat.S_ISDIR(facts.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if not stat.S_ISREG(facts.st_mode):
-        raise NotRegular(errno.EINVAL, "it is a pipe, socket or device, not a regular file", str(path))
+        raise NotRegularFile(errno.EINVAL, "it is a pipe, socket or device, not a regular file", str(path))
     if limit is not None and facts.st_size > limit:
         raise _too_large(path, limit)
 
 
-def _too_large(path: Path, limit: int) -> TooLarge:
-    return TooLarge(errno.EFBIG, f"it is larger than {limit:,} bytes", str(path))
+def _too_large(path: Path, limit: int) -> FileTooLarge:
+    return FileTooLarge(errno.EFBIG, f"it is larger than {limit:,} bytes", str(path))

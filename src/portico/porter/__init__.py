@@ -1,1 +1,1 @@
-"""Owns Porter, the built-in agent: its loop, its commands and its tools."""
+"""The built-in agent: ACP sessions, slash commands, and a model loop with tools."""

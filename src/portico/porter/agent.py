@@ -1,4 +1,4 @@
-"""Porter as an ACP agent: says what it can do, and hands the rest to its sessions.
+"""Porter as an ACP agent: announces its capabilities and passes requests on to its sessions.
 
 They are imported with the first request for one, so that `initialize` is answered at once.
 """
@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 
 from portico import __version__
 from portico.acp import _schema as schema
-from portico.acp.agent import AgentEnd
-from portico.acp.ends import AUTH_REQUIRED, PROTOCOL_VERSION, Serve
-from portico.acp.extensions import VERSION, AgentExtensions, Failed, WrittenTodos, to_meta
+from portico.acp.agent import AgentSideConnection
+from portico.acp.connection import AUTH_REQUIRED, PROTOCOL_VERSION, MethodHandler
+from portico.acp.extensions import VERSION, AgentExtensions, FailureMeta, WrittenTodos, to_meta
 from portico.domain.errors import AuthRequired, PorticoError
-from portico.porter.setup import SetupOf, nothing_set_up
+from portico.porter.setup import SetupReader, empty_setup
 from portico.rpc.connection import Tap
 from portico.rpc.messages import INTERNAL_ERROR, ConnectionLost, RpcError
 from portico.rpc.streams import ByteStream
 
 if TYPE_CHECKING:
-    from portico.porter.sessions import Sessions
+    from portico.porter.session_methods import SessionMethods
 
 _CAPABILITIES = schema.AgentCapabilities(
     load_session=True,
@@ -47,9 +47,9 @@ class Porter:
         state: Path,
         environ: Mapping[str, str],
         tap: Tap | None = None,
-        setup_of: SetupOf = nothing_set_up,
+        setup_of: SetupReader = empty_setup,
     ) -> None:
-        serve: dict[str, Serve] = {
+        serve: dict[str, MethodHandler] = {
             "initialize": self._initialize,
             "session/new": self._by_sessions(lambda sessions: sessions.new),
             "session/load": self._by_sessions(lambda sessions: sessions.load),
@@ -61,8 +61,8 @@ class Porter:
             "session/set_config_option": self._by_sessions(lambda sessions: sessions.set_config_option),
             "session/set_mode": self._by_sessions(lambda sessions: sessions.set_mode),
         }
-        self._end = AgentEnd(
-            stream, name="client", serve=serve, on_cancel=self._cancel, on_todos=self._take_todos, tap=tap
+        self._end = AgentSideConnection(
+            stream, name="client", serve=serve, on_cancel=self._cancel, on_todos=self._replace_todos, tap=tap
         )
         self._state = state
         self._environ = environ
@@ -79,10 +79,10 @@ class Porter:
             await self._end.close()
 
     @cached_property
-    def _sessions(self) -> "Sessions":
-        from portico.porter.sessions import Sessions
+    def _sessions(self) -> "SessionMethods":
+        from portico.porter.session_methods import SessionMethods
 
-        return Sessions(self._end, self._state, self._environ, self._client, self._setup_of)
+        return SessionMethods(self._end, self._state, self._environ, self._client, self._setup_of)
 
     async def _initialize(self, request: schema.InitializeRequest) -> schema.InitializeResponse:
         self._client = request.client_capabilities
@@ -93,7 +93,7 @@ class Porter:
             agent_info=schema.Implementation(name="porter", title="Porter", version=__version__),
         )
 
-    def _by_sessions(self, choose: Callable[["Sessions"], Serve]) -> Serve:
+    def _by_sessions(self, choose: Callable[["SessionMethods"], MethodHandler]) -> MethodHandler:
         """Failures that have a name here become error answers that a client can show."""
 
         async def answer(request: Any) -> Any:
@@ -102,7 +102,7 @@ class Porter:
             except PorticoError as error:
                 words = f"{error.message} {error.suggestion}" if error.suggestion else error.message
                 code = AUTH_REQUIRED if isinstance(error, AuthRequired) else INTERNAL_ERROR
-                told = Failed(
+                told = FailureMeta(
                     code=error.code,
                     suggestion=error.suggestion,
                     model_failure=error.details.model_failure,
@@ -113,8 +113,8 @@ class Porter:
 
         return answer
 
-    def _take_todos(self, written: WrittenTodos) -> None:
-        self._sessions.take_todos(written)
+    def _replace_todos(self, written: WrittenTodos) -> None:
+        self._sessions.replace_todos(written)
 
     def _cancel(self, session_id: str) -> None:
         self._sessions.cancel(session_id)

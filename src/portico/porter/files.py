@@ -1,16 +1,16 @@
-"""Reads and writes text files for a session: through the client where it can, else on disk in its folders."""
+"""Text files of a session, read and written through the client where it can, otherwise on disk."""
 
 import asyncio
 from pathlib import Path
 from typing import Protocol
 
 from portico.acp import _schema as schema
-from portico.acp.agent import AgentEnd
-from portico.acp.ends import RESOURCE_NOT_FOUND
+from portico.acp.agent import AgentSideConnection
+from portico.acp.connection import RESOURCE_NOT_FOUND
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.domain.privacy import plain_name
-from portico.files import real
-from portico.files.regular import NotRegular, TooLarge
+from portico.domain.secret_files import plain_name
+from portico.files import real_path
+from portico.files.regular import FileTooLarge, NotRegularFile
 from portico.porter.workspace import Workspace, exists
 from portico.rpc.messages import RpcError
 
@@ -21,24 +21,24 @@ class NoSuchFile(InvalidInput):
     """There is nothing at that path."""
 
 
-class Reader(Protocol):
+class TextReader(Protocol):
     async def read(self, path: Path, line: int | None = None, limit: int | None = None) -> str:
         """The text of a file, or of `limit` lines from `line`, which counts from one."""
         ...
 
 
-class Writer(Protocol):
+class TextWriter(Protocol):
     async def write(self, path: Path, text: str) -> None: ...
 
 
-class Files:
+class SessionFiles:
     """The files of a session, each direction by whoever can do it."""
 
-    def __init__(self, reader: Reader, writer: Writer) -> None:
+    def __init__(self, reader: TextReader, writer: TextWriter) -> None:
         self.read = reader.read
         self.write = writer.write
 
-    async def read_if_there(self, path: Path) -> str | None:
+    async def read_if_exists(self, path: Path) -> str | None:
         try:
             return await self.read(path)
         except NoSuchFile:
@@ -48,7 +48,7 @@ class Files:
 class ClientFiles:
     """The client's view of the files, unsaved changes included. It decides what may be touched."""
 
-    def __init__(self, end: AgentEnd, session_id: str) -> None:
+    def __init__(self, end: AgentSideConnection, session_id: str) -> None:
         self._end = end
         self._session_id = session_id
 
@@ -87,12 +87,14 @@ class DiskFiles:
 
     def _read(self, path: Path) -> str:
         try:
-            data = real.settled(lambda: real.read(self._workspace.inside(path), limit=READ_LIMIT))
+            data = real_path.retry_on_link(
+                lambda: real_path.read(self._workspace.inside(path), limit=READ_LIMIT)
+            )
         except FileNotFoundError as error:
             raise NoSuchFile(f"{path} does not exist.") from error
-        except (NotRegular, IsADirectoryError) as error:
+        except (NotRegularFile, IsADirectoryError) as error:
             raise InvalidInput(f"{path} is not a regular file.") from error
-        except TooLarge as error:
+        except FileTooLarge as error:
             raise InvalidInput(f"{path} is larger than 50 MB, too large to be read as text.") from error
         except OSError as error:
             raise InvalidInput(f"{path} cannot be read: {error.strerror}.") from error
@@ -103,8 +105,8 @@ class DiskFiles:
 
     def _write(self, path: Path, text: str) -> None:
         try:
-            real.settled(lambda: real.replace_content(self._place(path), text.encode()))
-        except (NotRegular, IsADirectoryError) as error:
+            real_path.retry_on_link(lambda: real_path.replace_content(self._place(path), text.encode()))
+        except (NotRegularFile, IsADirectoryError) as error:
             raise InvalidInput(f"{path} is not a regular file.") from error
         except OSError as error:
             raise InvalidInput(f"{path} was not written: {error.strerror}.") from error

@@ -1,4 +1,4 @@
-"""Makes Markdown that stays whole whatever is put inside it, and cuts text into pieces for streaming."""
+"""Builds safe Markdown (inline code, fences, plurals) and splits text into chunks for streaming."""
 
 import re
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def language_of(path: PurePath) -> str:
     return _LANGUAGES.get(path.suffix.lower()) or _LANGUAGES_BY_NAME.get(path.name.lower(), "")
 
 
-def code(text: str) -> str:
+def inline_code(text: str) -> str:
     """Text as inline code on one line, whatever backticks it holds."""
     flat = " ".join(text.split()) or " "
     fence = "`" * (_longest_run(flat) + 1)
@@ -30,13 +30,13 @@ def code(text: str) -> str:
     return f"{fence}{padding}{flat}{padding}{fence}"
 
 
-def fenced(text: str, language: str = "") -> str:
+def code_block(text: str, language: str = "") -> str:
     """Text as a block of code, with a fence longer than any inside it."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}{language}\n{text.rstrip()}\n{fence}\n"
 
 
-def unfenced(text: str) -> str | None:
+def code_block_content(text: str) -> str | None:
     """What is inside a block of code that is the whole text; None when it is something else."""
     lines = text.strip("\n").split("\n")
     opening = re.fullmatch(r"(`{3,}|~{3,})[^`]*", lines[0].rstrip())
@@ -56,7 +56,7 @@ def shortened(text: str, limit: int) -> str:
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
-def sendable(text: str) -> str:
+def strip_surrogates(text: str) -> str:
     """Text without the halves of characters that stand for bytes in odd file names."""
     return text.encode("utf-8", "replace").decode()
 

@@ -1,9 +1,9 @@
-"""The model of a session, as the option that the protocol knows. It holds for the session and is in no settings."""
+"""The ACP session option that selects the model."""
 
 from collections.abc import Sequence
 
 from portico.acp import _schema as schema
-from portico.acp.extensions import Open, to_meta
+from portico.acp.extensions import OptionMeta, to_meta
 from portico.porter.setup import KnownModel
 
 OPTION_ID = "model"
@@ -39,6 +39,6 @@ def model_option(
                     for model in named.values()
                 ),
             ],
-            meta=to_meta(Open(open=True)),
+            meta=to_meta(OptionMeta(open=True)),
         )
     ]

@@ -1,4 +1,4 @@
-"""What a person sent: the words, the command in them if there is one, and what they attached."""
+"""A prompt as sent by the client: its text, slash command and attachments."""
 
 import re
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from portico.porter.markdown import shortened
 _COMMAND = re.compile(r"/([A-Za-z][\w-]*)(?:\s+|$)")
 
 
-class Attachment(msgspec.Struct, frozen=True):
+class PromptAttachment(msgspec.Struct, frozen=True):
     """A file or another resource that came with the prompt, with its text if that came too."""
 
     name: str
@@ -22,12 +22,12 @@ class Attachment(msgspec.Struct, frozen=True):
     text: str | None = None
 
 
-class Prompt(msgspec.Struct, frozen=True):
+class PorterPrompt(msgspec.Struct, frozen=True):
     """`command` is None for free text; `argument` is then all of it. `blocks` is all that was sent."""
 
     command: str | None
     argument: str
-    attached: tuple[Attachment, ...] = ()
+    attached: tuple[PromptAttachment, ...] = ()
     blocks: tuple[schema.ContentBlock, ...] = ()
 
     @property
@@ -40,29 +40,29 @@ class Prompt(msgspec.Struct, frozen=True):
         return shortened(words, 60) or "Conversation"
 
 
-def read_prompt(blocks: Sequence[schema.ContentBlock]) -> Prompt:
+def read_prompt(blocks: Sequence[schema.ContentBlock]) -> PorterPrompt:
     texts: list[str] = []
-    attached: list[Attachment] = []
+    attached: list[PromptAttachment] = []
     for block in blocks:
         match block:
             case schema.TextContent(text=text):
                 texts.append(text)
             case schema.ResourceLink(name=name, uri=uri):
-                attached.append(Attachment(name, path_of(uri)))
+                attached.append(PromptAttachment(name, path_of(uri)))
             case schema.EmbeddedResource(resource=resource):
                 name = resource.uri.rstrip("/").rpartition("/")[2] or resource.uri
-                attached.append(Attachment(name, path_of(resource.uri), resource.text))
+                attached.append(PromptAttachment(name, path_of(resource.uri), resource.text))
             case schema.ImageContent():
-                attached.append(Attachment("an image", None))
+                attached.append(PromptAttachment("an image", None))
             case schema.AudioContent():
-                attached.append(Attachment("a recording", None))
+                attached.append(PromptAttachment("a recording", None))
             case _:
                 assert_never(block)
     text = "".join(texts).strip("\n").lstrip()
     found = _COMMAND.match(text)
     if found is None:
-        return Prompt(None, text.rstrip(), tuple(attached), tuple(blocks))
-    return Prompt(found[1].lower(), text[found.end() :], tuple(attached), tuple(blocks))
+        return PorterPrompt(None, text.rstrip(), tuple(attached), tuple(blocks))
+    return PorterPrompt(found[1].lower(), text[found.end() :], tuple(attached), tuple(blocks))
 
 
 def path_of(uri: str) -> Path | None:

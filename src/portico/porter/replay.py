@@ -1,10 +1,10 @@
-"""A kept conversation as the updates that tell it again."""
+"""Replays a stored transcript as ACP session updates."""
 
 from collections.abc import Iterable, Iterator
 
 from portico.acp import _schema as schema
 from portico.porter.markdown import chunks
-from portico.porter.transcripts import AnyEntry, Prompted, Titled, Told
+from portico.porter.transcript import AnyEntry, TitleEntry, TurnStartEntry, UpdateEntry
 
 
 def replay(entries: Iterable[AnyEntry]) -> Iterator[schema.SessionUpdate]:
@@ -12,16 +12,16 @@ def replay(entries: Iterable[AnyEntry]) -> Iterator[schema.SessionUpdate]:
     unfinished: dict[str, None] = {}
     for entry in entries:
         match entry:
-            case Titled(title=title):
+            case TitleEntry(title=title):
                 yield schema.SessionInfoUpdate(title=title)
-            case Prompted(prompt=blocks):
+            case TurnStartEntry(prompt=blocks):
                 yield from _failed(unfinished)
                 for block in blocks:
                     yield schema.UserMessageChunk(content=block)
-            case Told(update=schema.AgentMessageChunk(content=schema.TextContent(text=text))):
+            case UpdateEntry(update=schema.AgentMessageChunk(content=schema.TextContent(text=text))):
                 for piece in chunks(text):
                     yield schema.AgentMessageChunk(content=schema.TextContent(text=piece))
-            case Told(update=update):
+            case UpdateEntry(update=update):
                 _follow(update, unfinished)
                 yield update
             case _:

@@ -1,4 +1,4 @@
-"""What the person has set up that holds in a workspace: a model, what it may cost, scenarios of their own, trust."""
+"""What is configured for a workspace: model, spending limit, scenarios and trust."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,8 +9,8 @@ import msgspec
 from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from portico.porter.loop.tally import Purse
-    from portico.porter.models.port import Model
+    from portico.porter.model_loop.usage import SpendingLimit
+    from portico.porter.models.model import Model
 
 
 class KnownModel(msgspec.Struct, frozen=True):
@@ -39,7 +39,7 @@ def _any_name(_name: str) -> None:
     return None
 
 
-class Setup(msgspec.Struct, frozen=True, kw_only=True):
+class PorterSetup(msgspec.Struct, frozen=True, kw_only=True):
     """`choose` names the model to open when nobody names another; None without any. `scenarios` is a folder.
 
     `known` are the models that a person is offered, `check` is InvalidInput for a name that cannot be any.
@@ -51,15 +51,15 @@ class Setup(msgspec.Struct, frozen=True, kw_only=True):
     open: Callable[[str], "Model"] = _no_model
     known: Callable[[], tuple[KnownModel, ...]] = _none_known
     check: Callable[[str], None] = _any_name
-    purse: "Callable[[int, float], Purse] | None" = None
+    spending_limit: "Callable[[int, float], SpendingLimit] | None" = None
     scenarios: Path | None = None
     trusted: bool = False
 
 
-SetupOf = Callable[[Path], Setup]
+SetupReader = Callable[[Path], PorterSetup]
 """Reads what holds in a workspace now. Blocks. InvalidInput when a settings file is broken."""
 
 
-def nothing_set_up(_workspace: Path) -> Setup:
+def empty_setup(_workspace: Path) -> PorterSetup:
     """No model, no settings: what Porter does alone."""
-    return Setup()
+    return PorterSetup()

@@ -1,4 +1,4 @@
-"""Runs commands for a session and shows their output: in the client's terminal, or in a process of our own.
+"""Runs commands for a session, in the client's terminal or in a local process.
 
 A command that is stopped is killed with everything that it started.
 """
@@ -12,16 +12,16 @@ from typing import Protocol
 import msgspec
 
 from portico.acp import _schema as schema
-from portico.acp.agent import AgentEnd
+from portico.acp.agent import AgentSideConnection
 from portico.domain.errors import InvalidInput
 from portico.domain.provider_keys import without_provider_keys
-from portico.porter.markdown import fenced
-from portico.porter.tasks import unattended
+from portico.porter.markdown import code_block
+from portico.porter.tasks import silence_failure
+from portico.processes.executables import CannotRun
+from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.messages import ConnectionLost, RpcError
-from portico.rpc.processes import ProcessGroup, spawn
-from portico.rpc.programs import CannotRun
 from portico.rpc.streams import READ_SIZE
-from portico.sandbox.wrapper import wrapper_of
+from portico.sandbox.wrapper import sandbox_wrapper
 
 OUTPUT_LIMIT = 1024 * 1024
 _SHOWN_TAIL = 8 * 1024
@@ -34,7 +34,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_].*?(?:\x07|\x1b\\|\Z)
 Show = Callable[[schema.ToolCallContent], None]
 
 
-class Ended(msgspec.Struct, frozen=True):
+class CommandResult(msgspec.Struct, frozen=True):
     """How a command ended, unless it is not `over` yet, and the end of what it printed."""
 
     exit_code: int | None
@@ -57,14 +57,14 @@ class Ended(msgspec.Struct, frozen=True):
         return "\n".join(line.rpartition("\r")[2] for line in text.split("\n"))
 
 
-class Running(Protocol):
+class RunningCommand(Protocol):
     """A command that was started. Whoever has it must stop it."""
 
     async def wait(self) -> None:
         """Until it has ended. InvalidInput when the terminal fails."""
         ...
 
-    async def so_far(self) -> Ended:
+    async def so_far(self) -> CommandResult:
         """What it printed, and how it ended if it has."""
         ...
 
@@ -73,13 +73,15 @@ class Running(Protocol):
         ...
 
 
-class Terminals(Protocol):
-    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
+class CommandRunner(Protocol):
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> RunningCommand:
         """Start a command. InvalidInput when that is not possible."""
         ...
 
 
-async def run_to_end(terminals: Terminals, command: Sequence[str], cwd: Path, show: Show) -> Ended:
+async def run_to_end(
+    terminals: CommandRunner, command: Sequence[str], cwd: Path, show: Show
+) -> CommandResult:
     """Run a command to its end. InvalidInput when it cannot be started."""
     running = await terminals.start(command, cwd, show)
     try:
@@ -89,14 +91,14 @@ async def run_to_end(terminals: Terminals, command: Sequence[str], cwd: Path, sh
         await running.stop()
 
 
-class ClientTerminals:
+class ClientCommandRunner:
     """The client's terminals: it shows the output itself, as it comes."""
 
-    def __init__(self, end: AgentEnd, session_id: str) -> None:
+    def __init__(self, end: AgentSideConnection, session_id: str) -> None:
         self._end = end
         self._session_id = session_id
 
-    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> RunningCommand:
         request = schema.CreateTerminalRequest(
             session_id=self._session_id,
             command=command[0],
@@ -104,23 +106,23 @@ class ClientTerminals:
             cwd=str(cwd),
             output_byte_limit=OUTPUT_LIMIT,
         )
-        creating = unattended(asyncio.ensure_future(self._end.create_terminal(request)))
+        creating = silence_failure(asyncio.ensure_future(self._end.create_terminal(request)))
         try:
             terminal_id = await asyncio.shield(creating)
         except asyncio.CancelledError:
             # The client may have started it already: whatever it starts has to be ended.
             started = await _last_call(creating)
             if started is not None:
-                await ClientTerminal(self._end, self._session_id, started).stop()
+                await ClientCommand(self._end, self._session_id, started).stop()
             raise
         except RpcError as error:
             raise InvalidInput(f"The client did not start it: {error.reason}") from error
         show(schema.Terminal(terminal_id=terminal_id))
-        return ClientTerminal(self._end, self._session_id, terminal_id)
+        return ClientCommand(self._end, self._session_id, terminal_id)
 
 
-class ClientTerminal:
-    def __init__(self, end: AgentEnd, session_id: str, terminal_id: str) -> None:
+class ClientCommand:
+    def __init__(self, end: AgentSideConnection, session_id: str, terminal_id: str) -> None:
         self._end = end
         self._session_id = session_id
         self._terminal_id = terminal_id
@@ -135,7 +137,7 @@ class ClientTerminal:
         except RpcError as error:
             raise InvalidInput(f"The terminal failed: {error.reason}") from error
 
-    async def so_far(self) -> Ended:
+    async def so_far(self) -> CommandResult:
         request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
         try:
             shown = await self._end.terminal_output(request)
@@ -143,8 +145,8 @@ class ClientTerminal:
             raise InvalidInput(f"The terminal failed: {error.reason}") from error
         status = self._status or shown.exit_status
         if status is None:
-            return Ended(None, None, shown.output, over=False)
-        return Ended(status.exit_code, status.signal, shown.output)
+            return CommandResult(None, None, shown.output, over=False)
+        return CommandResult(status.exit_code, status.signal, shown.output)
 
     async def stop(self) -> None:
         if self._status is None:
@@ -154,35 +156,35 @@ class ClientTerminal:
         await _last_call(self._end.release_terminal(release))
 
 
-class LocalTerminals:
+class LocalCommandRunner:
     """Processes of our own, for clients without terminals; the end of their output is shown now and then."""
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
 
-    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> Running:
+    async def start(self, command: Sequence[str], cwd: Path, show: Show) -> RunningCommand:
         try:
             group = await spawn(
                 command,
                 cwd=cwd,
                 environ=without_provider_keys(self._environ),
                 merged=True,
-                wrapper=wrapper_of(self._environ),
+                wrapper=sandbox_wrapper(self._environ),
             )
         except CannotRun as error:
             raise InvalidInput(
                 f"It cannot be started: {error.reason}.", suggestion=error.suggestion
             ) from error
-        return LocalProcess(group, show, name=command[0])
+        return LocalCommand(group, show, name=command[0])
 
 
-class LocalProcess:
+class LocalCommand:
     def __init__(self, group: ProcessGroup, show: Show, *, name: str) -> None:
         self._group = group
         self._show = show
         self._output = bytearray()
         self._over = False
-        self._following = unattended(asyncio.create_task(self._follow(), name=f"output of {name}"))
+        self._following = silence_failure(asyncio.create_task(self._follow(), name=f"output of {name}"))
 
     async def wait(self) -> None:
         await self._group.wait()
@@ -190,10 +192,10 @@ class LocalProcess:
         await asyncio.shield(self._following)
         self._over = True
 
-    async def so_far(self) -> Ended:
+    async def so_far(self) -> CommandResult:
         output = self._output.decode(errors="replace")
         over = self._over or not self._group.running
-        return Ended(self._group.exit_code, self._group.signal, output, over=over)
+        return CommandResult(self._group.exit_code, self._group.signal, output, over=over)
 
     async def stop(self) -> None:
         self._following.cancel()
@@ -223,8 +225,8 @@ class LocalProcess:
 
 def output_block(output: str) -> schema.ToolCallContent:
     """The end of a command's output, for clients that have no terminal to show it in."""
-    ended = Ended(None, None, output[-_SHOWN_TAIL:]).plain_output()
-    return schema.Content(content=schema.TextContent(text=fenced(ended)))
+    ended = CommandResult(None, None, output[-_SHOWN_TAIL:]).plain_output()
+    return schema.Content(content=schema.TextContent(text=code_block(ended)))
 
 
 async def _last_call(call: Awaitable[str | None]) -> str | None:

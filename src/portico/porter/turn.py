@@ -1,4 +1,4 @@
-"""What a command has in its hands while it works: words, tool calls, questions, files and terminals.
+"""One turn of a session: text, tool calls, permission requests, questions, files and terminals.
 
 Everything shown is kept in the transcript first, so that a conversation that is loaded again is complete.
 """
@@ -9,16 +9,16 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from portico.acp import _schema as schema
-from portico.acp.agent import AgentEnd
+from portico.acp.agent import AgentSideConnection
 from portico.domain.errors import PermissionDenied
-from portico.porter.conversation import Conversation
-from portico.porter.files import Files
-from portico.porter.markdown import chunks, sendable
-from portico.porter.models.port import Text, UserMessage
-from portico.porter.prompt import Attachment
-from portico.porter.terminals import Ended, Running, run_to_end
-from portico.porter.toolcalls import ToolCall, Work
-from portico.porter.transcripts import Item, Told
+from portico.porter.files import SessionFiles
+from portico.porter.markdown import chunks, strip_surrogates
+from portico.porter.models.model import ModelText, UserMessage
+from portico.porter.prompt import PromptAttachment
+from portico.porter.session import PorterSession
+from portico.porter.terminals import CommandResult, RunningCommand, run_to_end
+from portico.porter.tool_call import ToolCallDetails, ToolCallReport
+from portico.porter.transcript import ChecklistItem, UpdateEntry
 from portico.porter.workspace import Workspace
 from portico.rpc.messages import RpcError
 
@@ -26,12 +26,12 @@ _REMEMBERED = 3000
 _ALLOW_ONCE, _ALLOW_ALWAYS, _REJECT_ONCE = "allow-once", "allow-always", "reject-once"
 
 
-class Turn:
+class PorterTurn:
     def __init__(
         self,
-        end: AgentEnd,
-        conversation: Conversation,
-        attached: tuple[Attachment, ...],
+        end: AgentSideConnection,
+        conversation: PorterSession,
+        attached: tuple[PromptAttachment, ...],
         environ: Mapping[str, str],
     ) -> None:
         self._end = end
@@ -42,7 +42,7 @@ class Turn:
         self.environ = environ
 
     @property
-    def conversation(self) -> Conversation:
+    def conversation(self) -> PorterSession:
         return self._conversation
 
     @property
@@ -50,20 +50,20 @@ class Turn:
         return self._conversation.workspace
 
     @property
-    def files(self) -> Files:
+    def files(self) -> SessionFiles:
         return self._conversation.files
 
     @property
-    def plan(self) -> tuple[Item, ...]:
+    def plan(self) -> tuple[ChecklistItem, ...]:
         return self._conversation.plan
 
     @property
-    def todos(self) -> tuple[Item, ...]:
+    def todos(self) -> tuple[ChecklistItem, ...]:
         return self._conversation.todos
 
     async def say(self, block: str) -> None:
         """Say a paragraph or another block of Markdown, in pieces, no faster than the client reads."""
-        text = sendable(("\n\n" if self._spoke else "") + block.rstrip("\n"))
+        text = strip_surrogates(("\n\n" if self._spoke else "") + block.rstrip("\n"))
         self._spoke = True
         self._said.append(text)
         self._keep(schema.AgentMessageChunk(content=schema.TextContent(text=text)))
@@ -71,23 +71,23 @@ class Turn:
             self._tell(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
             await self._end.drain()
 
-    async def say_piece(self, text: str, *, begins: bool) -> None:
+    async def stream_text(self, text: str, *, begins: bool) -> None:
         """Say a piece of an answer as it comes; what `begins` one stands apart from what was said before."""
-        piece = sendable(("\n\n" if begins and self._spoke else "") + text)
+        piece = strip_surrogates(("\n\n" if begins and self._spoke else "") + text)
         self._spoke = True
-        self.inform(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
+        self.send_update(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
         await self._end.drain()
 
-    async def think_piece(self, text: str) -> None:
+    async def stream_thought(self, text: str) -> None:
         await self.think(text)
 
     def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
         """Something worth knowing that is no part of an answer."""
-        self.inform(
+        self.send_update(
             schema.Notice(
                 severity=severity,
-                title=sendable(title),
-                description=None if description is None else sendable(description),
+                title=strip_surrogates(title),
+                description=None if description is None else strip_surrogates(description),
             )
         )
 
@@ -97,21 +97,21 @@ class Turn:
             self._conversation.noticed.add(title)
             self.notice(title, description)
 
-    def inform(self, update: schema.SessionUpdate) -> None:
+    def send_update(self, update: schema.SessionUpdate) -> None:
         """Keep and tell an update."""
         self._keep(update)
         self._tell(update)
 
     async def think(self, text: str) -> None:
         """Say why, for those who want to know."""
-        self.inform(schema.AgentThoughtChunk(content=schema.TextContent(text=sendable(text))))
+        self.send_update(schema.AgentThoughtChunk(content=schema.TextContent(text=strip_surrogates(text))))
         await self._end.drain()
 
-    def tool(self, work: Work) -> ToolCall:
+    def tool(self, work: ToolCallDetails) -> ToolCallReport:
         """A tool call; use it as an asynchronous context."""
-        return ToolCall(self._conversation.next_call_id(), work, self._tell, self._keep)
+        return ToolCallReport(self._conversation.next_call_id(), work, self._tell, self._keep)
 
-    async def permit(self, call: ToolCall, scope: str, *, covers: str | None, otherwise: str) -> None:
+    async def permit(self, call: ToolCallReport, scope: str, *, covers: str | None, otherwise: str) -> None:
         """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
 
         Allowing it for the whole session allows every later call of the same kind and scope, which is
@@ -126,24 +126,26 @@ class Turn:
                 raise PermissionDenied(otherwise)
         call.proceed()
 
-    async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> Ended:
+    async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> CommandResult:
         """Run a command in the session's folder once the person agrees; its output is shown as it comes.
 
         `line` is the command as people write it. PermissionDenied, with `otherwise`, when they decline.
         """
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
-        async with self.tool(Work(title=line, kind="execute", raw_input=raw_input, waits=True)) as call:
+        async with self.tool(
+            ToolCallDetails(title=line, kind="execute", raw_input=raw_input, waits=True)
+        ) as call:
             await self.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
             ended = await run_to_end(self._conversation.terminals, command, self.workspace.root, call.show)
             call.ran(ended)
         return ended
 
-    async def start(self, command: Sequence[str], call: ToolCall) -> Running:
+    async def start(self, command: Sequence[str], call: ToolCallReport) -> RunningCommand:
         """Start a command that was permitted, shown under its call. Whoever has it must stop it."""
         return await self._conversation.terminals.start(command, self.workspace.root, call.show)
 
     async def ask_person(
-        self, call: ToolCall, question: str, choices: Sequence[tuple[str, str]]
+        self, call: ToolCallReport, question: str, choices: Sequence[tuple[str, str]]
     ) -> str | None:
         """What the person answers; None if they do not, or if the client cannot ask."""
         field = schema.ElicitationPropertySchema(type="string", title="Answer")
@@ -159,7 +161,7 @@ class Turn:
         return str(answer) if answer is not None else None
 
     async def ask_form(
-        self, call: ToolCall, question: str, form: schema.ElicitationSchema
+        self, call: ToolCallReport, question: str, form: schema.ElicitationSchema
     ) -> schema.CreateElicitationResponse:
         """What the person makes of a form; `cancel` if the client cannot show it."""
         if not self._conversation.can_ask:
@@ -168,7 +170,7 @@ class Turn:
             mode="form",
             session_id=self._conversation.id,
             tool_call_id=call.id,
-            message=sendable(question),
+            message=strip_surrogates(question),
             requested_schema=form,
         )
         try:
@@ -181,27 +183,27 @@ class Turn:
         said = "".join(self._said)
         told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
         text = f"[The person used Porter's command {command[:500]!r}, and Porter said:]\n\n{told}"
-        self._conversation.history.add(UserMessage((Text(sendable(text)),)))
+        self._conversation.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
 
     def new_id(self) -> str:
         """An id that nothing else in this session has."""
         return self._conversation.next_call_id()
 
-    def set_plan(self, steps: tuple[Item, ...]) -> None:
+    def set_plan(self, steps: tuple[ChecklistItem, ...]) -> None:
         self._conversation.set_lists(plan=steps)
         self.show_plan()
 
-    def set_todos(self, todos: tuple[Item, ...]) -> None:
+    def set_todos(self, todos: tuple[ChecklistItem, ...]) -> None:
         self._conversation.set_lists(todos=todos)
         self.show_plan()
 
     def show_plan(self) -> None:
-        self.inform(self._conversation.as_plan())
+        self.send_update(self._conversation.as_plan())
 
-    async def _ask(self, call: ToolCall, covers: str | None) -> str:
+    async def _ask(self, call: ToolCallReport, covers: str | None) -> str:
         always = schema.PermissionOption(
             option_id=_ALLOW_ALWAYS,
-            name=sendable(f"Allow {covers} for this session"),
+            name=strip_surrogates(f"Allow {covers} for this session"),
             kind="allow_always",
         )
         request = schema.RequestPermissionRequest(
@@ -228,4 +230,4 @@ class Turn:
         self._end.update(self._conversation.id, update)
 
     def _keep(self, update: schema.SessionUpdate) -> None:
-        self._conversation.transcript.append(Told(update=update))
+        self._conversation.transcript.append(UpdateEntry(update=update))

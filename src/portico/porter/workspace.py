@@ -1,4 +1,4 @@
-"""The folders a session works in: what a name means there, and what lies outside or is private."""
+"""The folders of a session: resolves names in them and refuses what lies outside or is private."""
 
 import os
 from pathlib import Path, PurePosixPath
@@ -6,8 +6,8 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied
-from portico.domain.privacy import is_private
-from portico.porter.markdown import code
+from portico.domain.secret_files import is_private
+from portico.porter.markdown import inline_code
 
 
 class Workspace(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Workspace(msgspec.Struct, frozen=True):
         """The real path of a file or folder that must be there. InvalidInput if it is not."""
         real = self.inside(self.locate(name))
         if not exists(real):
-            raise InvalidInput(f"There is no file or folder {code(name)} here.")
+            raise InvalidInput(f"There is no file or folder {inline_code(name)} here.")
         return real
 
     def shown(self, path: Path) -> str:

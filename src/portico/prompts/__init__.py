@@ -1,1 +1,1 @@
-"""Owns the prompt catalog: loading, rendering and running prompts, and saying where each came from."""
+"""Owns the prompt catalog: finding, reading and rendering prompt files."""

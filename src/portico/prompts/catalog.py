@@ -1,4 +1,4 @@
-"""Finds the prompts that hold in a workspace: its own, then the user's, which a namesake of its own hides.
+"""Catalog of the prompt files of a workspace and its user.
 
 A file that cannot be used stands in the catalog with what is wrong with it, and still hides its namesake:
 otherwise a mistake in one text would quietly send another.
@@ -13,46 +13,46 @@ from typing import Literal
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.files import real
+from portico.files import real_path
 from portico.files.folders import open_folder
-from portico.files.regular import NotRegular, TooLarge
-from portico.prompts.faults import NotAPrompt
-from portico.prompts.prompt import LARGEST, Prompt, read_prompt
-from portico.prompts.template import NAME
+from portico.files.regular import FileTooLarge, NotRegularFile
+from portico.prompts.errors import InvalidPrompt
+from portico.prompts.prompt import MAX_PROMPT_BYTES, CatalogPrompt, read_prompt
+from portico.prompts.template import VARIABLE_NAME
 
 WORKSPACE_FOLDER = Path(".portico") / "prompts"
 _SUFFIX = ".md"
 _IMPROPER = "its name may have the letters a to z and A to Z, digits, - and _ only"
 
-Origin = Literal["workspace", "user"]
+PromptOrigin = Literal["workspace", "user"]
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class PromptFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file or folder among the prompts, before it is read. `fault` is what is wrong with the place itself.
 
     `root` is the real folder that its file must be in.
     """
 
     name: str
-    origin: Origin
+    origin: PromptOrigin
     path: Path
     root: Path
     fault: str = ""
 
 
-class Entry(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogEntry(msgspec.Struct, frozen=True, kw_only=True):
     """A place that was looked at. `hides` and `hidden_by` are the paths of namesakes."""
 
     name: str
-    origin: Origin
+    origin: PromptOrigin
     path: str
-    prompt: Prompt | None
+    prompt: CatalogPrompt | None
     problem: str = ""
     hides: str = ""
     hidden_by: str = ""
 
 
-class Catalog:
+class PromptCatalog:
     """The prompts of a workspace and of its user. Blocks: it reads files, anew for each question."""
 
     def __init__(self, workspace: Path, user_folder: Path) -> None:
@@ -60,11 +60,11 @@ class Catalog:
         self.user_folder = user_folder
         self._workspace = workspace
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[CatalogEntry]:
         """All there are, by name, the one that holds before the one that it hides."""
         return [_entry(place, places) for _, places in sorted(self._by_name().items()) for place in places]
 
-    def find(self, name: str) -> tuple[Entry, Prompt]:
+    def find(self, name: str) -> tuple[CatalogEntry, CatalogPrompt]:
         """The prompt that holds under a name. InvalidInput when there is none, or when it cannot be used."""
         by_name = self._by_name()
         if name not in by_name:
@@ -77,8 +77,8 @@ class Catalog:
             )
         return entry, entry.prompt
 
-    def _by_name(self) -> dict[str, list[Place]]:
-        found: dict[str, list[Place]] = {}
+    def _by_name(self) -> dict[str, list[PromptFile]]:
+        found: dict[str, list[PromptFile]] = {}
         for place in (
             *_places("workspace", self.workspace_folder, self._workspace),
             *_places("user", self.user_folder, self.user_folder),
@@ -97,7 +97,7 @@ class Catalog:
         return InvalidInput(f"There is no prompt {name!r}.", suggestion=hint)
 
 
-def _places(origin: Origin, folder: Path, ground: Path) -> Iterator[Place]:
+def _places(origin: PromptOrigin, folder: Path, ground: Path) -> Iterator[PromptFile]:
     """What is under a folder. Neither it nor a link below it may lead elsewhere; `ground` is what it must be in."""
     if not os.path.lexists(folder):
         return
@@ -127,8 +127,8 @@ def _places(origin: Origin, folder: Path, ground: Path) -> Iterator[Place]:
                 yield _folder(origin, folder, folder / path, fault)
             elif path.suffix == _SUFFIX:
                 bare = path.with_suffix("")
-                is_proper = all(NAME.fullmatch(part) for part in bare.parts)
-                yield Place(
+                is_proper = all(VARIABLE_NAME.fullmatch(part) for part in bare.parts)
+                yield PromptFile(
                     name=_proper(bare.as_posix()),
                     origin=origin,
                     path=folder / path,
@@ -137,16 +137,16 @@ def _places(origin: Origin, folder: Path, ground: Path) -> Iterator[Place]:
                 )
 
 
-def _folder(origin: Origin, top: Path, path: Path, fault: str) -> Place:
+def _folder(origin: PromptOrigin, top: Path, path: Path, fault: str) -> PromptFile:
     """A folder that is not looked into. Its name is none that a prompt could have."""
     name = "" if path == top else path.relative_to(top).as_posix()
-    return Place(name=_proper(f"{name}/"), origin=origin, path=path, root=top, fault=fault)
+    return PromptFile(name=_proper(f"{name}/"), origin=origin, path=path, root=top, fault=fault)
 
 
-def _entry(place: Place, namesakes: list[Place]) -> Entry:
+def _entry(place: PromptFile, namesakes: list[PromptFile]) -> CatalogEntry:
     first = namesakes[0]
     prompt, problem = _read(place)
-    return Entry(
+    return CatalogEntry(
         name=place.name,
         origin=place.origin,
         path=_proper(str(place.path)),
@@ -157,25 +157,27 @@ def _entry(place: Place, namesakes: list[Place]) -> Entry:
     )
 
 
-def _read(place: Place) -> tuple[Prompt | None, str]:
+def _read(place: PromptFile) -> tuple[CatalogPrompt | None, str]:
     if place.fault:
         return None, place.fault
     try:
-        return read_prompt(real.settled(lambda: real.read(_resolved(place), limit=LARGEST))), ""
-    except TooLarge:
-        return None, f"the file is larger than {LARGEST // 1024} KB"
-    except (FileNotFoundError, IsADirectoryError, NotRegular):
+        return read_prompt(
+            real_path.retry_on_link(lambda: real_path.read(_resolved(place), limit=MAX_PROMPT_BYTES))
+        ), ""
+    except FileTooLarge:
+        return None, f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB"
+    except (FileNotFoundError, IsADirectoryError, NotRegularFile):
         return None, "it is no file"
     except OSError as error:
         return None, f"it cannot be read: {error.strerror}"
-    except NotAPrompt as error:
+    except InvalidPrompt as error:
         return None, error.why
 
 
-def _resolved(place: Place) -> str:
+def _resolved(place: PromptFile) -> str:
     path = os.path.realpath(place.path)
     if not Path(path).is_relative_to(place.root):
-        raise NotAPrompt("it is a link that leads out of its folder")
+        raise InvalidPrompt("it is a link that leads out of its folder")
     return path
 
 

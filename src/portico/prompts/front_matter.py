@@ -1,4 +1,4 @@
-"""The part of a prompt's file between two lines of `---`: what the prompt is for, and its variables.
+"""Front matter of a prompt file: its description and variables.
 
 It is YAML of the plainest kind: every value is the text that was written, nothing is built but text and
 names, and anchors are refused, so that a short file stays short.
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import msgspec
 import yaml
 
-from portico.prompts.faults import NotAPrompt
-from portico.prompts.template import NAME
+from portico.prompts.errors import InvalidPrompt
+from portico.prompts.template import VARIABLE_NAME
 
 _LOADER = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _FENCE = re.compile(r"^---[ \t]*$", re.MULTILINE)
@@ -19,7 +19,7 @@ _DEEPEST = 20
 _BEFORE = 2  # Front matter begins in the second line of its file, and YAML counts lines from zero.
 
 
-class Variable(msgspec.Struct, frozen=True, kw_only=True):
+class PromptVariable(msgspec.Struct, frozen=True, kw_only=True):
     """What a prompt can be given. Without a default it must be given."""
 
     name: str
@@ -31,7 +31,7 @@ class FrontMatter(msgspec.Struct, frozen=True, kw_only=True):
     """`unknown` has the names of parts with which nothing is done."""
 
     description: str = ""
-    variables: tuple[Variable, ...] = ()
+    variables: tuple[PromptVariable, ...] = ()
     unknown: tuple[str, ...] = ()
 
 
@@ -42,7 +42,7 @@ def split_front_matter(text: str) -> tuple[FrontMatter, str, int]:
         return FrontMatter(), text, 1
     closing = _FENCE.search(text, opening.end())
     if closing is None:
-        raise NotAPrompt("the front matter has no second line of ---", 1)
+        raise InvalidPrompt("the front matter has no second line of ---", 1)
     content = text[opening.end() + 1 : closing.start()]
     return _front_matter(content), text[closing.end() + 1 :], text.count("\n", 0, closing.end()) + 2
 
@@ -67,12 +67,12 @@ def _parsed(text: str) -> yaml.Node | None:
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         words = error.problem or error.context or "it cannot be read"
-        raise NotAPrompt(
+        raise InvalidPrompt(
             f"the front matter is not YAML: {words}", mark.line + _BEFORE if mark else 1
         ) from error
     # The last two: a character beyond all that there are, where YAML is read without its C library.
     except (yaml.YAMLError, RecursionError, ValueError, OverflowError) as error:
-        raise NotAPrompt("the front matter is not YAML that can be read here", 1) from error
+        raise InvalidPrompt("the front matter is not YAML that can be read here", 1) from error
     return node
 
 
@@ -82,50 +82,52 @@ def _refuse_what_grows(text: str) -> None:
     for event in yaml.parse(text, Loader=_LOADER):
         line = event.start_mark.line + _BEFORE
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None) is not None:
-            raise NotAPrompt("anchors and aliases are not read in front matter", line)
+            raise InvalidPrompt("anchors and aliases are not read in front matter", line)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > _DEEPEST:
-            raise NotAPrompt(f"the front matter is nested more than {_DEEPEST} deep", line)
+            raise InvalidPrompt(f"the front matter is nested more than {_DEEPEST} deep", line)
 
 
-def _variables(node: yaml.Node) -> tuple[Variable, ...]:
+def _variables(node: yaml.Node) -> tuple[PromptVariable, ...]:
     if _is_empty(node):
         return ()
     return tuple(_variable(name, part) for name, part in _pairs(node, "variables"))
 
 
-def _variable(name: str, node: yaml.Node) -> Variable:
-    if NAME.fullmatch(name) is None:
-        raise NotAPrompt(f"{name!r} is no name for a variable: letters, digits, - and _ are", _line(node))
+def _variable(name: str, node: yaml.Node) -> PromptVariable:
+    if VARIABLE_NAME.fullmatch(name) is None:
+        raise InvalidPrompt(f"{name!r} is no name for a variable: letters, digits, - and _ are", _line(node))
     if _is_empty(node):
-        return Variable(name=name)
+        return PromptVariable(name=name)
     parts = dict(_pairs(node, name))
     if other := next((part for part in parts if part not in ("description", "default")), None):
-        raise NotAPrompt(f"{name} can have a description and a default, and no {other}", _line(parts[other]))
+        raise InvalidPrompt(
+            f"{name} can have a description and a default, and no {other}", _line(parts[other])
+        )
     texts = {part: _text(value, f"the {part} of {name}") for part, value in parts.items()}
-    return Variable(name=name, description=texts.get("description", ""), default=texts.get("default"))
+    return PromptVariable(name=name, description=texts.get("description", ""), default=texts.get("default"))
 
 
 def _pairs(node: yaml.Node, what: str) -> Iterator[tuple[str, yaml.Node]]:
     if not isinstance(node, yaml.MappingNode):
-        raise NotAPrompt(f"{what} must have parts, each with a name and a colon", _line(node))
+        raise InvalidPrompt(f"{what} must have parts, each with a name and a colon", _line(node))
     seen: set[str] = set()
     for key, value in node.value:
         name = _text(key, "a name")
         if name in seen:
-            raise NotAPrompt(f"{name!r} stands here twice", _line(key))
+            raise InvalidPrompt(f"{name!r} stands here twice", _line(key))
         seen.add(name)
         yield name, value
 
 
 def _text(node: yaml.Node, what: str) -> str:
     if not isinstance(node, yaml.ScalarNode):
-        raise NotAPrompt(f"{what} must be text", _line(node))
+        raise InvalidPrompt(f"{what} must be text", _line(node))
     text: str = node.value
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise NotAPrompt(f"{what} has a character that is none", _line(node)) from error
+        raise InvalidPrompt(f"{what} has a character that is none", _line(node)) from error
     return text
 
 

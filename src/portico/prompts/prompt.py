@@ -1,4 +1,4 @@
-"""One prompt: read from the bytes of its file, and filled in with values."""
+"""One prompt file: parsing, checking and rendering with values."""
 
 import hashlib
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from difflib import get_close_matches
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.prompts.faults import NotAPrompt
-from portico.prompts.front_matter import Variable, split_front_matter
-from portico.prompts.template import Template, parse_template
+from portico.prompts.errors import InvalidPrompt
+from portico.prompts.front_matter import PromptVariable, split_front_matter
+from portico.prompts.template import PromptTemplate, parse_template
 
-LARGEST = 256 * 1024
+MAX_PROMPT_BYTES = 256 * 1024
 
 
-class Filled(msgspec.Struct, frozen=True):
+class RenderedPrompt(msgspec.Struct, frozen=True):
     """What came out, what was put in for it, and which defaults stood in for the rest."""
 
     text: str
@@ -22,17 +22,17 @@ class Filled(msgspec.Struct, frozen=True):
     defaults: dict[str, str]
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+class CatalogPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """`text` is as it was written, without the front matter; `digest` is the SHA-256 of the whole file."""
 
     digest: str
     description: str
-    variables: tuple[Variable, ...]
+    variables: tuple[PromptVariable, ...]
     text: str
-    template: Template
+    template: PromptTemplate
     warnings: tuple[str, ...]
 
-    def fill(self, name: str, values: Mapping[str, str]) -> Filled:
+    def fill(self, name: str, values: Mapping[str, str]) -> RenderedPrompt:
         """The text with its values. InvalidInput for a value too few, or for one that has no place."""
         known = [variable.name for variable in self.variables]
         if unknown := next((key for key in values if key not in known), None):
@@ -45,9 +45,9 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
             for one in self.variables
             if one.default is not None and one.name not in values
         }
-        return Filled(self.template.fill({**defaults, **values}), dict(values), defaults)
+        return RenderedPrompt(self.template.fill({**defaults, **values}), dict(values), defaults)
 
-    def open_pieces(self) -> list[str | Variable]:
+    def open_pieces(self) -> list[str | PromptVariable]:
         """The text with its defaults, and the variables that still need a value where that goes."""
         by_name = {variable.name: variable for variable in self.variables}
         return [
@@ -55,26 +55,26 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
         ]
 
 
-def read_prompt(data: bytes) -> Prompt:
+def read_prompt(data: bytes) -> CatalogPrompt:
     """A file's content as a prompt. NotAPrompt says why it is none."""
-    if len(data) > LARGEST:
-        raise NotAPrompt(f"the file is larger than {LARGEST // 1024} KB")
+    if len(data) > MAX_PROMPT_BYTES:
+        raise InvalidPrompt(f"the file is larger than {MAX_PROMPT_BYTES // 1024} KB")
     try:
         written = data.decode("utf-8-sig").replace("\r\n", "\n")
     except UnicodeDecodeError as error:
-        raise NotAPrompt("the file is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from error
+        raise InvalidPrompt("the file is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from error
     matter, rest, line = split_front_matter(written)
     text = rest.lstrip("\n")
     template = parse_template(text.rstrip("\n"), line + len(rest) - len(text))
     declared = {variable.name for variable in matter.variables}
     for place in template.placeholders:
         if place.name not in declared:
-            raise NotAPrompt(
+            raise InvalidPrompt(
                 f"{{{{ {place.name} }}}} is not declared under variables in the front matter", place.line
             )
     used = {place.name for place in template.placeholders}
     unused = [variable.name for variable in matter.variables if variable.name not in used]
-    return Prompt(
+    return CatalogPrompt(
         digest=hashlib.sha256(data).hexdigest(),
         description=matter.description,
         variables=matter.variables,
@@ -87,7 +87,7 @@ def read_prompt(data: bytes) -> Prompt:
     )
 
 
-def _shown(variable: Variable) -> str | Variable:
+def _shown(variable: PromptVariable) -> str | PromptVariable:
     return variable if variable.default is None else variable.default
 
 
@@ -102,7 +102,7 @@ def _no_such_variable(name: str, unknown: str, known: list[str]) -> InvalidInput
     return InvalidInput(f"The prompt {name} has no variable {unknown}.", suggestion=hint)
 
 
-def _missing(name: str, missing: list[Variable]) -> InvalidInput:
+def _missing(name: str, missing: list[PromptVariable]) -> InvalidInput:
     needed = "; ".join(one.name + (f" ({one.description})" if one.description else "") for one in missing)
     ways = " ".join(f"--set {one.name}=…" for one in missing)
     piped = ", or --input - for what is piped in" if any(one.name == "input" for one in missing) else ""

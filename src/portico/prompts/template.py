@@ -1,4 +1,4 @@
-r"""The text of a prompt: where values go in, and nothing else that a template could do.
+r"""Template text of a prompt: parsing and filling of placeholders.
 
 `{{ name }}` is where the value of a variable stands. A backslash takes the meaning from the braces behind
 it: `\{{` is two braces, `\\{{ name }}` is a backslash and a value. Elsewhere a backslash is a backslash.
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from portico.prompts.faults import NotAPrompt
+from portico.prompts.errors import InvalidPrompt
 
-NAME = re.compile(r"[A-Za-z0-9_-]+")
+VARIABLE_NAME = re.compile(r"[A-Za-z0-9_-]+")
 # A run of backslashes is looked at once, from its beginning: there may be a file full of them.
 _OPENING = re.compile(r"(?<!\\)(?P<slashes>\\*+)(?P<braces>\{{2,})")
-_REST = re.compile(rf"[ \t]*(?P<name>{NAME.pattern})[ \t]*\}}\}}")
+_REST = re.compile(rf"[ \t]*(?P<name>{VARIABLE_NAME.pattern})[ \t]*\}}\}}")
 _SHOWN = 40
 
 
@@ -26,7 +26,7 @@ class Placeholder(msgspec.Struct, frozen=True):
     line: int
 
 
-class Template(msgspec.Struct, frozen=True):
+class PromptTemplate(msgspec.Struct, frozen=True):
     """Pieces of text, and the places between them."""
 
     pieces: tuple[str | Placeholder, ...]
@@ -40,7 +40,7 @@ class Template(msgspec.Struct, frozen=True):
         return "".join(piece if isinstance(piece, str) else values[piece.name] for piece in self.pieces)
 
 
-def parse_template(text: str, first_line: int = 1) -> Template:
+def parse_template(text: str, first_line: int = 1) -> PromptTemplate:
     """The text in pieces. NotAPrompt for braces that open no placeholder and are not meant as they stand."""
     pieces: list[str | Placeholder] = []
     done = 0
@@ -55,10 +55,10 @@ def parse_template(text: str, first_line: int = 1) -> Template:
         line, counted = line + text.count("\n", counted, opening.start()), opening.start()
         rest = _REST.match(text, opening.end())
         if rest is None:
-            raise NotAPrompt(_no_placeholder(text, opening.end()), line)
+            raise InvalidPrompt(_no_placeholder(text, opening.end()), line)
         pieces += [kept + braces[2:], Placeholder(rest["name"], line)]
         done = rest.end()
-    return Template(tuple(piece for piece in (*pieces, text[done:]) if piece))
+    return PromptTemplate(tuple(piece for piece in (*pieces, text[done:]) if piece))
 
 
 def _no_placeholder(text: str, start: int) -> str:

@@ -1,1 +1,3 @@
-"""Owns how an agent's writes reach the disk: overlays, proposals, branches, worktrees and checkpoints."""
+"""Review of changes: proposals, checkpoints, working copies, branches and worktrees, and how they reach the
+disk.
+"""

@@ -1,4 +1,4 @@
-"""Changes in the person's own files during a turn that must not touch them, which no review has seen.
+"""Detection of changes to the person's files during a turn that must not touch them.
 
 A mode in which the agent works elsewhere, or only reads, is a promise of Portico and no wall: a program can write by
 full path. Where nothing confines it, the files are noted before a turn and compared after it. Of an agent in a
@@ -19,20 +19,20 @@ import msgspec
 from portico.domain.codecs import decode_msgpack
 from portico.domain.errors import PorticoError
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
-from portico.domain.privacy import is_private
+from portico.domain.secret_files import is_private
 from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular
-from portico.review.arrangements import file_name
-from portico.review.checkpoints.checkpoints import Checkpoints
 from portico.review.checkpoints.comparison import ChangeKind
-from portico.review.checkpoints.shadows import NotWhole
-from portico.review.disk.alone import not_kept
-from portico.review.disk.file_stats import FileStats, is_git_path, list_stats
-from portico.review.disk.threads import ended
-from portico.review.git.listing import inside
-from portico.review.git.repositories import find_repository
-from portico.review.session_review import short_label
-from portico.sessions.deadlines import put_down
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import SnapshotIncomplete
+from portico.review.driver import short_label
+from portico.review.files.file_stats import FileStats, is_git_path, list_stats
+from portico.review.files.process_lock import cannot_write
+from portico.review.files.worker_thread import run_to_end
+from portico.review.git.file_lister import inside
+from portico.review.git.repository import find_repository
+from portico.review.session_records import file_name
+from portico.sessions.tasks import cancel_and_wait
 
 _LISTING_SECONDS = 5.0
 _GIVING_UP_SECONDS = 600.0
@@ -85,7 +85,7 @@ class OutsideChanges:
         checkpoint, problem = None, None
         try:
             checkpoint = (await self._checkpoints.watch(workspace, short_label(label or "a turn"))).id
-        except NotWhole as error:
+        except SnapshotIncomplete as error:
             problem = error.message
             self._keep_rest(workspace)
         except PorticoError as error:
@@ -140,7 +140,7 @@ class OutsideChanges:
                 gave_up.touch(mode=0o600)
             return found
 
-        return await ended(work)
+        return await run_to_end(work)
 
     async def _git_folders(self, folder: Path) -> list[Path]:
         """Where the repository of a folder keeps its settings: of a linked worktree, in two places."""
@@ -164,7 +164,7 @@ class OutsideChanges:
 
     async def _stop_keeping(self, workspace: Path) -> None:
         if (task := self._rest.pop(workspace, None)) is not None:
-            await put_down(task)
+            await cancel_and_wait(task)
 
     def _note_again(self, session: str, workspace: Path, stats: FileStats) -> bool:
         """Whether the files are as they were after the last turn here, and what was noted for that holds on."""
@@ -182,7 +182,7 @@ class OutsideChanges:
             make_private_folder(self._folder)
             replace_private(self._path(session), msgspec.msgpack.encode(noted))
         except OSError as error:
-            raise not_kept(self._folder, error) from error
+            raise cannot_write(self._folder, error) from error
 
     def _read(self, path: Path) -> _Noted | None:
         try:

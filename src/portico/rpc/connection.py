@@ -1,4 +1,4 @@
-"""One JSON-RPC connection: who calls whom, and in which order things happen.
+"""A JSON-RPC connection: requests, responses, cancellation and the order in which messages are handled.
 
 The order it keeps (docs/concepts/ordering.md says why):
 
@@ -22,7 +22,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.domain import codecs
-from portico.rpc.framing import MAX_LINE, LineSplitter, Overlong
+from portico.rpc.framing import MAX_LINE, LineSplitter, OverlongLine
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INTERNAL_ERROR,
@@ -35,16 +35,16 @@ from portico.rpc.messages import (
     Frame,
     RequestId,
     RpcError,
-    answered_in_ruins,
     decode_frame,
     encode_error,
     encode_notification,
     encode_request,
     encode_result,
-    fault_of,
-    id_in_ruins,
-    malformed_answer,
-    shown,
+    make_fault,
+    malformed_request_id,
+    malformed_response_error,
+    malformed_response_id,
+    shorten,
 )
 from portico.rpc.streams import ByteStream, StreamClosed
 
@@ -59,21 +59,21 @@ Direction = Literal["sent", "received"]
 Tap = Callable[[Direction, bytes], None]
 
 
-class Reply(msgspec.Struct, frozen=True):
+class RpcReply(msgspec.Struct, frozen=True):
     """A result, and what to do right after it was written."""
 
     result: Any
     afterwards: Callable[[], None] | None = None
 
 
-class Handler(Protocol):
+class RpcHandler(Protocol):
     """The owner's side of a connection."""
 
     def notification(self, method: str, params: Raw) -> None:
         """Take a notification. Runs to completion before the next message is looked at."""
         ...
 
-    async def request(self, method: str, params: Raw) -> Reply:
+    async def request(self, method: str, params: Raw) -> RpcReply:
         """Answer a request, in a task of its own. RpcError becomes the error answer."""
         ...
 
@@ -86,11 +86,11 @@ class Handler(Protocol):
         ...
 
 
-class Connection:
+class RpcConnection:
     def __init__(
         self,
         stream: ByteStream,
-        handler: Handler,
+        handler: RpcHandler,
         *,
         name: str,
         tap: Tap | None = None,
@@ -169,13 +169,13 @@ class Connection:
         except StreamClosed as error:
             raise ConnectionLost(f"{self._name} is gone") from error
 
-    def _receive(self, line: bytes | Overlong) -> None:
+    def _receive(self, line: bytes | OverlongLine) -> None:
         try:
             self._take_line(line)
         except Exception:  # top level of a received line: no message of a peer ends the connection
             log.exception("%s: a message could not be handled", self._name)
 
-    def _take_line(self, line: bytes | Overlong) -> None:
+    def _take_line(self, line: bytes | OverlongLine) -> None:
         if isinstance(line, bytes):
             if not line.strip():
                 return
@@ -184,10 +184,10 @@ class Connection:
         frame = decode_frame(line)
         if isinstance(frame, Fault):
             self._handler.fault(frame)
-            if not isinstance(request_id := id_in_ruins(line), UnsetType):
+            if not isinstance(request_id := malformed_request_id(line), UnsetType):
                 self._answer(encode_error(request_id, RpcError(INVALID_REQUEST, frame.detail)))
-            elif (answered := answered_in_ruins(line)) in self._waiting:
-                error = malformed_answer(frame)
+            elif (answered := malformed_response_id(line)) in self._waiting:
+                error = malformed_response_error(frame)
                 self._take_response(Frame(id=answered, error=ErrorObject(error.code, error.message)), b"")
         elif isinstance(line, bytes):
             self._take(frame, line)
@@ -211,14 +211,16 @@ class Connection:
 
     def _take_response(self, frame: Frame, line: bytes) -> None:
         if isinstance(frame.id, UnsetType):
-            self._handler.fault(fault_of("not_a_message", "neither request, notification nor response", line))
+            self._handler.fault(
+                make_fault("not_a_message", "neither request, notification nor response", line)
+            )
             return
         answer = self._waiting.get(frame.id)
         if answer is None or answer.done():
             given_up = answer is not None or self._canceled.pop(frame.id, self) is not self
             if not given_up:
                 self._handler.fault(
-                    fault_of("unknown_response", f"nobody asked request {shown(frame.id)}", line)
+                    make_fault("unknown_response", f"nobody asked request {shorten(frame.id)}", line)
                 )
             return
         self._response_arrived = True
@@ -230,7 +232,7 @@ class Connection:
     def _take_request(self, request_id: RequestId, method: str, params: Raw, line: bytes) -> None:
         if request_id in self._serving:
             self._handler.fault(
-                fault_of("duplicate_id", f"request {shown(request_id)} is still being served", line)
+                make_fault("duplicate_id", f"request {shorten(request_id)} is still being served", line)
             )
             return
         if len(self._serving) >= MAX_REQUESTS_IN_FLIGHT:
@@ -310,7 +312,7 @@ class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
     request_id: RequestId
 
 
-def _is_answer(line: bytes | Overlong) -> bool:
+def _is_answer(line: bytes | OverlongLine) -> bool:
     frame = decode_frame(line)
     return isinstance(frame, Fault) or isinstance(frame.method, UnsetType)
 

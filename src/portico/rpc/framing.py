@@ -1,4 +1,4 @@
-"""Lines out of bytes: one message a line, with a bound on how long a line may be.
+"""Splits a byte stream into lines of bounded length, one message per line.
 
 A line beyond the bound is passed over without being kept, and reported by its size and its two ends.
 """
@@ -11,7 +11,7 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _END = 1024
 
 
-class Overlong(msgspec.Struct, frozen=True):
+class OverlongLine(msgspec.Struct, frozen=True):
     """Stands in for a line that was longer than allowed: how many bytes it had, the first of them and the last."""
 
     size: int
@@ -26,13 +26,13 @@ class LineSplitter:
         self._size = 0
         self._at_start = True
 
-    def feed(self, chunk: bytes) -> list[bytes | Overlong]:
+    def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
         """The lines that `chunk` completes, without their newline."""
         first, *rest = chunk.split(b"\n")
         self._keep(first)
         if not rest:
             return []
-        lines: list[bytes | Overlong] = [self._take()]
+        lines: list[bytes | OverlongLine] = [self._take()]
         *whole, last = rest
         if len(chunk) > self._limit:
             lines.extend(line if len(line) <= self._limit else _overlong(len(line), line) for line in whole)
@@ -46,7 +46,7 @@ class LineSplitter:
         """Whether a line has begun that no newline has ended."""
         return self._size > 0
 
-    def end(self) -> bytes | Overlong | None:
+    def end(self) -> bytes | OverlongLine | None:
         """What is left when the stream ends without a newline, if anything."""
         return self._take() if self._size else None
 
@@ -58,7 +58,7 @@ class LineSplitter:
             ends = _overlong(self._size, b"".join(self._parts))
             self._parts = [ends.head, ends.tail]
 
-    def _take(self) -> bytes | Overlong:
+    def _take(self) -> bytes | OverlongLine:
         size, parts, at_start = self._size, self._parts, self._at_start
         self._size, self._parts, self._at_start = 0, [], False
         if size > self._limit:
@@ -67,5 +67,5 @@ class LineSplitter:
         return line.removeprefix(_BYTE_ORDER_MARK) if at_start else line
 
 
-def _overlong(size: int, line: bytes) -> Overlong:
-    return Overlong(size, line[:_END], line[_END:][-_END:])
+def _overlong(size: int, line: bytes) -> OverlongLine:
+    return OverlongLine(size, line[:_END], line[_END:][-_END:])

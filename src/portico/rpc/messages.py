@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0 on the wire: one envelope in, five shapes out. Parameters stay as bytes."""
+"""JSON-RPC 2.0 messages: decoding, encoding, error codes and faults of a peer."""
 
 from typing import Any, Literal
 
@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain import codecs
 from portico.domain.json_depth import MAX_DEPTH, is_too_deep
-from portico.rpc.framing import Overlong
+from portico.rpc.framing import OverlongLine
 
 RequestId = int | str | None
 
@@ -98,29 +98,29 @@ _MEMBER = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0
 _TOO_DEEP = f"arrays and objects are nested more than {MAX_DEPTH} deep"
 
 
-def decode_frame(line: bytes | Overlong) -> Frame | Fault:
-    if isinstance(line, Overlong):
+def decode_frame(line: bytes | OverlongLine) -> Frame | Fault:
+    if isinstance(line, OverlongLine):
         return Fault("too_long", f"a line of {line.size} bytes is too long", "", line.size)
     try:
         if not line.isascii():
             line.decode()
         frame = _decoder.decode(line)
     except UnicodeDecodeError as error:
-        return fault_of("not_utf8", str(error), line)
+        return make_fault("not_utf8", str(error), line)
     except msgspec.ValidationError as error:
-        return _without_error(line) or fault_of("not_a_message", str(error), line)
+        return _without_error(line) or make_fault("not_a_message", str(error), line)
     except RecursionError:
-        return fault_of("not_json", _TOO_DEEP, line)
+        return make_fault("not_json", _TOO_DEEP, line)
     except msgspec.DecodeError as error:
-        return _with_whole_characters(line) or fault_of("not_json", str(error), line)
+        return _with_whole_characters(line) or make_fault("not_json", str(error), line)
     if is_too_deep(line):
-        return fault_of("not_json", _TOO_DEEP, line)
+        return make_fault("not_json", _TOO_DEEP, line)
     if frame.method is UNSET and frame.result is UNSET and frame.error is UNSET:
-        return fault_of("not_a_message", "neither request, notification nor response", line)
+        return make_fault("not_a_message", "neither request, notification nor response", line)
     return frame
 
 
-def id_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
+def malformed_request_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
     """The id under which to refuse a request that cannot be decoded, so that its sender does not wait.
 
     None, as the protocol says, if the id itself cannot be repeated; UNSET if the line is no request.
@@ -133,7 +133,7 @@ def id_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
     return found["id"] if _is_repeatable(found["id"]) else None
 
 
-def answered_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
+def malformed_response_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
     """The id of a response that cannot be decoded, if it can be made out: a caller here waits for it."""
     found = _ruins(line)
     if isinstance(found, list) or "method" in found or "id" not in found:
@@ -141,7 +141,7 @@ def answered_in_ruins(line: bytes | Overlong) -> RequestId | UnsetType:
     return found["id"] if _is_repeatable(found["id"]) else UNSET
 
 
-def malformed_answer(fault: Fault) -> RpcError:
+def malformed_response_error(fault: Fault) -> RpcError:
     """What is said to whoever waits for an answer that cannot be decoded."""
     return RpcError(INTERNAL_ERROR, f"the answer is malformed: {fault.detail}")
 
@@ -170,7 +170,7 @@ def _with_whole_characters(line: bytes) -> Frame | Fault | None:
         return None
     if frame.method is not UNSET and frame.id is UNSET and not is_too_deep(whole):
         return frame
-    return fault_of("not_json", "a string has half of a surrogate pair in it", line)
+    return make_fault("not_json", "a string has half of a surrogate pair in it", line)
 
 
 def _is_repeatable(request_id: Any) -> bool:
@@ -180,11 +180,11 @@ def _is_repeatable(request_id: Any) -> bool:
     return type(request_id) is int
 
 
-def _ruins(line: bytes | Overlong) -> dict[str, Any] | list[Any]:
+def _ruins(line: bytes | OverlongLine) -> dict[str, Any] | list[Any]:
     """A message or a batch as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
     import json
 
-    if isinstance(line, Overlong):
+    if isinstance(line, OverlongLine):
         return _short_members(line.head, line.tail)
     try:
         found = json.loads(line.decode(errors="replace"))
@@ -219,14 +219,14 @@ def _short_members(head: bytes, tail: bytes) -> dict[str, Any]:
     return members
 
 
-def fault_of(kind: FaultKind, detail: str, line: bytes) -> Fault:
+def make_fault(kind: FaultKind, detail: str, line: bytes) -> Fault:
     """A fault with a short, printable piece of the line that caused it."""
     text = line[:_SAMPLE].decode("utf-8", "replace")
     sample = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
     return Fault(kind, detail, sample, len(line))
 
 
-def shown(value: RequestId) -> str:
+def shorten(value: RequestId) -> str:
     """An id or a name from a peer, short enough for a message."""
     text = repr(value)
     return text if len(text) <= _SAMPLE else f"{text[:_SAMPLE]}…"

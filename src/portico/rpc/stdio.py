@@ -1,4 +1,4 @@
-"""Standard input and output of this process as a byte stream, taken over so that nobody else can write there.
+"""Standard input and output of this process as a byte stream that nothing else can write to.
 
 Pipes and sockets are waited for by the event loop. Files are read by a thread, since no loop can wait for them,
 and so are terminals: waiting for one would switch the person's shell to non-blocking mode as well.

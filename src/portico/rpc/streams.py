@@ -1,4 +1,4 @@
-"""Byte streams, the only thing a connection needs from a transport, and their in-memory twin.
+"""Byte streams between two peers, over pipes or in memory.
 
 A transport moves bytes both ways and knows nothing of lines or messages.
 """

@@ -1,4 +1,4 @@
-"""A tap that writes every frame of a connection to a file, one JSON object a line.
+"""Records every frame of a connection to a file, with secrets removed.
 
 Values that look like secrets in the environment are taken out on the way.
 """

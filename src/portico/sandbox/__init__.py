@@ -1,1 +1,1 @@
-"""Confinement of programs by the kernel: what they may read, write and reach."""
+"""Owns the confinement of programs by the kernel: what they may read, write and reach."""

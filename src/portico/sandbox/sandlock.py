@@ -1,4 +1,5 @@
-"""Sandlock: Landlock and a system-call filter, for kernels without user namespaces and for lists of hosts.
+"""Sandlock backend: Landlock and a system-call filter, for kernels without user namespaces and for host
+lists.
 
 Landlock knows what is allowed, not what is forbidden, so everything beside a hidden path is allowed by name; what
 is made there later cannot be read. A supervisor answers for the network, which costs time at every opened file.
@@ -12,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from portico.sandbox import sandlock_launcher
-from portico.sandbox.confinement import TEMPORARY, Confinement, Unavailable
+from portico.sandbox.confinement import TEMPORARY, Confinement, SandboxUnavailable
 
 NAME = "sandlock"
 _DEVICES = tuple(
@@ -23,9 +24,9 @@ _DEVICES = tuple(
 def wrapper(confinement: Confinement) -> tuple[str, ...]:
     """Words that run what follows them, confined. Unavailable where that cannot be."""
     if sys.platform != "linux":
-        raise Unavailable("sandlock is for Linux")
+        raise SandboxUnavailable("sandlock is for Linux")
     if importlib.util.find_spec("sandlock") is None:
-        raise Unavailable("the package sandlock is not installed")
+        raise SandboxUnavailable("the package sandlock is not installed")
     rules = confinement.rules(without=confinement.temporary and TEMPORARY)
     writable = [str(path) for path, access in rules if access == "writable"]
     hidden = {path for path, access in rules if access == "hidden"} | {Path("/run"), Path("/dev")}

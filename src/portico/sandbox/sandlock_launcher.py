@@ -1,4 +1,4 @@
-"""Runs a program in Sandlock and ends as it ended: a script by itself, with the settings as JSON and the command."""
+"""Stand-alone program that runs a command in Sandlock and exits as it exits."""
 
 import json
 import os

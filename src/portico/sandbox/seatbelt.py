@@ -1,4 +1,4 @@
-"""Seatbelt: the sandbox of macOS, by its program `sandbox-exec` and a profile made for each start.
+"""Seatbelt backend: the macOS sandbox, by `sandbox-exec` and a generated profile.
 
 Later rules of a profile win over earlier ones. Seatbelt knows addresses of this machine only, so hosts cannot be
 named, and there is no other `/tmp`: temporary files are where TMPDIR says.
@@ -6,7 +6,7 @@ named, and there is no other `/tmp`: temporary files are where TMPDIR says.
 
 from pathlib import Path
 
-from portico.sandbox.confinement import Confinement, Unavailable
+from portico.sandbox.confinement import Confinement, SandboxUnavailable
 
 NAME = "sandbox-exec"
 _PROGRAM = "/usr/bin/sandbox-exec"
@@ -21,7 +21,7 @@ _BEGINNING = """(version 1)
 def wrapper(confinement: Confinement) -> tuple[str, ...]:
     """Words that run what follows them, confined. Unavailable where that cannot be."""
     if not Path(_PROGRAM).exists():
-        raise Unavailable("sandbox-exec is for macOS")
+        raise SandboxUnavailable("sandbox-exec is for macOS")
     words = (_PROGRAM, "-p", profile(confinement))
     if confinement.temporary is None:
         return words
@@ -31,7 +31,7 @@ def wrapper(confinement: Confinement) -> tuple[str, ...]:
 def profile(confinement: Confinement) -> str:
     """The profile in Seatbelt's own language."""
     if confinement.network:
-        raise Unavailable("sandbox-exec cannot allow single hosts")
+        raise SandboxUnavailable("sandbox-exec cannot allow single hosts")
     lines = [_BEGINNING]
     rules = confinement.rules()
     if confinement.temporary is not None:

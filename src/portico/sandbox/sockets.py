@@ -1,4 +1,4 @@
-"""The folder for sockets at which confined programs may reach this process."""
+"""Private folder for sockets through which confined programs reach this process."""
 
 import atexit
 import shutil

@@ -1,4 +1,4 @@
-"""The words in front of a command that confine it, handed from a host to an agent of Portico's own in a variable."""
+"""The command prefix that confines a program, handed to agents of Portico's own in an environment variable."""
 
 from collections.abc import Mapping
 
@@ -7,7 +7,7 @@ from portico.domain import codecs
 WRAPPER_VARIABLE = "PORTICO_SANDBOX_WRAPPER"
 
 
-def wrapper_of(environ: Mapping[str, str]) -> tuple[str, ...]:
+def sandbox_wrapper(environ: Mapping[str, str]) -> tuple[str, ...]:
     """The words that every program started with this environment has to have in front of it."""
     words = environ.get(WRAPPER_VARIABLE)
     return codecs.decode_json(words, tuple[str, ...]) if words else ()

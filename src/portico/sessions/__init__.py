@@ -1,1 +1,1 @@
-"""Owns the life of a session: its service, its turn state machine, and the ports it needs from outside."""
+"""Owns the life of a session: the service, the turn state machine, and the ports it needs from outside."""

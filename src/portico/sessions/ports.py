@@ -1,4 +1,4 @@
-"""What the session service needs from the world, as interfaces; `cli` chooses what stands behind them.
+"""Interfaces that the session service needs: store, agents, editors, reviews, clock.
 
 Nothing here does anything. Each port has an in-memory twin in `portico.testing`.
 """
@@ -10,13 +10,13 @@ from typing import Protocol
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.acp.extensions import Placed
-from portico.domain.desks import Desk
+from portico.acp.extensions import SessionPlacement
+from portico.domain.drafts import SessionDraft
 from portico.domain.events import AnyPayload, Event
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
-from portico.domain.summaries import SessionSummary
-from portico.domain.values import SandboxInForce, TerminalOutput
+from portico.domain.session_summary import SessionSummary
+from portico.domain.values import SandboxStatus, TerminalOutput
 from portico.rpc.streams import ByteStream
 
 
@@ -38,7 +38,7 @@ class Lease(Protocol):
     def release(self) -> None: ...
 
 
-def tree_name(workspace: Path | str) -> str:
+def tree_lease_name(workspace: Path | str) -> str:
     """The name of the right to write in a working tree."""
     return f"tree {workspace}"
 
@@ -82,11 +82,11 @@ class Store(Protocol):
         """A number that is another one after any change, by this process or another."""
         ...
 
-    async def desk(self, session_id: SessionId) -> Desk:
+    async def desk(self, session_id: SessionId) -> SessionDraft:
         """What lies ready to be sent in a session."""
         ...
 
-    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
         """Keep it so that it survives the death of any process; not for a session that is gone."""
         ...
 
@@ -156,7 +156,7 @@ class AgentProcess(Protocol):
     def stream(self) -> ByteStream: ...
 
     @property
-    def sandbox(self) -> SandboxInForce | None:
+    def sandbox(self) -> SandboxStatus | None:
         """How far it is confined, if a sandbox was wanted."""
         ...
 
@@ -173,7 +173,7 @@ class AgentProcess(Protocol):
         ...
 
 
-class Agents(Protocol):
+class AgentLauncher(Protocol):
     async def launch(
         self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
     ) -> AgentProcess:
@@ -185,7 +185,7 @@ class Agents(Protocol):
         ...
 
 
-class Files(Protocol):
+class EditorFiles(Protocol):
     """Text files as the agent may see and change them. PermissionDenied for what it may not."""
 
     async def read_text(self, path: str, *, line: int | None = None, limit: int | None = None) -> str: ...
@@ -212,7 +212,7 @@ class TerminalSnapshot(msgspec.Struct, frozen=True, kw_only=True):
     signal: str | None = None
 
 
-class Terminals(Protocol):
+class EditorTerminals(Protocol):
     """Commands run for an agent. Each lives in its own process group."""
 
     async def create(self, request: TerminalRequest, listener: TerminalListener) -> str:
@@ -236,13 +236,13 @@ class Editor(Protocol):
     """Whoever reads buffers and runs commands for a session. A capability is an object you may get."""
 
     @property
-    def files(self) -> Files | None: ...
+    def files(self) -> EditorFiles | None: ...
 
     @property
-    def terminals(self) -> Terminals | None: ...
+    def terminals(self) -> EditorTerminals | None: ...
 
 
-class Editors(Protocol):
+class EditorProvider(Protocol):
     def open(
         self, workspace: Path, *, folder: Path | None = None, session_id: SessionId | None = None
     ) -> Editor:
@@ -267,7 +267,7 @@ class Review(Protocol):
         ...
 
 
-class Reviews(Protocol):
+class ReviewProvider(Protocol):
     async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
         ...
@@ -297,7 +297,7 @@ class Reviews(Protocol):
         """What a turn that died had changed, and the person has to look at."""
         ...
 
-    async def check_forget(self, session_id: SessionId) -> None:
+    async def check_deletable(self, session_id: SessionId) -> None:
         """InvalidInput, with what to do, while a deletion would lose or leave behind what the person has to decide on."""
         ...
 
@@ -306,30 +306,30 @@ class Reviews(Protocol):
         ...
 
 
-class GivenServers(msgspec.Struct, frozen=True):
+class ConfiguredMcpServers(msgspec.Struct, frozen=True):
     """The MCP servers that agents are given in a workspace, and sentences about those that they cannot be."""
 
     servers: tuple[acp.McpServer, ...] = ()
     problems: tuple[str, ...] = ()
 
 
-ServersOf = Callable[[Path], GivenServers]
+FindMcpServers = Callable[[Path], ConfiguredMcpServers]
 """Finds them for a workspace. Blocks. InvalidInput when a settings file is broken."""
 
 
-def _no_servers(_workspace: Path) -> GivenServers:
-    return GivenServers()
+def _no_servers(_workspace: Path) -> ConfiguredMcpServers:
+    return ConfiguredMcpServers()
 
 
-Confined = Callable[[AgentSpec, Placed], bool]
+IsConfined = Callable[[AgentSpec, SessionPlacement], bool]
 """Whether the kernel keeps the agent of a session away from the person's files, as far as its mode promises that."""
 
 
-def _not_confined(_spec: AgentSpec, _placed: Placed) -> bool:
+def _not_confined(_spec: AgentSpec, _placed: SessionPlacement) -> bool:
     return False
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class SessionTimeouts(msgspec.Struct, frozen=True, kw_only=True):
     """How long things may take, in seconds."""
 
     start: float = 60.0
@@ -341,11 +341,11 @@ class Ports(msgspec.Struct, frozen=True, kw_only=True):
     """Everything a host stands on, chosen once by whoever builds it."""
 
     store: Store
-    agents: Agents
-    editors: Editors
-    reviews: Reviews
+    agents: AgentLauncher
+    editors: EditorProvider
+    reviews: ReviewProvider
     clock: Clock
-    mcp_servers: ServersOf = _no_servers
-    confined: Confined = _not_confined
-    limits: Limits = Limits()
+    mcp_servers: FindMcpServers = _no_servers
+    confined: IsConfined = _not_confined
+    limits: SessionTimeouts = SessionTimeouts()
     version: str = ""

@@ -1,4 +1,4 @@
-"""The session service: everything a door can do with sessions, and nothing about doors.
+"""Service that starts, opens, watches, forks and deletes sessions, whichever door asks.
 
 The log is the only truth: what a door sees, it reads from there. Which sessions are open in this process, and
 by what right, is the business of `possession`.
@@ -14,24 +14,24 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import AnyPayload, Event, SessionStarted, StateChanged, TodosUpdated, TurnEnded
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
-from portico.domain.summaries import SessionSummary
+from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnEvent, TurnState
-from portico.domain.values import SandboxInForce, Todo
+from portico.domain.values import SandboxStatus, TodoItem
 from portico.files.deadline import within_deadline
-from portico.sessions.adopting import adopt
-from portico.sessions.finding import folder_of, show
-from portico.sessions.forking import fork
-from portico.sessions.opened import OpenSession
-from portico.sessions.permissions import Decision
+from portico.sessions.agent.adoption import adopt
+from portico.sessions.agent.login import AgentLogin
+from portico.sessions.agent.supervision import call_agent, start_agent
+from portico.sessions.log.fork import fork
+from portico.sessions.log.recovery import append_events, recover
+from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
+from portico.sessions.lookup import resolve_workspace, show
 from portico.sessions.ports import AgentSpec, Ports
-from portico.sessions.possession import OpenSessions
-from portico.sessions.questions import Reply
-from portico.sessions.recovery import append, recover
-from portico.sessions.signing import Signing
-from portico.sessions.supervision import ask_agent, prepare
-from portico.sessions.turn import Prompt
-from portico.sessions.views import SessionView, with_agent_side
-from portico.sessions.watching import require_reached, watch_elsewhere, watch_here
+from portico.sessions.registry import SessionRegistry
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.requests.questions import QuestionAnswer
+from portico.sessions.session import Session
+from portico.sessions.session_view import SessionView, with_agent_state
+from portico.sessions.turn import TurnPrompt
 
 _NEWEST = 200
 
@@ -39,13 +39,13 @@ _NEWEST = 200
 class SessionService:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._open = OpenSessions(ports)
+        self._open = SessionRegistry(ports)
         self._closing = False
         self.notes = self._open.notes
 
-    async def recover(self, *, forgiving: bool = False) -> list[SessionId]:
+    async def recover(self, *, skip_failures: bool = False) -> list[SessionId]:
         """Interrupt turns whose host died. Call once, before anything else. `forgiving` passes over what fails."""
-        return await recover(self._ports, forgiving=forgiving)
+        return await recover(self._ports, skip_failures=skip_failures)
 
     async def start(
         self,
@@ -57,7 +57,7 @@ class SessionService:
         adopts: str | None = None,
     ) -> SessionId:
         """Begin a new session. Its agent starts with the first prompt."""
-        folder = await within_deadline(lambda: folder_of(workspace))
+        folder = await within_deadline(lambda: resolve_workspace(workspace))
         await self._ports.reviews.check(Path(folder), mode)
         started = self._open.started(folder, spec, mode, reads_only=reads_only, continued=False)
         return await self._open.begin(msgspec.structs.replace(started, adopts=adopts), spec)
@@ -94,10 +94,10 @@ class SessionService:
         """Open a session from the log to go on with it; the seq of the `session_started` this adds."""
         return await self._open.reopen(session_id, spec)
 
-    async def renew(self, session_id: SessionId, spec: AgentSpec) -> bool:
+    async def renew_agent(self, session_id: SessionId, spec: AgentSpec) -> bool:
         """Let an open session go on with an agent of this environment; one of another is ended. Not in a turn."""
         opened = self._live(session_id)
-        async with opened.session.reaching:
+        async with opened.session.connect_lock:
             if opened.turn is not None:
                 return False
             if opened.session.spec.env != spec.env:
@@ -109,12 +109,12 @@ class SessionService:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
         opened = self._live(session_id)
         if opened.turn is None:
-            await opened.stop_reviving()
-            await prepare(opened.session)
+            await opened.stop_restarting()
+            await start_agent(opened.session)
             await opened.session.journal.commit()
 
     async def prompt(
-        self, session_id: SessionId, prompt: Prompt, *, wait_for_tree: bool = False
+        self, session_id: SessionId, prompt: TurnPrompt, *, wait_for_tree: bool = False
     ) -> TurnEnded:
         """Run one turn to its end. SessionBusy if a turn is under way here or in this tree."""
         prompt.require_content()
@@ -155,15 +155,15 @@ class SessionService:
             return False
         return True
 
-    def answer(self, session_id: SessionId, request_id: str, decision: Decision) -> None:
+    def answer(self, session_id: SessionId, request_id: str, decision: PermissionReply) -> None:
         """Answer a permission request."""
         self._live(session_id).session.asking.permissions.answer(request_id, decision)
 
-    def reply(self, session_id: SessionId, request_id: str, reply: Reply) -> None:
+    def reply(self, session_id: SessionId, request_id: str, reply: QuestionAnswer) -> None:
         """Answer a question of the agent. InvalidInput, in words for the person, if the answer does not fit."""
         self._live(session_id).session.asking.questions.reply(request_id, reply)
 
-    async def keep_answers(self, session_id: SessionId) -> None:
+    async def save_answers(self, session_id: SessionId) -> None:
         """Return when the log has what was answered. StoreFailed if it cannot be written."""
         if (opened := self._open.find(session_id)) is not None:
             await opened.session.asking.keep()
@@ -173,16 +173,16 @@ class SessionService:
         opened = self._live(session_id)
         session = opened.session
         if opened.turn is None:
-            await opened.stop_reviving()
-            await prepare(session)
-        await ask_agent(session, session.set_option(name, value), f"set {name}")
+            await opened.stop_restarting()
+            await start_agent(session)
+        await call_agent(session, session.set_option(name, value), f"set {name}")
         await session.journal.commit()
 
-    async def signing(self, session_id: SessionId) -> Signing:
+    async def signing(self, session_id: SessionId) -> AgentLogin:
         """How to sign in to the agent of a session, and out again; the agent is started if need be."""
         opened = self._live(session_id)
-        await opened.stop_reviving()
-        return Signing(await opened.session.connect())
+        await opened.stop_restarting()
+        return AgentLogin(await opened.session.connect())
 
     async def watch(self, session_id: SessionId, *, after_seq: int) -> AsyncGenerator[Event]:
         """Every event after `after_seq`, each once, in order, whichever process writes them.
@@ -191,13 +191,13 @@ class SessionService:
         """
         store, clock = self._ports.store, self._ports.clock
         if not self.is_open(session_id) or after_seq > self.written(session_id):
-            require_reached(await self.show(session_id), after_seq)
+            check_after_seq(await self.show(session_id), after_seq)
         while not self._closing:
             opened = self._open.find(session_id)
             if opened is not None:
-                events = watch_here(opened.session.journal, store, after_seq=after_seq)
+                events = watch_journal(opened.session.journal, store, after_seq=after_seq)
             else:
-                events = watch_elsewhere(
+                events = watch_store(
                     session_id,
                     store,
                     clock,
@@ -243,7 +243,7 @@ class SessionService:
             open_elsewhere=self._open.is_elsewhere(session_id),
         )
         opened = self._open.find(session_id)
-        return view if opened is None else with_agent_side(view, opened.session)
+        return view if opened is None else with_agent_state(view, opened.session)
 
     def waiting(self, session_id: SessionId) -> int:
         """How many answers a session needs from a person, as far as this process knows."""
@@ -253,7 +253,7 @@ class SessionService:
         asking = opened.session.asking
         return len(asking.permissions.open) + len(asking.questions.open)
 
-    def sandbox(self, session_id: SessionId) -> SandboxInForce | None:
+    def sandbox(self, session_id: SessionId) -> SandboxStatus | None:
         """How far the agent of a session is confined, while it runs in this process."""
         opened = self._open.find(session_id)
         return None if opened is None or opened.session.link is None else opened.session.link.sandbox
@@ -264,7 +264,7 @@ class SessionService:
         session = opened.session
         opened.require_no_turn()
         await self._ports.reviews.check(session.workspace, mode, session_id)
-        await opened.stop_reviving()
+        await opened.stop_restarting()
         await session.change_mode(mode)
         await session.journal.commit(
             self._open.started(
@@ -279,11 +279,11 @@ class SessionService:
             return
         lease = self._open.lease(session_id)
         try:
-            await append(self._ports.store, self._ports.clock, session_id, payloads)
+            await append_events(self._ports.store, self._ports.clock, session_id, payloads)
         finally:
             lease.release()
 
-    async def write_todos(self, session_id: SessionId, todos: Sequence[Todo]) -> None:
+    async def write_todos(self, session_id: SessionId, todos: Sequence[TodoItem]) -> None:
         """Take the list of things to do that the person wrote. SessionBusy if another process has the session."""
         if (opened := self._open.find(session_id)) is not None:
             await opened.session.write_todos(tuple(todos))
@@ -295,7 +295,7 @@ class SessionService:
 
     async def check_delete(self, session_id: SessionId) -> None:
         """InvalidInput, with what would be lost, while the person has something to decide on in a session."""
-        await self._ports.reviews.check_forget(session_id)
+        await self._ports.reviews.check_deletable(session_id)
 
     async def delete(self, session_id: SessionId, *, discard_proposals: bool = False) -> None:
         """Remove a session for good. SessionBusy while another process has it open.
@@ -329,7 +329,7 @@ class SessionService:
         for one in self._open.take_all():
             await one.dismiss()
 
-    def _live(self, session_id: SessionId) -> OpenSession:
+    def _live(self, session_id: SessionId) -> Session:
         return self._open.require(session_id)
 
 

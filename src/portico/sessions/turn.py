@@ -1,4 +1,4 @@
-"""One turn, from the prompt to its end: a race between the agent, the person and the clock.
+"""One turn, from the prompt to its end, raced against a stop, a timeout and a failing log.
 
 However it ends, the log gets `turn_ended` and the state that follows in one commit, and the
 working tree is free for the next writer.
@@ -11,23 +11,23 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.domain.blocks import readable_size
+from portico.domain.content_blocks import readable_size
 from portico.domain.errors import AgentCrashed, AgentTimedOut, InvalidInput, PorticoError
 from portico.domain.events import AnyPayload, ErrorReported, PromptSubmitted, TurnEnded, UsageUpdated
 from portico.domain.turns import TurnEvent, TurnState
 from portico.rpc.messages import ConnectionLost, RpcError
-from portico.sessions.attachments import MAX_BYTES, fit
-from portico.sessions.deadlines import put_down, within
-from portico.sessions.live import LiveSession
-from portico.sessions.replay import with_past
-from portico.sessions.unforeseen import unforeseen
+from portico.sessions.content.attachments import MAX_BYTES, fit_to_agent
+from portico.sessions.internal_error import internal_error
+from portico.sessions.log.replay import with_history
+from portico.sessions.runtime import SessionRuntime
+from portico.sessions.tasks import cancel_and_wait, run_with_timeout
 
 _MAX_SENT = 30 * 1024 * 1024
 """Of a prompt as JSON: it goes to the agent in one line, whose bound leaves this and some room for what joins it."""
 _LONGEST_CHARACTER = 6
 
 
-class Prompt(msgspec.Struct, frozen=True, kw_only=True):
+class TurnPrompt(msgspec.Struct, frozen=True, kw_only=True):
     """What a person sends: words, other content as ACP blocks, and how this turn is to be run.
 
     `options` are set before it: `{"model": "big"}`, by id, category or name.
@@ -55,7 +55,7 @@ class Prompt(msgspec.Struct, frozen=True, kw_only=True):
             )
 
 
-class Ending(msgspec.Struct, frozen=True):
+class TurnEnding(msgspec.Struct, frozen=True):
     """Why a turn is over."""
 
     event: TurnEvent
@@ -66,7 +66,7 @@ class Ending(msgspec.Struct, frozen=True):
 class Turn:
     """Runs once. `stop` may be called at any time, also before the agent has started."""
 
-    def __init__(self, session: LiveSession, prompt: Prompt | None) -> None:
+    def __init__(self, session: SessionRuntime, prompt: TurnPrompt | None) -> None:
         self._session = session
         self._prompt = prompt
         self._stopping = asyncio.Event()
@@ -120,7 +120,7 @@ class Turn:
             raise
         return await self._finish(ending, started)
 
-    async def _race(self) -> Ending:
+    async def _race(self) -> TurnEnding:
         session = self._session
         work = asyncio.create_task(self._work(), name=f"turn of {session.id}")
         stop = asyncio.create_task(self._stopping.wait(), name="waiting for a stop")
@@ -134,89 +134,89 @@ class Turn:
                 return work.result()
             if stop.done():
                 await self._wind_down(work)
-                return Ending(TurnEvent.USER_STOP, "cancelled")
+                return TurnEnding(TurnEvent.USER_STOP, "cancelled")
             if broken.done():
                 await self._wind_down(work)
-                return Ending(TurnEvent.ERROR, "error", session.journal.failure)
+                return TurnEnding(TurnEvent.ERROR, "error", session.journal.failure)
             failure = silent.result() if silent.done() else late.result()
             await self._wind_down(work)
-            return Ending(TurnEvent.ERROR, "timeout", failure)
+            return TurnEnding(TurnEvent.ERROR, "timeout", failure)
         finally:
-            await put_down(work, *watchers)
+            await cancel_and_wait(work, *watchers)
             await session.asking.end()
 
-    async def _work(self) -> Ending:
+    async def _work(self) -> TurnEnding:
         session = self._session
         label = "" if self._prompt is None else self._prompt.text
         try:
             # Before the agent is started, which may write at once; and after, if no sandbox came of it.
-            confined = await session.is_to_be_confined()
+            confined = await session.will_be_confined()
             await session.reviewing.note_files(label, confined=confined)
-            async with session.reaching:
+            async with session.connect_lock:
                 await session.connect()
                 await session.reviewing.note_files(label, confined=confined and session.is_confined)
-                await within(session.ports.clock, session.ports.limits.start, session.attach())
+                await run_with_timeout(session.ports.clock, session.ports.limits.start, session.attach())
             await session.reviewing.begin_turn(label)
             if self._prompt is None:
-                return Ending(TurnEvent.TURN_ENDED, "resumed")
+                return TurnEnding(TurnEvent.TURN_ENDED, "resumed")
             try:
                 return await self._ask(self._prompt)
             except RpcError as error:
-                if not await within(
+                if not await run_with_timeout(
                     session.ports.clock, session.ports.limits.start, session.attach_anew(error)
                 ):
                     raise
             return await self._ask(self._prompt)
         except TimeoutError:
             what = f"did not open a session within {session.ports.limits.start:g} s"
-            return Ending(TurnEvent.ERROR, "timeout", await self._give_up(what))
+            return TurnEnding(TurnEvent.ERROR, "timeout", await self._give_up(what))
         except (RpcError, ConnectionLost) as error:
             if session.link is None:
-                return Ending(TurnEvent.USER_STOP, "cancelled")
+                return TurnEnding(TurnEvent.USER_STOP, "cancelled")
             failure = await session.link.explain(error)
             event = TurnEvent.PROCESS_LOST if isinstance(failure, AgentCrashed) else TurnEvent.ERROR
-            return Ending(event, "error", failure)
+            return TurnEnding(event, "error", failure)
         except AgentCrashed as error:
-            return Ending(TurnEvent.PROCESS_LOST, "error", error)
+            return TurnEnding(TurnEvent.PROCESS_LOST, "error", error)
         except PorticoError as error:
-            return Ending(TurnEvent.ERROR, "error", error)
+            return TurnEnding(TurnEvent.ERROR, "error", error)
         except Exception as error:  # noqa: BLE001 - the turn fails and says why; the session goes on
-            return Ending(TurnEvent.ERROR, "error", unforeseen(error, f"a turn of {session.id}"))
+            return TurnEnding(TurnEvent.ERROR, "error", internal_error(error, f"a turn of {session.id}"))
 
-    async def _ask(self, prompt: Prompt) -> Ending:
+    async def _ask(self, prompt: TurnPrompt) -> TurnEnding:
         """Set what this turn wants set, and send the prompt."""
         for name, value in prompt.options.items():
             await self._session.set_option(name, value)
         if self.stopping:
             # The agent was told so too early: it would take up a prompt that comes after that, and do it all.
-            return Ending(TurnEvent.USER_STOP, "cancelled")
+            return TurnEnding(TurnEvent.USER_STOP, "cancelled")
         return await self._converse(prompt)
 
-    async def _converse(self, prompt: Prompt) -> Ending:
+    async def _converse(self, prompt: TurnPrompt) -> TurnEnding:
         session = self._session
         if session.link is None or session.agent_session_id is None:
             raise ConnectionLost("the agent is gone")
         takes = session.link.info.agent_capabilities.prompt_capabilities
-        attached = fit(prompt.blocks, takes, f"The agent {session.spec.name}")
+        attached = fit_to_agent(prompt.blocks, takes, f"The agent {session.spec.name}")
         for notice in attached.notices:
             session.journal.record(notice)
         words = [acp.TextContent(text=prompt.text)] if prompt.text else []
-        blocks = with_past(session.untold, [*words, *attached.blocks], takes)
+        blocks = with_history(session.untold, [*words, *attached.blocks], takes)
         response = await session.link.end.prompt(
             acp.PromptRequest(session_id=session.agent_session_id, prompt=blocks)
         )
         session.untold = None
-        session.unproven = False
+        session.resume_unconfirmed = False
         if response.usage is not None:
             usage = response.usage
             session.journal.record(
                 UsageUpdated(input_tokens=usage.input_tokens, output_tokens=usage.output_tokens)
             )
         if response.stop_reason == "cancelled":
-            return Ending(TurnEvent.USER_STOP, "cancelled")
-        return Ending(TurnEvent.TURN_ENDED, response.stop_reason)
+            return TurnEnding(TurnEvent.USER_STOP, "cancelled")
+        return TurnEnding(TurnEvent.TURN_ENDED, response.stop_reason)
 
-    async def _wind_down(self, work: "asyncio.Task[Ending]") -> None:
+    async def _wind_down(self, work: "asyncio.Task[TurnEnding]") -> None:
         """Tell the agent to stop and give it a moment; then end it, with everything it started."""
         session = self._session
         session.asking.cancel_all()
@@ -228,12 +228,12 @@ class Turn:
                 session.ports.clock.sleep(session.ports.limits.stop_grace), name="grace time"
             )
             await asyncio.wait((work, forced, grace), return_when=asyncio.FIRST_COMPLETED)
-            await put_down(forced, grace)
+            await cancel_and_wait(forced, grace)
         if work.done():
             if session.editor.terminals is not None:
                 await session.editor.terminals.close()
             return
-        await put_down(work)
+        await cancel_and_wait(work)
         await session.end_agent()
 
     async def _silence(self) -> PorticoError:
@@ -274,9 +274,9 @@ class Turn:
                 session.link.end.cancel(session.agent_session_id)
         # With the usual grace: an agent that writes down where it is can be resumed there.
         await session.disconnect()
-        await self._finish(Ending(TurnEvent.PROCESS_LOST, "interrupted"), started)
+        await self._finish(TurnEnding(TurnEvent.PROCESS_LOST, "interrupted"), started)
 
-    async def _finish(self, ending: Ending, started: float) -> TurnEnded:
+    async def _finish(self, ending: TurnEnding, started: float) -> TurnEnded:
         session = self._session
         self._over = True
         if ending.event is TurnEvent.PROCESS_LOST:

@@ -1,4 +1,4 @@
-"""Editor windows that people have open on a workspace, as sessions and reviews ask for them."""
+"""Interfaces to attached editor windows, as sessions, reviews and doors use them."""
 
 from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
@@ -7,19 +7,19 @@ from typing import Protocol
 from portico.domain.events import AnyPayload
 from portico.domain.ids import SessionId
 from portico.domain.windows import (
-    CommandDispatched,
-    LookedUp,
-    Lookup,
+    CodeLookup,
+    CodeLookupResult,
     TerminalCommand,
+    TerminalCommandResult,
     WindowAbilities,
-    WindowAnswer,
     WindowEdit,
-    WindowEdited,
+    WindowEditResult,
     WindowIntroduction,
+    WindowResult,
     WindowUpdate,
 )
 
-Tell = Callable[[SessionId, AnyPayload], None]
+RecordWindowEvent = Callable[[SessionId, AnyPayload], None]
 """Writes down in the log of a session what was done for it, soon: whoever tells it waits for nothing."""
 
 
@@ -43,13 +43,13 @@ class Window(Protocol):
         """The text of a file as the window has it; None when it has no text of its own."""
         ...
 
-    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEdited:
+    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEditResult:
         """Change files as one step that one undo takes back, and save those that had been saved before."""
         ...
 
-    async def look_up(self, session_id: SessionId, lookup: Lookup) -> LookedUp: ...
+    async def look_up(self, session_id: SessionId, lookup: CodeLookup) -> CodeLookupResult: ...
 
-    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> CommandDispatched: ...
+    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> TerminalCommandResult: ...
 
 
 class Windows(Protocol):
@@ -65,17 +65,17 @@ class NoWindows:
         return None
 
 
-class WindowDesk(Protocol):
+class WindowRegistry(Protocol):
     """Windows as a door brings them."""
 
     def attach(self, introduction: WindowIntroduction) -> AsyncGenerator[WindowUpdate]:
         """Lend a window to sessions until this is closed. What comes: its id, then what it is asked."""
         ...
 
-    def reply(self, request_id: str, answer: WindowAnswer) -> None:
+    def reply(self, request_id: str, answer: WindowResult) -> None:
         """What a window answers. InvalidInput if nobody asked that, or not any more."""
         ...
 
-    def stand(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
+    def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
         """How a window stands now. InvalidInput for one that is not attached."""
         ...

@@ -1,4 +1,4 @@
-"""Owns the rule of what may follow what: a batch continues one session without a gap, or is refused."""
+"""Rule that a batch of events continues one session without a gap, and the summary after it."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import msgspec
 from portico.domain.errors import StoreFailed
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary, fold
+from portico.domain.session_summary import SessionSummary, fold
 
 
 def advance(held: SessionSummary | None, events: Sequence[Event]) -> SessionSummary:

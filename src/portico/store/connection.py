@@ -1,4 +1,4 @@
-"""Owns one SQLite connection and the one thread that may touch it: the event loop never waits on a disk.
+"""SQLite connection with the one thread that may use it.
 
 It knows how to connect, how to hold a transaction and how to report trouble. What is asked of
 the connection is the business of `log`, `migrations` and `verification`.
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from portico.domain.errors import StoreFailed
-from portico.store.failures import FOREIGN, is_locked, not_in_place, store_failure
+from portico.store.errors import FOREIGN, file_replaced, is_locked, store_failure
 
 _Result = TypeVar("_Result")
 
@@ -36,7 +36,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
-def rows_in_any_state(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> list[Any]:
+def fetch_lenient(connection: sqlite3.Connection, query: str, values: Sequence[object]) -> list[Any]:
     """All rows of a query, where bytes that are no text are marks in it. Too slow for events, of which there are many."""
     connection.text_factory = partial(str, encoding="utf-8", errors="replace")
     try:
@@ -108,7 +108,7 @@ class ConnectionThread:
         self._executor = ThreadPoolExecutor(max_workers=1, thread_name_prefix="portico-store")
 
     async def open(self) -> None:
-        self._connection = await finished(self._executor.submit(self._translating, self._connect))
+        self._connection = await wait_for_result(self._executor.submit(self._translating, self._connect))
         self._file = _identity(self._path)
 
     def require_open(self) -> sqlite3.Connection:
@@ -122,28 +122,28 @@ class ConnectionThread:
 
     async def run(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """Have work done on the thread and wait for it. Foreign errors become StoreFailed."""
-        return await finished(self.submit(work))
+        return await wait_for_result(self.submit(work))
 
     async def write(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
         """As `run`, for work that changes the file. StoreFailed, and nothing is done, if that is not in its place."""
 
         def in_place(connection: sqlite3.Connection) -> _Result:
-            self.require_in_place()
+            self.require_same_file()
             return work(connection)
 
         return await self.run(in_place)
 
-    def require_in_place(self) -> None:
+    def require_same_file(self) -> None:
         """StoreFailed if the file was removed or replaced: what is still written to it ends with this process."""
         if _identity(self._path) != self._file:
-            raise not_in_place(self._path)
+            raise file_replaced(self._path)
 
     async def close(self) -> None:
         """End the connection and the thread, after all that was asked before. May be repeated."""
         connection, self._connection = self._connection, None
         try:
             if connection is not None:
-                await finished(self._executor.submit(self._translating, connection.close))
+                await wait_for_result(self._executor.submit(self._translating, connection.close))
         finally:
             self._executor.shutdown(wait=False)
 
@@ -163,7 +163,7 @@ def _identity(path: Path) -> tuple[int, int] | None:
     return status.st_dev, status.st_ino
 
 
-async def finished(job: Future[_Result]) -> _Result:
+async def wait_for_result(job: Future[_Result]) -> _Result:
     """The result of work on a thread.
 
     When the caller is cancelled, work that has not begun never will, and work that has begun is

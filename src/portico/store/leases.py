@@ -1,4 +1,4 @@
-"""Owns the rights that one process has at a time, as locks of the kernel on small files.
+"""Leases held by one process at a time, as kernel locks on small files.
 
 The kernel lets a lock go when its process dies, however it dies, so no lease has to expire and
 none is left behind. A lock belongs to an open file: two stores in one process exclude each other
@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from portico.config.locking import lock, unlock
+from portico.files.locks import lock, unlock
 from portico.files.private import make_private_folder
-from portico.store.failures import store_failure
+from portico.store.errors import store_failure
 
 _LONGEST_HOLDER = 4096
 

@@ -1,4 +1,4 @@
-"""Owns the shape of the log's file, as a list of steps that only ever grows.
+"""Append-only list of schema migrations.
 
 A step never changes once released: files made by it are out there. Each runs in one transaction
 with its record, SQLite's `user_version`, which counts the steps a file has had. A step may use
@@ -10,7 +10,7 @@ from collections.abc import Callable
 from hashlib import blake2b
 
 from portico.store.connection import transaction
-from portico.store.failures import newer_schema
+from portico.store.errors import newer_schema
 
 
 def _events_and_sessions(connection: sqlite3.Connection) -> None:

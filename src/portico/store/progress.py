@@ -1,4 +1,4 @@
-"""Record of how far the log of each session was, in a file beside the database.
+"""Record of how far the log of each session was, in a file beside the database, to detect lost events.
 
 A database that was emptied, cut off, or replaced by an older copy is whole in itself; only something outside of it
 can tell what is missing. A line is added after each commit, so the record is never ahead of the database while that
@@ -17,7 +17,7 @@ import msgspec
 from portico.domain import codecs
 from portico.domain.events import format_time
 from portico.domain.ids import SessionId
-from portico.store.connection import rows_in_any_state, transaction
+from portico.store.connection import fetch_lenient, transaction
 
 _COMPACT_BYTES = 256 * 1024
 _LINE_BYTES = 130
@@ -27,7 +27,7 @@ _CHECKSUM = """
 """
 
 
-class Extent(msgspec.Struct, frozen=True):
+class LogExtent(msgspec.Struct, frozen=True):
     """How far a session was: its last event, the checksum of that, and when it was written."""
 
     session_id: str
@@ -36,7 +36,7 @@ class Extent(msgspec.Struct, frozen=True):
     checksum: str
 
 
-class Loss(msgspec.Struct, frozen=True):
+class LogLoss(msgspec.Struct, frozen=True):
     """Events that were in the log of a session and are not any more: all, the last ones, or others are in their place.
 
     `last_at` is when the last of them was written.
@@ -67,20 +67,20 @@ class Loss(msgspec.Struct, frozen=True):
                 assert_never(self.what)
 
 
-class _Line(msgspec.Struct, frozen=True, omit_defaults=True):
+class _ProgressLine(msgspec.Struct, frozen=True, omit_defaults=True):
     """One of these: how far a session is, what it has lost, that it is deleted, or that losses so far are accepted."""
 
-    extent: Extent | None = None
-    loss: Loss | None = None
+    extent: LogExtent | None = None
+    loss: LogLoss | None = None
     deleted: str | None = None
     accepted: bool = False
 
 
-class Recorded(msgspec.Struct, frozen=True):
+class RecordedProgress(msgspec.Struct, frozen=True):
     """What the file says, with everything about deleted sessions left out."""
 
-    extents: dict[str, Extent]
-    losses: tuple[Loss, ...]
+    extents: dict[str, LogExtent]
+    losses: tuple[LogLoss, ...]
     size: int
 
     @property
@@ -89,33 +89,33 @@ class Recorded(msgspec.Struct, frozen=True):
         return self.size > max(_COMPACT_BYTES, _LINE_BYTES * 4 * len(self.extents))
 
 
-class Progress:
+class ProgressFile:
     """The record in one file, which several processes add to at once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def add(self, extents: Iterable[Extent]) -> None:
+    def add(self, extents: Iterable[LogExtent]) -> None:
         """Note how far sessions are, after the commit that brought them there, which stands if this cannot be written."""
         with contextlib.suppress(OSError):
-            self._write([_Line(extent=one) for one in extents])
+            self._write([_ProgressLine(extent=one) for one in extents])
 
     def forget(self, session_id: SessionId) -> None:
         """Note that a session is deleted, inside the transaction that does so."""
-        self._write([_Line(deleted=session_id)])
+        self._write([_ProgressLine(deleted=session_id)])
 
     def accept(self) -> None:
         """Note that the person knows what is lost by now, so that it is no longer reported."""
-        self._write([_Line(accepted=True)])
+        self._write([_ProgressLine(accepted=True)])
 
-    def read(self) -> Recorded | None:
+    def read(self) -> RecordedProgress | None:
         """What is recorded; None if there is no record. Lines that a power cut left half written do not count."""
         try:
             data = self._path.read_bytes()
         except FileNotFoundError:
             return None
-        extents: dict[str, Extent] = {}
-        losses: dict[tuple[str, int, int], Loss] = {}
+        extents: dict[str, LogExtent] = {}
+        losses: dict[tuple[str, int, int], LogLoss] = {}
         for text in data.splitlines():
             try:
                 line = _LINES.decode(text)
@@ -132,9 +132,9 @@ class Progress:
                 losses = {key: one for key, one in losses.items() if key[0] != line.deleted}
             elif line.accepted:
                 losses.clear()
-        return Recorded(extents, tuple(losses.values()), len(data))
+        return RecordedProgress(extents, tuple(losses.values()), len(data))
 
-    def reconcile(self, connection: sqlite3.Connection) -> list[Loss]:
+    def reconcile(self, connection: sqlite3.Connection) -> list[LogLoss]:
         """Bring the record up to the database, and note what the database has lost since; what that is."""
         recorded = self.read()
         held = _held(connection)
@@ -142,19 +142,23 @@ class Progress:
             return []
         with transaction(connection):
             # Nobody commits or deletes now, but a commit that was just made may still have to be noted.
-            recorded, held = self.read() or Recorded({}, (), 0), _held(connection)
+            recorded, held = self.read() or RecordedProgress({}, (), 0), _held(connection)
             found = _losses(connection, recorded, held)
-            lines = [_Line(loss=one) for one in found]
+            lines = [_ProgressLine(loss=one) for one in found]
             lines += [
-                _Line(extent=one) for one in held.values() if recorded.extents.get(one.session_id) != one
+                _ProgressLine(extent=one)
+                for one in held.values()
+                if recorded.extents.get(one.session_id) != one
             ]
             if recorded.is_long:
-                self._replace([*(_Line(loss=one) for one in (*recorded.losses, *found)), *lines], held)
+                self._replace(
+                    [*(_ProgressLine(loss=one) for one in (*recorded.losses, *found)), *lines], held
+                )
             else:
                 self._write(lines)
         return found
 
-    def missing(self, recorded: Recorded, connection: sqlite3.Connection) -> list[Loss]:
+    def missing(self, recorded: RecordedProgress, connection: sqlite3.Connection) -> list[LogLoss]:
         """What is lost, by what was recorded before the connection began to read."""
         found = _losses(connection, recorded, _held(connection))
         if found:
@@ -163,7 +167,7 @@ class Progress:
             found = [one for one in found if one.session_id in now.extents]
         return [*recorded.losses, *found]
 
-    def _write(self, lines: Sequence[_Line]) -> None:
+    def _write(self, lines: Sequence[_ProgressLine]) -> None:
         if not lines:
             return
         data = b"".join(_ENCODER.encode(line) + b"\n" for line in lines)
@@ -173,10 +177,10 @@ class Progress:
         finally:
             os.close(descriptor)
 
-    def _replace(self, lines: Sequence[_Line], held: dict[str, Extent]) -> None:
+    def _replace(self, lines: Sequence[_ProgressLine], held: dict[str, LogExtent]) -> None:
         """Write the record anew, without what later lines have overtaken."""
         kept = [line for line in lines if line.extent is None]
-        kept += [_Line(extent=one) for one in held.values()]
+        kept += [_ProgressLine(extent=one) for one in held.values()]
         beside = self._path.with_name(f"{self._path.name}.new")
         beside.unlink(missing_ok=True)
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -188,31 +192,33 @@ class Progress:
 
 
 _ENCODER = msgspec.json.Encoder()
-_LINES = codecs.json_decoder(_Line)
+_LINES = codecs.json_decoder(_ProgressLine)
 
 
-def _losses(connection: sqlite3.Connection, recorded: Recorded, held: dict[str, Extent]) -> list[Loss]:
+def _losses(
+    connection: sqlite3.Connection, recorded: RecordedProgress, held: dict[str, LogExtent]
+) -> list[LogLoss]:
     """What the record has, and the database has not."""
     losses = []
     for one in recorded.extents.values():
         found = held.get(one.session_id)
         if found is None:
-            losses.append(Loss(one.session_id, "all", 1, one.seq, one.at))
+            losses.append(LogLoss(one.session_id, "all", 1, one.seq, one.at))
         elif found.seq < one.seq:
-            losses.append(Loss(one.session_id, "end", found.seq + 1, one.seq, one.at))
+            losses.append(LogLoss(one.session_id, "end", found.seq + 1, one.seq, one.at))
         elif found != one and _checksum_at(connection, found, one.seq) not in ("", one.checksum):
-            losses.append(Loss(one.session_id, "replaced", 1, one.seq, one.at))
+            losses.append(LogLoss(one.session_id, "replaced", 1, one.seq, one.at))
     return losses
 
 
-def _checksum_at(connection: sqlite3.Connection, found: Extent, seq: int) -> str:
+def _checksum_at(connection: sqlite3.Connection, found: LogExtent, seq: int) -> str:
     """The checksum that a session has at an event; none if the event is from before there were any."""
     if found.seq == seq:
         return found.checksum
-    rows = rows_in_any_state(connection, _CHECKSUM, (found.session_id, seq))
+    rows = fetch_lenient(connection, _CHECKSUM, (found.session_id, seq))
     return str(rows[0][0]).lower() if rows else ""
 
 
-def _held(connection: sqlite3.Connection) -> dict[str, Extent]:
-    rows = rows_in_any_state(connection, _HELD, ())
-    return {row[0]: Extent(row[0], row[1], row[2], row[3].lower()) for row in rows}
+def _held(connection: sqlite3.Connection) -> dict[str, LogExtent]:
+    rows = fetch_lenient(connection, _HELD, ())
+    return {row[0]: LogExtent(row[0], row[1], row[2], row[3].lower()) for row in rows}

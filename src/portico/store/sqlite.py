@@ -1,4 +1,4 @@
-"""Owns the embedded event log: one SQLite file that several processes open at once.
+"""Event log in one SQLite file that several processes can open at once.
 
 Writes and reads have a thread each, so a slow commit holds up neither the event loop nor a
 person who scrolls back.
@@ -9,18 +9,18 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from portico.domain.desks import Desk
+from portico.domain.drafts import SessionDraft
 from portico.domain.events import Event
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary
+from portico.domain.session_summary import SessionSummary
 from portico.files.private import make_private_folder
-from portico.store import log
-from portico.store.commits import SharedCommits
+from portico.store import queries
 from portico.store.connection import ConnectionThread, connect_reader, connect_writer
-from portico.store.failures import DAMAGE_CODES, is_locked, library_code
+from portico.store.errors import DAMAGE_CODES, is_locked, library_code
+from portico.store.group_commit import GroupCommit
 from portico.store.leases import FileLease, FileLeases
 from portico.store.migrations import migrate
-from portico.store.progress import Loss, Progress
+from portico.store.progress import LogLoss, ProgressFile
 from portico.store.verification import find_problems
 
 _BUSY_SECONDS = 5.0
@@ -35,10 +35,10 @@ class SqliteStore:
         self._busy_seconds = busy_seconds
         self._leases = FileLeases(folder / "leases")
         self._writer = ConnectionThread(self._path, self._prepare)
-        self._progress = Progress(folder / "progress.ndjson")
-        self._commits = SharedCommits(self._writer, self._path, self._progress)
+        self._progress = ProgressFile(folder / "progress.ndjson")
+        self._commits = GroupCommit(self._writer, self._path, self._progress)
         self._reader = ConnectionThread(self._path, self._connect_reader)
-        self.losses: Sequence[Loss] = ()
+        self.losses: Sequence[LogLoss] = ()
         """What was found to be missing when the log was opened, and not before."""
         self.damage: str | None = None
         """Why it could not be looked for."""
@@ -67,38 +67,40 @@ class SqliteStore:
 
     async def copy(self, source: SessionId, events: Sequence[Event]) -> None:
         await self._writer.write(
-            lambda connection: self._progress.add([log.copy(connection, source, events)])
+            lambda connection: self._progress.add([queries.copy(connection, source, events)])
         )
 
     async def read(
         self, session_id: SessionId, *, after_seq: int, limit: int, max_bytes: int | None = None
     ) -> list[Event]:
         return await self._reader.run(
-            partial(log.read, session_id=session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes)
+            partial(
+                queries.read, session_id=session_id, after_seq=after_seq, limit=limit, max_bytes=max_bytes
+            )
         )
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
         return await self._reader.run(
-            partial(log.tail, session_id=session_id, before_seq=before_seq, limit=limit)
+            partial(queries.tail, session_id=session_id, before_seq=before_seq, limit=limit)
         )
 
     async def summary(self, session_id: SessionId) -> SessionSummary | None:
-        return await self._reader.run(partial(log.summary, session_id=session_id))
+        return await self._reader.run(partial(queries.summary, session_id=session_id))
 
     async def standing(self, session_id: SessionId) -> list[Event]:
-        return await self._reader.run(partial(log.standing, session_id=session_id))
+        return await self._reader.run(partial(queries.standing, session_id=session_id))
 
     async def generation(self) -> int:
-        return await self._reader.run(log.generation)
+        return await self._reader.run(queries.generation)
 
-    async def desk(self, session_id: SessionId) -> Desk:
-        return await self._reader.run(partial(log.desk, session_id=session_id))
+    async def desk(self, session_id: SessionId) -> SessionDraft:
+        return await self._reader.run(partial(queries.desk, session_id=session_id))
 
-    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
-        await self._writer.write(partial(log.keep_desk, session_id=session_id, desk=desk))
+    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
+        await self._writer.write(partial(queries.save_drafts, session_id=session_id, desk=desk))
 
     async def drafted(self) -> frozenset[SessionId]:
-        return await self._reader.run(log.drafted)
+        return await self._reader.run(queries.drafted)
 
     async def summaries(
         self,
@@ -111,7 +113,7 @@ class SqliteStore:
     ) -> list[SessionSummary]:
         return await self._reader.run(
             partial(
-                log.summaries,
+                queries.summaries,
                 workspace=workspace,
                 id_prefix=id_prefix,
                 search=search,
@@ -121,10 +123,12 @@ class SqliteStore:
         )
 
     async def active_sessions(self) -> list[SessionId]:
-        return await self._reader.run(log.active_sessions)
+        return await self._reader.run(queries.active_sessions)
 
     async def delete(self, session_id: SessionId) -> bool:
-        return await self._writer.write(partial(log.delete, session_id=session_id, progress=self._progress))
+        return await self._writer.write(
+            partial(queries.delete, session_id=session_id, progress=self._progress)
+        )
 
     async def verify(self) -> list[str]:
         """As the port says, and whether the file itself is whole. Others may go on writing meanwhile."""

@@ -1,4 +1,4 @@
-"""Owns the proof that a log is whole: gapless, ordered, decodable, and summed up rightly."""
+"""Verifies that every session log is gapless, ordered, decodable and matches its summary and checksums."""
 
 import sqlite3
 from collections.abc import Iterator
@@ -8,12 +8,12 @@ import msgspec
 from portico.domain.errors import StoreFailed
 from portico.domain.events import SessionStarted
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary, fold
-from portico.store.checksums import FIRST, checksum_of, fits
-from portico.store.connection import rows_in_any_state
-from portico.store.failures import DAMAGE_CODES, library_code
-from portico.store.progress import Progress, Recorded
-from portico.store.records import EventRow, SummaryRow, event_of, summary_of, unreadable_because
+from portico.domain.session_summary import SessionSummary, fold
+from portico.store.checksums import INITIAL_CHECKSUM, checksum_of, is_valid
+from portico.store.connection import fetch_lenient
+from portico.store.errors import DAMAGE_CODES, library_code
+from portico.store.progress import ProgressFile, RecordedProgress
+from portico.store.rows import EventRow, SummaryRow, decode_problem, event_of, summary_of
 
 _PAGE_EVENTS = 256
 _WORDS_PER_SESSION = 20
@@ -36,7 +36,7 @@ class SessionCheck:
     def __init__(self, session_id: SessionId) -> None:
         self._session_id = session_id
         self._last_seq: int | None = None
-        self._checksum: bytes | None = FIRST
+        self._checksum: bytes | None = INITIAL_CHECKSUM
         self._unchecked_from: int | None = None
         self._summary: SessionSummary | None = None
         self._problems: list[str] = []
@@ -53,7 +53,7 @@ class SessionCheck:
             self._checksum = None
         self._last_seq = row.seq
         self._check(row, checksum)
-        if (reason := unreadable_because(row)) is not None:
+        if (reason := decode_problem(row)) is not None:
             self._report(f"event {row.seq} {reason}")
         try:
             self._summary = fold(self._summary, event_of(self._session_id, row))
@@ -85,7 +85,7 @@ class SessionCheck:
             self._unchecked_from = self._unchecked_from or row.seq
             self._checksum = None if self._checksum is None else checksum_of(self._checksum, row) or _UNFIT
         else:
-            if self._checksum is not None and not fits(checksum, self._checksum, row):
+            if self._checksum is not None and not is_valid(checksum, self._checksum, row):
                 several = f"one of the events {self._unchecked_from} to {row.seq} is"
                 self._report(
                     f"{several if self._unchecked_from else f'event {row.seq} ({row.kind}) is'} not what was written"
@@ -99,23 +99,23 @@ class SessionCheck:
             self._unspoken += 1
 
 
-def find_problems(connection: sqlite3.Connection, progress: Progress) -> Iterator[list[str]]:
+def find_problems(connection: sqlite3.Connection, progress: ProgressFile) -> Iterator[list[str]]:
     """What is wrong with a file, a page at a time, in one snapshot while others go on writing.
 
     The connection must be nobody else's, and each step must run on its thread.
     """
     # Before the snapshot, which is then at least as far as this.
     try:
-        recorded = progress.read() or Recorded({}, (), 0)
+        recorded = progress.read() or RecordedProgress({}, (), 0)
     except OSError as error:
-        recorded = Recorded({}, (), 0)
+        recorded = RecordedProgress({}, (), 0)
         yield [f"the record of how far the log was cannot be read: {error}"]
     connection.execute("BEGIN")
     try:
         yield _damage(connection)
         yield [str(loss) for loss in progress.missing(recorded, connection)]
         number = 0
-        while rows := rows_in_any_state(connection, _NEXT_SESSION, (number,)):
+        while rows := fetch_lenient(connection, _NEXT_SESSION, (number,)):
             number, checksum, *columns = rows[0]
             yield from _session_problems(connection, number, SummaryRow(*columns), checksum)
         yield _orphans(connection)
@@ -137,7 +137,7 @@ def _session_problems(
     seq = _BEFORE_EVERY_SEQ
     while True:
         page_start = seq
-        for own, *row in rows_in_any_state(connection, _NEXT_EVENTS, (number, seq, _PAGE_EVENTS)):
+        for own, *row in fetch_lenient(connection, _NEXT_EVENTS, (number, seq, _PAGE_EVENTS)):
             check.follow(EventRow(*row), own)
             seq = row[0]
         if seq == page_start:

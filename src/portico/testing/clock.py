@@ -1,4 +1,4 @@
-"""A clock that stands still until a test moves it; the in-memory twin of `sessions.ports.Clock`."""
+"""Clock that stands still until a test moves it; the in-memory twin of `sessions.ports.Clock`."""
 
 import asyncio
 import heapq

@@ -1,4 +1,4 @@
-"""How a test starts the scripted agent, and how it reads afterwards what went over the wire."""
+"""Command line that starts the scripted agent, and the reader of its transcript."""
 
 import json
 import sys

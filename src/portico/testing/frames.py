@@ -1,4 +1,4 @@
-"""Whether JSON-RPC frames keep to the official ACP schema; the tests hold every frame Portico sends against it.
+"""Checks JSON-RPC frames against the official ACP schema.
 
 The checker follows one connection: it has to see both directions, because an answer can only be judged by the
 request it answers.
@@ -16,7 +16,7 @@ from msgspec import UnsetType
 
 from portico.domain import codecs
 from portico.rpc.connection import Direction
-from portico.rpc.messages import id_in_ruins
+from portico.rpc.messages import malformed_request_id
 from portico.rpc.tap import TappedFrame
 
 Side = Literal["client", "agent"]
@@ -44,7 +44,7 @@ class InvalidFrames(AssertionError):
     """Portico sent frames that the schema does not allow; its developer must act."""
 
 
-class Schema:
+class AcpSchema:
     """The definitions of the official schema, found by method and by who handles it. Validators are made once."""
 
     def __init__(self, path: Path) -> None:
@@ -76,8 +76,8 @@ class Schema:
 
 
 @cache
-def load_schema(path: Path) -> Schema:
-    return Schema(path)
+def load_schema(path: Path) -> AcpSchema:
+    return AcpSchema(path)
 
 
 class FrameChecker:
@@ -105,7 +105,7 @@ class FrameChecker:
 
     def _expect_refusal(self, line: bytes, sender: Side) -> None:
         """A request that cannot be read may be answered all the same, if its id can."""
-        request_id = id_in_ruins(line)
+        request_id = malformed_request_id(line)
         if not isinstance(request_id, UnsetType):
             self._asked.setdefault(_key(sender, request_id), []).append(_UNREADABLE)
 

@@ -1,4 +1,4 @@
-"""Reviews that keep nothing and change nothing; the in-memory twin of `sessions.ports.Reviews`."""
+"""In-memory twin of the review port, which changes nothing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,7 +9,7 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 
 
-class OpenReview:
+class MemoryReview:
     """The agent works in the workspace itself. A test may say what a turn has to tell."""
 
     def __init__(self, folder: Path) -> None:
@@ -32,7 +32,7 @@ class OpenReview:
         return payloads
 
 
-class OpenReviews:
+class MemoryReviewProvider:
     """`folders` says where agents work in a mode, if not in the workspace.
 
     `outside` is what changed in the person's files during a turn in which they were `noted`, or of their
@@ -42,7 +42,7 @@ class OpenReviews:
 
     def __init__(self) -> None:
         self.folders: dict[ReviewMode, Path] = {}
-        self.opened: dict[SessionId, OpenReview] = {}
+        self.opened: dict[SessionId, MemoryReview] = {}
         self.forgotten: list[SessionId] = []
         self.noted: list[SessionId] = []
         self.git_noted: list[SessionId] = []
@@ -59,8 +59,8 @@ class OpenReviews:
         if session_id is not None and self.refusal is not None:
             raise self.refusal
 
-    async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> OpenReview:
-        return self.opened.setdefault(session_id, OpenReview(self.folders.get(mode, workspace)))
+    async def open(self, session_id: SessionId, workspace: Path, mode: ReviewMode) -> MemoryReview:
+        return self.opened.setdefault(session_id, MemoryReview(self.folders.get(mode, workspace)))
 
     async def note_files(
         self, session_id: SessionId, workspace: Path, label: str, *, git_only: bool = False
@@ -76,7 +76,7 @@ class OpenReviews:
     async def salvage(self, session_id: SessionId, workspace: Path) -> Sequence[AnyPayload]:
         return ()
 
-    async def check_forget(self, session_id: SessionId) -> None:
+    async def check_deletable(self, session_id: SessionId) -> None:
         if self.at_stake is not None:
             raise self.at_stake
 

@@ -1,14 +1,14 @@
-"""Owns the in-memory twin of the event log: the same promises, no disk, a hook to hold or fail a write."""
+"""In-memory twin of the event log, with a hook to hold or fail a write."""
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from portico.domain.desks import Desk
+from portico.domain.drafts import SessionDraft
 from portico.domain.errors import StoreFailed
-from portico.domain.events import STANDING, Event
+from portico.domain.events import STATE_PAYLOADS, Event
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary
+from portico.domain.session_summary import SessionSummary
 from portico.store.batches import advance, advance_copy
-from portico.store.records import EventRow, event_of, event_row, first_rows
+from portico.store.rows import EventRow, event_of, event_row, limit_bytes
 from portico.store.verification import SessionCheck
 
 BeforeAppend = Callable[[Sequence[Event]], Awaitable[None]]
@@ -26,7 +26,7 @@ class MemoryStore:
         self._summaries: dict[SessionId, SessionSummary] = {}
         self._rows: dict[SessionId, list[EventRow]] = {}
         self._holders: dict[str, str] = {}
-        self._desks: dict[SessionId, Desk] = {}
+        self._desks: dict[SessionId, SessionDraft] = {}
         self._generation = 0
 
     async def append(self, events: Sequence[Event], *, durable: bool) -> None:
@@ -54,7 +54,7 @@ class MemoryStore:
     ) -> list[Event]:
         start = max(after_seq, 0)
         rows = self._rows.get(session_id, [])[start : start + max(limit, 0)]
-        return [event_of(session_id, row) for row in first_rows(rows, max_bytes)]
+        return [event_of(session_id, row) for row in limit_bytes(rows, max_bytes)]
 
     async def tail(self, session_id: SessionId, *, before_seq: int | None, limit: int) -> list[Event]:
         rows = self._rows.get(session_id, [])
@@ -66,15 +66,15 @@ class MemoryStore:
 
     async def standing(self, session_id: SessionId) -> list[Event]:
         last = {row.kind: row for row in self._rows.get(session_id, [])}
-        return [event_of(session_id, last[kind.kind]) for kind in STANDING if kind.kind in last]
+        return [event_of(session_id, last[kind.kind]) for kind in STATE_PAYLOADS if kind.kind in last]
 
     async def generation(self) -> int:
         return self._generation
 
-    async def desk(self, session_id: SessionId) -> Desk:
-        return self._desks.get(session_id, Desk())
+    async def desk(self, session_id: SessionId) -> SessionDraft:
+        return self._desks.get(session_id, SessionDraft())
 
-    async def keep_desk(self, session_id: SessionId, desk: Desk) -> None:
+    async def save_drafts(self, session_id: SessionId, desk: SessionDraft) -> None:
         self._generation += 1
         self._desks.pop(session_id, None)
         if not desk.empty and session_id in self._summaries:

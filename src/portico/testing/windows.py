@@ -1,4 +1,4 @@
-"""An editor window in memory, over real files: it keeps what is typed, and one undo takes one edit back.
+"""In-memory twin of an attached editor window, over real files.
 
 The in-memory twin of `sessions.windows.Window`, with the habits of a real editor: files that were saved are saved
 after an edit, unsaved ones stay so, and what an undo brings back is not saved.
@@ -10,13 +10,13 @@ from pathlib import Path
 from portico.domain.errors import WindowLost, WindowRefused
 from portico.domain.ids import SessionId
 from portico.domain.windows import (
-    CommandDispatched,
-    LookedUp,
-    Lookup,
+    CodeLookup,
+    CodeLookupResult,
     TerminalCommand,
+    TerminalCommandResult,
     WindowAbilities,
     WindowEdit,
-    WindowEdited,
+    WindowEditResult,
 )
 
 
@@ -74,7 +74,7 @@ class MemoryWindow:
             raise WindowLost("The Twin window did not answer within 5 s.")
         return self._buffers.get(path)
 
-    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEdited:
+    async def edit(self, session_id: SessionId, label: str, files: Sequence[WindowEdit]) -> WindowEditResult:
         self.labels.append(label)
         self.before_edit()
         if self.refuses:
@@ -83,10 +83,10 @@ class MemoryWindow:
             raise WindowLost("The Twin window did not answer within 30 s.")
         changed = [one.path for one in files if not _is_same(self._text(one.path), one.expected)]
         if changed:
-            return WindowEdited(applied=False, changed=tuple(changed))
+            return WindowEditResult(applied=False, changed=tuple(changed))
         locked = [one.path for one in files if Path(one.path).name in self.locked]
         if locked:
-            return WindowEdited(applied=False, not_saved=tuple(locked))
+            return WindowEditResult(applied=False, not_saved=tuple(locked))
         self._undo.append({one.path: self._text(one.path) for one in files})
         for done, one in enumerate(files):
             if done == self.lost_after:
@@ -94,13 +94,13 @@ class MemoryWindow:
             self._change(one)
         if self.lost_after is not None:
             raise WindowLost("The Twin window did not answer within 30 s.")
-        return WindowEdited(applied=True)
+        return WindowEditResult(applied=True)
 
-    async def look_up(self, session_id: SessionId, lookup: Lookup) -> LookedUp:
-        return LookedUp()
+    async def look_up(self, session_id: SessionId, lookup: CodeLookup) -> CodeLookupResult:
+        return CodeLookupResult()
 
-    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> CommandDispatched:
-        return CommandDispatched(sent=False)
+    async def dispatch(self, session_id: SessionId, command: TerminalCommand) -> TerminalCommandResult:
+        return TerminalCommandResult(sent=False)
 
     def _change(self, one: WindowEdit) -> None:
         if one.content is None:

@@ -21,8 +21,8 @@ from portico.domain.events import (
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.turns import TurnState
 from portico.domain.values import PermissionOption, TerminalOutput, ToolKind, ToolPart
-from portico.doors.terminal.live import LiveRenderer
-from portico.doors.terminal.renderers import PromptEcho, Renderer
+from portico.doors.terminal.render.live_renderer import LiveRenderer
+from portico.doors.terminal.render.renderer import PromptEcho, Renderer
 from tests.doors.terminal.screen import Screen
 
 OPTIONS = (

@@ -10,11 +10,11 @@ import pytest
 
 from portico.domain.events import PermissionRequested
 from portico.domain.values import PermissionOption
-from portico.doors.terminal.asking import ask_person
-from portico.doors.terminal.echo import echo
-from portico.doors.terminal.lines import LineReader
-from portico.doors.terminal.permission_keys import chosen, keys_in_words
-from portico.sessions.permissions import Decision
+from portico.doors.terminal.input.line_reader import LineReader
+from portico.doors.terminal.input.permission_prompt import ask_permission
+from portico.doors.terminal.input.terminal_mode import echo
+from portico.doors.terminal.permission_keys import find_keyed_option, key_hint
+from portico.sessions.requests.permissions import PermissionReply
 from tests.doors.terminal.support import OPTIONS, permission
 
 DEADLINE = 10
@@ -53,15 +53,15 @@ async def terminal() -> AsyncIterator[Terminal]:
     terminal.close()
 
 
-Asked = asyncio.Task[Decision | None]
+Asked = asyncio.Task[PermissionReply | None]
 
 
 def asking(terminal: Terminal, request: PermissionRequested | None = None) -> Asked:
     question = request or permission()
-    return asyncio.create_task(ask_person(question, lines=terminal.lines, write=terminal.write))
+    return asyncio.create_task(ask_permission(question, lines=terminal.lines, write=terminal.write))
 
 
-async def decision(task: Asked) -> Decision | None:
+async def decision(task: Asked) -> PermissionReply | None:
     async with asyncio.timeout(DEADLINE):
         return await task
 
@@ -132,7 +132,7 @@ async def test_the_end_of_input_is_no_answer(terminal: Terminal) -> None:
 async def test_a_terminal_that_goes_away_is_no_answer() -> None:
     reading, writing = os.pipe()
     shown: list[str] = []
-    task = asyncio.create_task(ask_person(permission(), lines=LineReader(reading), write=shown.append))
+    task = asyncio.create_task(ask_permission(permission(), lines=LineReader(reading), write=shown.append))
     os.close(writing)
     assert await outcome(task) is None
     os.close(reading)
@@ -154,7 +154,7 @@ async def test_a_question_can_be_withdrawn_and_takes_no_later_line(terminal: Ter
 async def test_without_options_nobody_is_asked(terminal: Terminal) -> None:
     request = permission()
     empty = type(request)(request_id="p", tool_id="c", title="x", tool_kind="other", options=())
-    assert await ask_person(empty, lines=terminal.lines, write=terminal.write) is None
+    assert await ask_permission(empty, lines=terminal.lines, write=terminal.write) is None
     assert terminal.shown == ""
 
 
@@ -178,18 +178,18 @@ async def test_what_is_typed_is_seen_during_a_question_only(terminal: Terminal) 
 def test_two_options_of_one_kind_have_numbers_of_their_own() -> None:
     folder = PermissionOption(option_id="folder", name="Always in this folder", kind="allow_always")
     request = msgspec.structs.replace(permission(), options=(*OPTIONS, folder))
-    assert keys_in_words(request) == "y/a/n/4"
+    assert key_hint(request) == "y/a/n/4"
     assert _id(request, "4") == "folder"
     assert _id(request, "a") == "always"
 
 
 @pytest.mark.parametrize("typed", ["", " ", "0", "-1", "4", "ok", "yy", "１", "9" * 9999])
 def test_nothing_but_an_exact_answer_counts(typed: str) -> None:
-    assert chosen(permission(), typed) is None
+    assert find_keyed_option(permission(), typed) is None
 
 
 def _id(request: PermissionRequested, typed: str) -> str | None:
-    option = chosen(request, typed)
+    option = find_keyed_option(request, typed)
     return option.option_id if option else None
 
 

@@ -9,10 +9,10 @@ from xml.etree import ElementTree
 import pytest
 
 from portico.domain.ids import SessionId
-from portico.domain.summaries import SessionSummary
+from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
-from portico.doors.terminal.banner import Welcome, print_welcome
-from portico.doors.terminal.tables import plain_sessions, print_sessions, session_row
+from portico.doors.terminal.render.banner import Welcome, print_welcome
+from portico.doors.terminal.render.session_table import plain_sessions, print_sessions, session_row
 
 NOW = 1_800_000_000_000
 MINUTE = 60_000

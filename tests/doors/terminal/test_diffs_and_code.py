@@ -5,15 +5,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from portico.domain.values import DiffPart
-from portico.doors.terminal.code import colour
-from portico.doors.terminal.diffs import Diff, compare
+from portico.doors.terminal.markdown.highlighter import highlight
+from portico.doors.terminal.render.diff_view import DiffView, compare
 
 
-def difference(old: str | None, new: str) -> Diff:
+def difference(old: str | None, new: str) -> DiffView:
     return compare(DiffPart(path="a.py", old_text=old, new_text=new))
 
 
-def marks(diff: Diff) -> list[str]:
+def marks(diff: DiffView) -> list[str]:
     return [f"{row.mark}{row.line or ''} {row.text}".rstrip() for row in diff.rows]
 
 
@@ -78,12 +78,12 @@ CODE = (
 
 @pytest.mark.parametrize("lines_a_piece", [1, 2, 3, 4])
 def test_code_in_pieces_is_coloured_like_the_whole(lines_a_piece: int) -> None:
-    whole, _ = colour(CODE.rstrip("\n"), "python")
+    whole, _ = highlight(CODE.rstrip("\n"), "python")
     lines = CODE.rstrip("\n").split("\n")
     carried = ""
     seen: list[tuple[str, str]] = []
     for start in range(0, len(lines), lines_a_piece):
-        piece, carried = colour("\n".join(lines[start : start + lines_a_piece]), "python", carried)
+        piece, carried = highlight("\n".join(lines[start : start + lines_a_piece]), "python", carried)
         seen += _styled(piece)
     assert seen == _styled(whole)
 
@@ -104,10 +104,10 @@ def _styled(text: object) -> list[tuple[str, str]]:
 @pytest.mark.parametrize("carried", ["", '"""open\n'])
 def test_colouring_changes_no_character(language: str, carried: str) -> None:
     code = 'x = "a"\n  <b>\n{"k": 1}\n\n+added\n'
-    assert colour(code, language, carried)[0].plain.rstrip("\n") == code.rstrip("\n")
+    assert highlight(code, language, carried)[0].plain.rstrip("\n") == code.rstrip("\n")
 
 
 def test_a_very_long_line_of_code_is_left_uncoloured() -> None:
-    text, carried = colour("x = " + "1" * 5000, "python")
+    text, carried = highlight("x = " + "1" * 5000, "python")
     assert not text.spans
     assert carried == ""

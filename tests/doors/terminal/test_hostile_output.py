@@ -22,7 +22,7 @@ from portico.domain.events import (
     ToolUpdated,
 )
 from portico.domain.values import DiffPart, Location, PermissionOption, PlanEntry, TerminalOutput, TextPart
-from portico.doors.terminal.plain import PlainRenderer
+from portico.doors.terminal.render.plain_renderer import PlainRenderer
 from tests.doors.terminal.support import RUNNING, Stage, ended, feed, started, text, tool
 
 ATTACKS = (

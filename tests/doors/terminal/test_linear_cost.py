@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pytest
 from rich.console import RenderableType
 
-from portico.doors.terminal.answer import BlockPainter
-from portico.doors.terminal.markdown import Block
+from portico.doors.terminal.markdown.blocks import MarkdownBlock
+from portico.doors.terminal.markdown.stream import BlockRenderer
 from tests.doors.terminal.support import RUNNING, Stage, ended, text
 
 
@@ -16,14 +16,14 @@ class Counter:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.blocks = 0
         self.characters = 0
-        paint = BlockPainter.paint
+        paint = BlockRenderer.paint
 
-        def counted(painter: BlockPainter, blocks: Sequence[Block]) -> list[RenderableType]:
+        def counted(painter: BlockRenderer, blocks: Sequence[MarkdownBlock]) -> list[RenderableType]:
             self.blocks += len(blocks)
             self.characters += sum(len(block.source) for block in blocks)
             return paint(painter, blocks)
 
-        monkeypatch.setattr(BlockPainter, "paint", counted)
+        monkeypatch.setattr(BlockRenderer, "paint", counted)
 
 
 def answer_of(size: int, kind: str) -> str:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.doors.terminal.markdown import BLOCK_SIZE, Block, BlockSplitter
+from portico.doors.terminal.markdown.blocks import BLOCK_SIZE, BlockSplitter, MarkdownBlock
 
 FRAGMENTS = st.sampled_from(
     (
@@ -43,9 +43,9 @@ SMALL = {"block_size": 40, "code_lines": 4}
 TEXTS = st.lists(FRAGMENTS, max_size=24).map("".join)
 
 
-def split(*pieces: str, **limits: int) -> list[Block]:
+def split(*pieces: str, **limits: int) -> list[MarkdownBlock]:
     splitter = BlockSplitter(**limits)
-    done: list[Block] = []
+    done: list[MarkdownBlock] = []
     for piece in pieces:
         done += splitter.feed(piece)
     return done + splitter.close()
@@ -82,7 +82,7 @@ def test_finished_blocks_and_the_open_rest_are_the_text_at_every_moment(text: st
 @given(TEXTS)
 def test_looking_at_the_open_rest_changes_nothing(text: str) -> None:
     splitter = BlockSplitter(**SMALL)
-    done: list[Block] = []
+    done: list[MarkdownBlock] = []
     for line in text.splitlines(keepends=True):
         done += splitter.feed(line)
         rest = splitter.rest

@@ -22,7 +22,7 @@ from portico.domain.events import (
 )
 from portico.domain.turns import TurnState
 from portico.domain.values import DiffPart, PlanEntry, TextPart
-from portico.doors.terminal.plain import PlainRenderer
+from portico.doors.terminal.render.plain_renderer import PlainRenderer
 from tests.doors.terminal.support import RUNNING, ended, feed, permission, printed, started, text, tool
 
 
@@ -255,9 +255,9 @@ def test_an_image_is_named() -> None:
 def test_plain_output_loads_no_library_for_terminals() -> None:
     program = (
         "import io, sys\n"
-        "from portico.doors.terminal.renderers import make_renderer\n"
-        "import portico.doors.terminal.asking, portico.doors.terminal.tables\n"
-        "import portico.doors.terminal.prompting, portico.doors.terminal.banner\n"
+        "from portico.doors.terminal.render.renderer import make_renderer\n"
+        "import portico.doors.terminal.input.permission_prompt, portico.doors.terminal.render.session_table\n"
+        "import portico.doors.terminal.input.chat_input, portico.doors.terminal.render.banner\n"
         "make_renderer(sys.stdout, sys.stderr, term='xterm').finish()\n"
         "heavy = {'rich', 'prompt_toolkit', 'markdown_it', 'pygments'} & set(sys.modules)\n"
         "sys.exit(', '.join(heavy) or None)\n"

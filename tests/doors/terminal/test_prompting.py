@@ -13,15 +13,15 @@ from prompt_toolkit.output import DummyOutput
 
 from portico.domain.events import CommandsUpdated, StateChanged, UsageUpdated
 from portico.domain.turns import TurnState
-from portico.domain.values import Command
-from portico.doors.terminal.blanks import Blank
-from portico.doors.terminal.chat_line import ChatLine
-from portico.doors.terminal.chat_status import ChatStatus
-from portico.doors.terminal.completing import ChatCompleter, completable
-from portico.doors.terminal.lines import LineReader
-from portico.doors.terminal.prompt_entry import PromptEntry
-from portico.doors.terminal.prompting import KeptPrompt, PlainInput
-from portico.doors.terminal.workspace_files import WorkspaceFiles
+from portico.domain.values import AgentCommand
+from portico.doors.terminal.input.chat_input import KeptPrompt, PlainChatInput
+from portico.doors.terminal.input.chat_line import ChatLine
+from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.completion import ChatCompleter, is_completable
+from portico.doors.terminal.input.editable_field_input import EditableFieldInput
+from portico.doors.terminal.input.line_reader import LineReader
+from portico.doors.terminal.input.prompt_blanks import Blank
+from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from tests.doors.terminal.support import make_event, started
 
 DEADLINE = 10
@@ -32,9 +32,9 @@ UP = "\x1b[A"
 PASTE = "\x1b[200~{}\x1b[201~"
 
 COMMANDS = (
-    Command(name="help", description="What Porter can do"),
-    Command(name="search", description="Find text", hint="TEXT"),
-    Command(name="research", description="Look \x1b[31mfurther"),
+    AgentCommand(name="help", description="What Porter can do"),
+    AgentCommand(name="search", description="Find text", hint="TEXT"),
+    AgentCommand(name="research", description="Look \x1b[31mfurther"),
 )
 PROMPTS = (
     KeptPrompt("team/tidy", "Make it \x1b[31mneat", "Tidy up {{ input }}.", (Blank("input"),)),
@@ -109,7 +109,7 @@ async def test_bytes_that_are_no_text_and_pasted_colours_do_no_harm(
     keyboard.send_bytes(pressed)
     async with asyncio.timeout(DEADLINE):
         assert await line.read() == text
-    entry = PromptEntry(keyboard, DummyOutput())
+    entry = EditableFieldInput(keyboard, DummyOutput())
     keyboard.send_bytes(pressed)
     async with asyncio.timeout(DEADLINE):
         assert await entry.read("Name: ") == text
@@ -201,7 +201,7 @@ def test_a_slash_offers_kept_prompts_by_any_part_of_their_names(status: ChatStat
 
 
 def test_commands_that_the_agent_changes_are_offered_at_once(status: ChatStatus) -> None:
-    changed = CommandsUpdated(commands=(Command(name="new", description="New"),))
+    changed = CommandsUpdated(commands=(AgentCommand(name="new", description="New"),))
     assert completions(status.after(make_event(changed)), "/")[:-4] == [("/new ", "/new", "New")]
 
 
@@ -229,7 +229,7 @@ def test_an_at_sign_offers_files_by_a_few_of_their_letters(status: ChatStatus) -
     ],
 )
 def test_only_a_command_or_a_file_opens_the_menu(words: str, expected: bool) -> None:
-    assert completable(words) is expected
+    assert is_completable(words) is expected
 
 
 def test_the_toolbar_tells_what_fits(status: ChatStatus) -> None:
@@ -256,7 +256,7 @@ async def test_a_pipe_brings_one_prompt_a_line_and_a_backslash_joins_two() -> No
     reading, writing = os.pipe()
     os.write(writing, b"first\n\n  \nsecond\\\nline\nlast")
     os.close(writing)
-    source = PlainInput(LineReader(reading))
+    source = PlainChatInput(LineReader(reading))
     read = [await asyncio.wait_for(source.read(), DEADLINE) for _ in range(4)]
     os.close(reading)
     assert read == ["first", "second\nline", "last", None]

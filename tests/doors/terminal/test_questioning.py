@@ -7,14 +7,14 @@ from contextlib import suppress
 import pytest
 
 from portico.domain.events import QuestionAnswered, QuestionAsked
-from portico.domain.values import Choice, QuestionField, QuestionValue
-from portico.doors.terminal.field_entry import choice_lines, entered, entry_prompt
-from portico.doors.terminal.plain import PlainRenderer
-from portico.doors.terminal.questioning import ask_question
-from portico.sessions.questions import DECLINED, Reply
+from portico.domain.values import OptionChoice, QuestionField, QuestionValue
+from portico.doors.terminal.input.field_value import choice_lines, field_prompt, parse_field_value
+from portico.doors.terminal.input.question_form import ask_question
+from portico.doors.terminal.render.plain_renderer import PlainRenderer
+from portico.sessions.requests.questions import DECLINED, QuestionAnswer
 from tests.doors.terminal.support import RUNNING, Stage, make_event
 
-CHOICES = (Choice(value="h", name="Ham"), Choice(value="o", name="Olives", description="green"))
+CHOICES = (OptionChoice(value="h", name="Ham"), OptionChoice(value="o", name="Olives", description="green"))
 HOST = QuestionField(name="host", type="string", title="Host", default="localhost")
 PORT = QuestionField(name="port", type="integer", title="Port", required=True, minimum=1, maximum=65535)
 WORD = QuestionField(name="word", type="string", required=True, secret=True)
@@ -42,7 +42,7 @@ class Typed:
         assert self._lines == []
 
 
-async def filled_in(asked: QuestionAsked, *lines: str | None) -> tuple[Reply, str, Typed]:
+async def filled_in(asked: QuestionAsked, *lines: str | None) -> tuple[QuestionAnswer, str, Typed]:
     shown: list[str] = []
     typed = Typed(lines)
     reply = await ask_question(asked, typed, shown.append)
@@ -76,7 +76,7 @@ async def filled_in(asked: QuestionAsked, *lines: str | None) -> tuple[Reply, st
 def test_what_is_typed_becomes_the_value_that_it_means(
     field: QuestionField, typed: str, value: QuestionValue | None
 ) -> None:
-    assert entered(field, typed) == value
+    assert parse_field_value(field, typed) == value
 
 
 @pytest.mark.parametrize(
@@ -97,38 +97,43 @@ def test_what_does_not_fit_is_answered_in_a_sentence(
     field: QuestionField, typed: str, complaint: str
 ) -> None:
     with pytest.raises(ValueError, match="^" + complaint.replace(".", r"\.") + "$"):
-        entered(field, typed)
+        parse_field_value(field, typed)
 
 
 def test_the_prompt_says_what_fits_and_what_an_empty_line_means() -> None:
-    assert entry_prompt(HOST) == "Host (Enter: localhost, -: nothing): "
-    assert entry_prompt(PORT) == "Port (1 to 65535): "
-    assert entry_prompt(ONE) == "one (a number, Enter: nothing): "
-    assert entry_prompt(SOME) == "some (numbers, with commas between, at most 1, Enter: Ham, -: nothing): "
-    assert entry_prompt(LOUD) == "loud (y/n, Enter: no, -: nothing): "
-    assert entry_prompt(WORD) == "word: "
+    assert field_prompt(HOST) == "Host (Enter: localhost, -: nothing): "
+    assert field_prompt(PORT) == "Port (1 to 65535): "
+    assert field_prompt(ONE) == "one (a number, Enter: nothing): "
+    assert field_prompt(SOME) == "some (numbers, with commas between, at most 1, Enter: Ham, -: nothing): "
+    assert field_prompt(LOUD) == "loud (y/n, Enter: no, -: nothing): "
+    assert field_prompt(WORD) == "word: "
     assert choice_lines(ONE) == ["1  Ham", "2  Olives  green"]
 
 
 def test_what_an_agent_calls_things_cannot_move_the_cursor() -> None:
     bad = QuestionField(
-        name="x", type="choice", title="\x1b[2JGone", choices=(Choice(value="a", name="\x1b]0;t\x07A\nB"),)
+        name="x",
+        type="choice",
+        title="\x1b[2JGone",
+        choices=(OptionChoice(value="a", name="\x1b]0;t\x07A\nB"),),
     )
-    shown = entry_prompt(bad) + "".join(choice_lines(bad))
+    shown = field_prompt(bad) + "".join(choice_lines(bad))
     assert "\x1b" not in shown
     assert "\n" not in shown
 
 
 async def test_fields_are_asked_one_after_another_and_again_until_they_fit() -> None:
     reply, shown, typed = await filled_in(question(HOST, PORT, WORD), "", "x", "80", "s3cret")
-    assert reply == Reply(action="accept", content={"host": "localhost", "port": 80, "word": "s3cret"})
+    assert reply == QuestionAnswer(
+        action="accept", content={"host": "localhost", "port": 80, "word": "s3cret"}
+    )
     assert shown == "  Port is a number.\n"
     assert [secret for _, secret in typed.prompts] == [False, False, False, True]
 
 
 async def test_what_is_left_out_is_not_sent() -> None:
     reply, _, _ = await filled_in(question(HOST, ONE), "-", "")
-    assert reply == Reply(action="accept", content={})
+    assert reply == QuestionAnswer(action="accept", content={})
 
 
 @pytest.mark.parametrize("before", [0, 1])

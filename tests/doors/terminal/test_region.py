@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.doors.terminal.region import LiveRegion
+from portico.doors.terminal.render.canvas import LiveRegion
 from tests.doors.terminal.screen import Screen
 
 LINES = st.lists(

@@ -12,8 +12,8 @@ from portico.domain.events import (
     ProposalUpdated,
 )
 from portico.domain.reviews import ProposedFile
-from portico.doors.terminal.chat_status import ChatStatus
-from portico.doors.terminal.plain import PlainRenderer
+from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.render.plain_renderer import PlainRenderer
 from tests.doors.terminal.support import RUNNING, Stage, ended, feed, make_event, picture, started, text
 
 PROPOSAL = ProposalUpdated(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from portico.doors.terminal.sanitize import StreamCleaner, clean, clean_line, clean_output, safe_link
+from portico.doors.terminal.sanitizer import StreamCleaner, clean, clean_line, clean_output, safe_link
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-from portico.doors.terminal.workspace_files import WorkspaceFiles, list_files
+from portico.doors.terminal.input.workspace_files import WorkspaceFiles, list_files
 
 
 def test_in_a_repository_ignored_files_are_left_out(tmp_path: Path) -> None:

@@ -8,23 +8,23 @@ from typing import Any
 
 import msgspec
 
-from portico.porter.models.port import (
+from portico.porter.models.model import (
     AssistantMessage,
-    Finished,
     FinishReason,
     ModelEvent,
     ModelFacts,
     ModelRequest,
-    Text,
+    ModelText,
+    ModelThinking,
+    ModelToolCall,
+    ModelUsage,
+    ResponseFinished,
     TextChunk,
-    Thinking,
     ThinkingChunk,
-    ToolCall,
     ToolCallChunk,
     ToolCallReady,
-    Usage,
 )
-from portico.porter.setup import Setup
+from portico.porter.setup import PorterSetup
 
 NAME = "scripted:one"
 CAPABLE = ModelFacts(window=100_000)
@@ -35,23 +35,23 @@ class Say(msgspec.Struct, frozen=True):
     """A step of a script: words, then calls. `fails` is raised after what was said."""
 
     text: str = ""
-    calls: tuple[ToolCall, ...] = ()
+    calls: tuple[ModelToolCall, ...] = ()
     thinking: str = ""
     reason: FinishReason | None = None
-    usage: Usage = Usage(input=1000, output=100)
+    usage: ModelUsage = ModelUsage(input=1000, output=100)
     fails: Exception | None = None
 
 
 Step = Say | Callable[[ModelRequest], Say]
 
 
-def call(tool: str, arguments: Any = None, /, **named: Any) -> ToolCall:
+def call(tool: str, arguments: Any = None, /, **named: Any) -> ModelToolCall:
     """A call with arguments as JSON, or as the raw text that is given."""
     written = arguments if isinstance(arguments, str) else msgspec.json.encode(named).decode()
-    return ToolCall(f"t{next(_IDS)}", tool, written)
+    return ModelToolCall(f"t{next(_IDS)}", tool, written)
 
 
-def calls(*wanted: ToolCall, text: str = "") -> Say:
+def calls(*wanted: ModelToolCall, text: str = "") -> Say:
     return Say(text, wanted)
 
 
@@ -104,24 +104,26 @@ class ScriptedModel:
         for one in say.calls:
             yield ToolCallReady(one)
         yield say.usage
-        parts: list[Text | Thinking | ToolCall] = [Thinking(say.thinking)] if say.thinking else []
-        parts += [Text(say.text)] if say.text else []
+        parts: list[ModelText | ModelThinking | ModelToolCall] = (
+            [ModelThinking(say.thinking)] if say.thinking else []
+        )
+        parts += [ModelText(say.text)] if say.text else []
         parts += say.calls
         reason = say.reason or ("tool_calls" if say.calls else "stop")
-        yield Finished(reason, AssistantMessage(tuple(parts), model=NAME))
+        yield ResponseFinished(reason, AssistantMessage(tuple(parts), model=NAME))
 
     async def close(self) -> None:
         self.closed += 1
 
-    def setup(self, **more: Any) -> Callable[[Any], Setup]:
+    def setup(self, **more: Any) -> Callable[[Any], PorterSetup]:
         """The setup of a person who has this model."""
-        return lambda _workspace: Setup(choose=lambda: NAME, open=lambda _name: self, **more)
+        return lambda _workspace: PorterSetup(choose=lambda: NAME, open=lambda _name: self, **more)
 
 
 def results_in(request: ModelRequest) -> list[str]:
     """The texts of the newest results that a model was told, in order."""
-    from portico.porter.models.port import ToolMessage
+    from portico.porter.models.model import ToolMessage
 
     message = request.messages[-1]
     assert isinstance(message, ToolMessage)
-    return ["".join(p.text for p in r.parts if isinstance(p, Text)) for r in message.results]
+    return ["".join(p.text for p in r.parts if isinstance(p, ModelText)) for r in message.results]

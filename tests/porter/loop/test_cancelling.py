@@ -5,21 +5,21 @@ from pathlib import Path
 
 import pytest
 
-from portico.porter.models.port import AssistantMessage, Message, ToolMessage
-from portico.porter.transcripts import Condensed, Remembered, Transcripts
+from portico.porter.models.model import AssistantMessage, Message, ToolMessage
+from portico.porter.transcript import CompactionEntry, MessageEntry, TranscriptStore
 from tests.porter.client import connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls
 
 
 def kept(state: Path, session: str) -> list[Message]:
     """The messages in the transcript, exactly as they were written."""
-    transcript = Transcripts(state).find(session)
+    transcript = TranscriptStore(state).find(session)
     assert transcript is not None
     messages: list[Message] = []
     for entry in transcript.read():
-        if isinstance(entry, Remembered):
+        if isinstance(entry, MessageEntry):
             messages.append(entry.message)
-        elif isinstance(entry, Condensed):
+        elif isinstance(entry, CompactionEntry):
             messages = list(entry.messages)
     return messages
 

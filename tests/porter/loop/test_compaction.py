@@ -4,26 +4,26 @@ from pathlib import Path
 
 from portico.acp import _schema as schema
 from portico.domain.errors import ContextLimit, ModelFailed
-from portico.porter.loop.compaction import let_go, tail_of
-from portico.porter.loop.history import well_formed
-from portico.porter.loop.size import Measure
-from portico.porter.models.port import (
+from portico.porter.model_loop.compaction import drop_old_results, newest_messages
+from portico.porter.model_loop.history import well_formed
+from portico.porter.model_loop.token_estimate import TokenEstimate
+from portico.porter.models.model import (
     AssistantMessage,
     Message,
     ModelFacts,
     ModelRequest,
-    Text,
-    ToolCall,
+    ModelText,
+    ModelToolCall,
+    ModelToolResult,
+    ModelUsage,
     ToolMessage,
-    ToolResult,
-    Usage,
     UserMessage,
 )
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call
 
 SMALL = ModelFacts(window=8000)
-NO_USAGE = Usage()
+NO_USAGE = ModelUsage()
 
 
 def texts(request: ModelRequest) -> str:
@@ -61,7 +61,7 @@ async def test_what_was_said_is_summarised_announced_and_survives_a_restart(
     model = ScriptedModel(
         [
             Say(long, usage=NO_USAGE),
-            Say("SUMMARY: the person greeted me.", usage=Usage(input=7, output=3)),
+            Say("SUMMARY: the person greeted me.", usage=ModelUsage(input=7, output=3)),
             Say("I remember the gist.", usage=NO_USAGE),
         ],
         SMALL,
@@ -150,18 +150,18 @@ async def test_a_stop_while_summarising_keeps_the_conversation_as_it_was(state: 
 
 
 def conversation() -> list[Message]:
-    messages: list[Message] = [UserMessage((Text("go"),))]
+    messages: list[Message] = [UserMessage((ModelText("go"),))]
     for number in range(6):
-        one = ToolCall(f"c{number}", "read", "{}")
-        messages.append(AssistantMessage((Text("looking"), one)))
-        messages.append(ToolMessage((ToolResult(one.id, "read", (Text("y" * 1000),)),)))
+        one = ModelToolCall(f"c{number}", "read", "{}")
+        messages.append(AssistantMessage((ModelText("looking"), one)))
+        messages.append(ToolMessage((ModelToolResult(one.id, "read", (ModelText("y" * 1000),)),)))
     return messages
 
 
 def test_the_newest_messages_never_begin_with_a_result_that_has_no_call() -> None:
     messages = conversation()
     for tokens in range(2000):
-        tail = tail_of(messages, tokens, Measure())
+        tail = newest_messages(messages, tokens, TokenEstimate())
         assert not tail or not isinstance(tail[0], ToolMessage)
         assert tail == messages[len(messages) - len(tail) :]
         assert well_formed(tail) == tuple(tail)
@@ -169,14 +169,14 @@ def test_the_newest_messages_never_begin_with_a_result_that_has_no_call() -> Non
 
 def test_letting_go_keeps_every_call_and_result_in_its_place() -> None:
     messages = conversation()
-    fewer = let_go(messages, 4)
+    fewer = drop_old_results(messages, 4)
     assert fewer[-4:] == messages[-4:]
     assert well_formed(fewer) == tuple(fewer)
-    assert Measure().tokens(fewer) < 0.6 * Measure().tokens(messages)
+    assert TokenEstimate().tokens(fewer) < 0.6 * TokenEstimate().tokens(messages)
 
 
 def test_what_was_measured_puts_the_guess_right() -> None:
-    measure = Measure()
+    measure = TokenEstimate()
     request = ModelRequest(system="s" * 4000, messages=tuple(conversation()))
     guessed = measure.of_request(request)
     measure.learn(request, int(guessed * 1.5))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from portico.acp import _schema as schema
-from portico.porter.models.port import UserMessage
+from portico.porter.models.model import UserMessage
 from tests.porter.client import connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 

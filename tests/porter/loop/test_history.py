@@ -3,30 +3,30 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.porter.loop.history import INTERRUPTED, History, well_formed
-from portico.porter.models.port import (
+from portico.porter.model_loop.history import INTERRUPTED, MessageHistory, well_formed
+from portico.porter.models.model import (
     AssistantMessage,
     Message,
-    Text,
-    Thinking,
-    ToolCall,
+    ModelText,
+    ModelThinking,
+    ModelToolCall,
+    ModelToolResult,
     ToolMessage,
-    ToolResult,
     UserMessage,
 )
-from portico.porter.transcripts import AnyEntry
+from portico.porter.transcript import AnyEntry
 
-READ = ToolCall("c1", "read", "{}")
-LIST = ToolCall("c2", "list", "{}")
-PARTS: list[Text | Thinking | ToolCall] = [Text("a"), READ, LIST]
+READ = ModelToolCall("c1", "read", "{}")
+LIST = ModelToolCall("c2", "list", "{}")
+PARTS: list[ModelText | ModelThinking | ModelToolCall] = [ModelText("a"), READ, LIST]
 
 
 def said(text: str) -> UserMessage:
-    return UserMessage((Text(text),))
+    return UserMessage((ModelText(text),))
 
 
-def result(call: ToolCall, text: str = "ok") -> ToolResult:
-    return ToolResult(call.id, call.name, (Text(text),))
+def result(call: ModelToolCall, text: str = "ok") -> ModelToolResult:
+    return ModelToolResult(call.id, call.name, (ModelText(text),))
 
 
 def test_calls_that_nobody_answered_are_answered_as_interrupted() -> None:
@@ -34,13 +34,18 @@ def test_calls_that_nobody_answered_are_answered_as_interrupted() -> None:
     last = messages[-1]
     assert isinstance(last, ToolMessage)
     assert [one.call_id for one in last.results] == ["c1", "c2"]
-    assert [one.parts for one in last.results] == [(Text(INTERRUPTED),), (Text("ok"),)]
+    assert [one.parts for one in last.results] == [(ModelText(INTERRUPTED),), (ModelText("ok"),)]
     assert isinstance(well_formed([said("go"), AssistantMessage((READ,))])[-1], ToolMessage)
 
 
 def test_prompts_in_a_row_are_one_and_empty_answers_none() -> None:
-    messages = well_formed([said("one"), AssistantMessage(()), said("two"), AssistantMessage((Text("hi"),))])
-    assert messages == (UserMessage((Text("one"), Text("two"))), AssistantMessage((Text("hi"),)))
+    messages = well_formed(
+        [said("one"), AssistantMessage(()), said("two"), AssistantMessage((ModelText("hi"),))]
+    )
+    assert messages == (
+        UserMessage((ModelText("one"), ModelText("two"))),
+        AssistantMessage((ModelText("hi"),)),
+    )
 
 
 def test_results_that_answer_no_call_are_left_out() -> None:
@@ -75,12 +80,12 @@ def test_every_history_is_one_that_providers_accept(messages: list[Message]) -> 
 @given(MESSAGES, MESSAGES)
 def test_what_is_kept_is_what_is_remembered(before: list[Message], after: list[Message]) -> None:
     kept: list[AnyEntry] = []
-    history = History(kept.append)
+    history = MessageHistory(kept.append)
     for message in before:
         history.add(message)
-    history.condense(history.messages[:3])
+    history.compact(history.messages[:3])
     for message in after:
         history.add(message)
-    again = History()
+    again = MessageHistory()
     again.recall(kept)
     assert again.messages == history.messages

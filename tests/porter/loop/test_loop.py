@@ -7,13 +7,7 @@ import pytest
 
 from portico.acp import _schema as schema
 from portico.domain.errors import AuthRequired, ModelFailed
-from portico.porter.models.port import (
-    AssistantMessage,
-    ModelFacts,
-    Text,
-    ToolMessage,
-    UserMessage,
-)
+from portico.porter.models.model import AssistantMessage, ModelFacts, ModelText, ToolMessage, UserMessage
 from portico.rpc.messages import RpcError
 from tests.porter.client import connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
@@ -182,7 +176,7 @@ async def test_a_failure_in_the_middle_of_an_answer_keeps_what_was_shown(state: 
         assert await client.prompt(session, "go on") == "end_turn"
     prompt, said, again = model.requests[1].messages
     assert isinstance(prompt, UserMessage)
-    assert said == AssistantMessage((Text("I was about"),), model="scripted:one")
+    assert said == AssistantMessage((ModelText("I was about"),), model="scripted:one")
     assert isinstance(again, UserMessage)
 
 
@@ -212,7 +206,7 @@ async def test_a_stop_while_words_come_keeps_them_and_ends_the_request(state: Pa
         assert model.ended == 1
         model.hold.set()
         await client.prompt(session, "go on")
-    assert model.requests[1].messages[1] == AssistantMessage((Text("Half of it"),), model="scripted:one")
+    assert model.requests[1].messages[1] == AssistantMessage((ModelText("Half of it"),), model="scripted:one")
 
 
 async def test_a_stop_while_tools_run_leaves_a_result_for_every_call(state: Path, folder: Path) -> None:
@@ -258,7 +252,7 @@ async def test_a_conversation_with_calls_goes_on_in_another_process(state: Path,
     ]
     assert isinstance(last, UserMessage)
     assert "/todo add look again" in last.parts[0].text  # type: ignore[union-attr]
-    assert last.parts[-1] == Text("and now?")
+    assert last.parts[-1] == ModelText("and now?")
 
 
 async def test_a_call_that_a_kill_interrupted_has_a_result_after_the_restart(
@@ -293,7 +287,7 @@ async def test_a_model_without_tools_gets_none_and_a_tiny_one_few_words(state: P
     [request] = model.requests
     assert request.tools == ()
     assert len(request.system) < 200
-    assert request.messages[0].parts[1] == Text("[An image that this model cannot look at.]")  # type: ignore[union-attr]
+    assert request.messages[0].parts[1] == ModelText("[An image that this model cannot look at.]")  # type: ignore[union-attr]
 
 
 async def test_an_answer_that_was_cut_says_so(state: Path, folder: Path) -> None:

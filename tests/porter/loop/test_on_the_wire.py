@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.cli.porter_setup import read_setup
-from portico.porter.setup import SetupOf
+from portico.app.porter_setup import read_setup
+from portico.porter.setup import SetupReader
 from portico.rpc.messages import RpcError
 from tests.porter.client import connected
 from tests.support.model_endpoint import BAD_KEY, TOO_LONG, Answer, Call, ModelEndpoint, Refuse, Say
@@ -14,7 +14,7 @@ from tests.support.model_endpoint import BAD_KEY, TOO_LONG, Answer, Call, ModelE
 MODELS = ("anthropic:claude-sonnet-5-5", "openai-chat:gpt-5", "openai:gpt-5")
 
 
-def setup(endpoint: ModelEndpoint, home: Path, model: str = MODELS[0], **more: str) -> SetupOf:
+def setup(endpoint: ModelEndpoint, home: Path, model: str = MODELS[0], **more: str) -> SetupReader:
     environ = {
         "PATH": "/usr/bin:/bin",
         "PORTICO_HOME": str(home),

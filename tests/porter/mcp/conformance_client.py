@@ -5,9 +5,9 @@ import sys
 from pathlib import Path
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.asked import Asked
 from portico.porter.mcp.client import McpClient
-from portico.porter.mcp.http import HttpChannel
+from portico.porter.mcp.http_transport import McpHttpTransport
+from portico.porter.mcp.server_requests import ServerRequests
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}
 
@@ -18,8 +18,8 @@ async def accept(_words: str, _form: schema.ElicitationSchema) -> schema.CreateE
 
 
 async def use(address: str) -> None:
-    asked = Asked((Path.cwd(),), can_ask=True)
-    client = McpClient("conformance", HttpChannel("conformance", address, {}, asked), asked)
+    asked = ServerRequests((Path.cwd(),), can_ask=True)
+    client = McpClient("conformance", McpHttpTransport("conformance", address, {}, asked), asked)
     try:
         await client.begin()
         for tool in await client.tools():

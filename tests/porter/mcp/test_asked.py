@@ -15,7 +15,7 @@ import pytest
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.asked import Asked
+from portico.porter.mcp.server_requests import ServerRequests
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 from tests.porter.client import connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
@@ -173,7 +173,7 @@ def wanted(**more: Any) -> Raw:
 
 
 async def test_a_call_waits_as_long_as_the_person_does() -> None:
-    asked = Asked((), can_ask=True)
+    asked = ServerRequests((), can_ask=True)
     async with asyncio.timeout(PATIENCE) as deadline:
 
         async def ask(words: str, form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
@@ -187,7 +187,7 @@ async def test_a_call_waits_as_long_as_the_person_does() -> None:
 
 
 async def test_a_question_ends_with_the_call_that_it_was_about() -> None:
-    asked = Asked((), can_ask=True)
+    asked = ServerRequests((), can_ask=True)
     put = asyncio.Event()
 
     async def ask(_words: str, _form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
@@ -206,4 +206,4 @@ async def test_a_question_ends_with_the_call_that_it_was_about() -> None:
 @pytest.mark.parametrize("params", [b"{}", b'{"message": 7}', bytes(wanted(mode="url"))])
 async def test_a_question_that_makes_no_sense_is_refused(params: bytes) -> None:
     with pytest.raises(RpcError):
-        await Asked((), can_ask=True).answer("elicitation/create", Raw(params))
+        await ServerRequests((), can_ask=True).answer("elicitation/create", Raw(params))

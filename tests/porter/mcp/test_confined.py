@@ -7,9 +7,9 @@ from pathlib import Path
 from msgspec import Raw
 
 from portico.acp import _schema as schema
-from portico.porter.mcp.asked import Asked
-from portico.porter.mcp.pipes import open_pipes
-from portico.porter.terminals import LocalTerminals, run_to_end
+from portico.porter.mcp.server_requests import ServerRequests
+from portico.porter.mcp.stdio_transport import open_stdio
+from portico.porter.terminals import LocalCommandRunner, run_to_end
 from portico.sandbox.wrapper import WRAPPER_VARIABLE
 
 ANSWER = """
@@ -23,7 +23,7 @@ CONFINED = {**os.environ, WRAPPER_VARIABLE: '["/usr/bin/env", "CONFINED=yes"]'}
 
 async def test_an_mcp_server(tmp_path: Path) -> None:
     server = schema.McpServer(name="asked", command=sys.executable, args=["-c", ANSWER], env=[])
-    pipes = await open_pipes(server, tmp_path, CONFINED, Asked((), can_ask=False))
+    pipes = await open_stdio(server, tmp_path, CONFINED, ServerRequests((), can_ask=False))
     try:
         assert await pipes.request("whether", {}) == Raw(b'"yes"')
     finally:
@@ -32,5 +32,5 @@ async def test_an_mcp_server(tmp_path: Path) -> None:
 
 async def test_a_command(tmp_path: Path) -> None:
     command = ("/bin/sh", "-c", "echo $CONFINED")
-    ended = await run_to_end(LocalTerminals(CONFINED), command, tmp_path, lambda _: None)
+    ended = await run_to_end(LocalCommandRunner(CONFINED), command, tmp_path, lambda _: None)
     assert ended.output == "yes\n"

@@ -14,8 +14,8 @@ import pytest
 
 from portico.acp import _schema as schema
 from portico.porter.mcp import client as mcp_client
-from portico.porter.mcp import http as mcp_http
-from portico.porter.mcp import pipes as mcp_pipes
+from portico.porter.mcp import http_transport as mcp_http
+from portico.porter.mcp import stdio_transport as mcp_pipes
 from tests.porter.client import allow_for_session, connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 

@@ -6,7 +6,7 @@ Each character is one import of a package: `a` by the first thread, `b` by the s
 import sys
 import threading
 
-from portico.porter.models.clients import Place, build
+from portico.porter.models.clients import RequestTarget, build_client
 from portico.porter.models.providers import BUILT_IN
 
 KINDS = ("openai", "openai-chat")
@@ -24,10 +24,10 @@ def main() -> None:
 
     def work(name: str, kind: str) -> None:
         provider = BUILT_IN[kind]
-        place = Place(provider=provider, model=provider.example, address=None, key="k", environ={})
+        place = RequestTarget(provider=provider, model=provider.example, address=None, key="k", environ={})
         start.wait(60)
         names[threading.get_ident()] = name
-        build(place)
+        build_client(place)
         del names[threading.get_ident()]
 
     sys.addaudithook(record)

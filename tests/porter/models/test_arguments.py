@@ -5,16 +5,16 @@ import json
 import pytest
 
 from portico.domain.errors import ModelReported
-from portico.porter.models.port import (
-    Finished,
+from portico.porter.models.model import (
     ModelEvent,
-    Retrying,
-    Text,
+    ModelText,
+    ModelToolResult,
+    RequestRetry,
+    ResponseFinished,
     ToolCallReady,
     ToolMessage,
-    ToolResult,
 )
-from portico.porter.models.retrying import RetryPolicy
+from portico.porter.models.remote_model import RetryPolicy
 from tests.porter.models.wires import HELLO, KINDS, scripted
 from tests.support.model_endpoint import Answer, Call, Say
 
@@ -24,9 +24,9 @@ with_raw_arguments = pytest.mark.parametrize("kind", [kind for kind in KINDS if 
 BROKEN = Answer(Call("read", '{"path": "a.py'))
 
 
-def finished(events: list[ModelEvent]) -> Finished:
+def finished(events: list[ModelEvent]) -> ResponseFinished:
     last = events[-1]
-    assert isinstance(last, Finished)
+    assert isinstance(last, ResponseFinished)
     return last
 
 
@@ -42,7 +42,7 @@ async def test_arguments_that_are_no_json_arrive_as_they_are(kind: str) -> None:
 async def test_a_history_with_broken_arguments_can_be_sent_again(kind: str) -> None:
     async with scripted(kind, BROKEN, Answer(Say("Sorry."))) as it:
         answer = finished(await it.ask()).message
-        said = ToolResult("call_1", "read", (Text("the arguments are no JSON"),), failed=True)
+        said = ModelToolResult("call_1", "read", (ModelText("the arguments are no JSON"),), failed=True)
         events = await it.ask(HELLO, answer, ToolMessage((said,)))
         sent = json.dumps(it.endpoint.requests[-1].body)
     assert finished(events).message.text == "Sorry."
@@ -53,7 +53,7 @@ async def test_a_history_with_broken_arguments_can_be_sent_again(kind: str) -> N
 async def test_an_answer_that_google_gives_up_for_its_call_is_asked_for_again() -> None:
     async with scripted("google", BROKEN, Answer(Say("Sorry."))) as it:
         events = await it.ask()
-    (notice,) = [event for event in events if isinstance(event, Retrying)]
+    (notice,) = [event for event in events if isinstance(event, RequestRetry)]
     assert "MALFORMED_FUNCTION_CALL" in notice.reason
     assert finished(events).message.text == "Sorry."
 

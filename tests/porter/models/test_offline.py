@@ -14,20 +14,20 @@ import psutil
 import pytest
 
 from portico.domain.errors import ContextLimit, InvalidInput
-from portico.porter.models.offline.files import DEFAULT
-from portico.porter.models.offline.record import Record, living_record, record_file
-from portico.porter.models.opening import chosen_model, open_model
-from portico.porter.models.port import (
-    Finished,
+from portico.porter.models.model import (
     Model,
     ModelRequest,
+    ModelText,
+    ModelUsage,
     RequestLimits,
-    Retrying,
-    Text,
+    RequestRetry,
+    ResponseFinished,
     TextChunk,
-    Usage,
     UserMessage,
 )
+from portico.porter.models.offline.endpoint_record import EndpointRecord, living_record, record_file
+from portico.porter.models.offline.model_files import DEFAULT
+from portico.porter.models.selection import default_model, open_model
 from tests.support.offline import have_offline_model
 from tests.support.waiting import wait_until
 
@@ -42,28 +42,28 @@ def environ(own_home: Path) -> Mapping[str, str]:
 def prompt(text: str) -> ModelRequest:
     return ModelRequest(
         system="You answer in a few words.",
-        messages=(UserMessage((Text(text),)),),
+        messages=(UserMessage((ModelText(text),)),),
         limits=RequestLimits(output_tokens=8, silence=60.0),
     )
 
 
-def running(environ: Mapping[str, str]) -> Record | None:
+def running(environ: Mapping[str, str]) -> EndpointRecord | None:
     return living_record(record_file(DEFAULT, environ))
 
 
 async def test_it_answers_in_pieces_without_a_key_and_without_a_price(environ: Mapping[str, str]) -> None:
-    assert chosen_model(None, environ) == "offline:smollm2"
+    assert default_model(None, environ) == "offline:smollm2"
     model = open_model("offline:smollm2", {}, environ)
     assert running(environ) is None
     events = [event async for event in model.stream(prompt("Say hello."))]
     facts = await model.facts()
     await model.close()
     assert len([event for event in events if isinstance(event, TextChunk)]) > 1
-    (usage,) = [event for event in events if isinstance(event, Usage)]
+    (usage,) = [event for event in events if isinstance(event, ModelUsage)]
     assert usage.input > 0
     assert usage.output > 0
     assert usage.cost_usd == 0.0
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
     assert facts.tiny
     assert not facts.tools
     assert running(environ) is None
@@ -118,7 +118,7 @@ async def test_when_it_is_killed_the_next_request_starts_another(environ: Mappin
 def test_it_ends_when_the_porter_that_started_it_is_killed(environ: Mapping[str, str]) -> None:
     program = (
         "import asyncio, os\n"
-        "from portico.porter.models.opening import open_model\n"
+        "from portico.porter.models.selection import open_model\n"
         "async def main():\n"
         "    model = open_model('offline:smollm2', {}, dict(os.environ))\n"
         "    await model._locate()\n"
@@ -144,7 +144,7 @@ async def test_a_conversation_that_is_too_long_for_it_is_said_to_be(environ: Map
 
 
 async def test_without_its_file_the_command_that_fetches_it_is_named(own_home: Path) -> None:
-    assert chosen_model(None, os.environ) is None
+    assert default_model(None, os.environ) is None
     model = open_model("offline:smollm2", {}, dict(os.environ))
     with pytest.raises(InvalidInput) as error:
         await _ask(model)
@@ -154,4 +154,4 @@ async def test_without_its_file_the_command_that_fetches_it_is_named(own_home: P
 
 async def _ask(model: Model, text: str = "Hi") -> None:
     async for event in model.stream(prompt(text)):
-        assert not isinstance(event, Retrying), event
+        assert not isinstance(event, RequestRetry), event

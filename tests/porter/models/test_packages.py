@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput
-from portico.porter.models.packages import imports
+from portico.porter.models.optional_imports import import_guard
 
 PROGRAM = Path(__file__).with_name("build_in_threads.py")
 
@@ -53,5 +53,5 @@ def test_a_failed_import_leaves_the_way_free() -> None:
 
 
 def _import(line: str) -> None:
-    with imports("The provider x", "models"):
+    with import_guard("The provider x", "models"):
         exec(line, {})

@@ -8,14 +8,14 @@ import pytest
 
 from portico.config.model_settings import ModelSetting, ProviderSetting
 from portico.domain.errors import AuthRequired, InvalidInput
-from portico.porter.models.opening import chosen_model, open_model
-from portico.porter.models.port import Finished, ModelRequest, RequestLimits, Text, UserMessage
+from portico.porter.models.model import ModelRequest, ModelText, RequestLimits, ResponseFinished, UserMessage
 from portico.porter.models.providers import BUILT_IN, find_provider, parse_model_name
+from portico.porter.models.selection import default_model, open_model
 from tests.porter.models.wires import BELOW, KINDS, scripted
 from tests.support.model_endpoint import Answer, ModelEndpoint, Say
 
 REQUEST = ModelRequest(
-    system="Be brief.", messages=(UserMessage((Text("Hi"),)),), limits=RequestLimits(silence=20.0)
+    system="Be brief.", messages=(UserMessage((ModelText("Hi"),)),), limits=RequestLimits(silence=20.0)
 )
 
 
@@ -44,8 +44,8 @@ def test_a_missing_key_is_named_before_anything_is_sent(own_home: Path) -> None:
 
 
 def test_the_environment_chooses_before_the_settings(own_home: Path) -> None:
-    assert chosen_model("openai:a", {"PORTICO_MODEL": "openai:b"}) == "openai:b"
-    assert chosen_model("openai:a", {}) == "openai:a"
+    assert default_model("openai:a", {"PORTICO_MODEL": "openai:b"}) == "openai:b"
+    assert default_model("openai:a", {}) == "openai:a"
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -73,7 +73,7 @@ async def test_a_key_of_ones_own_variable_goes_to_the_address_of_ones_own() -> N
         await model.close()
         assert endpoint.requests[0].key == "my-own"
         assert endpoint.requests[0].path == "/v1/chat/completions"
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ async def test_each_provider_that_is_built_in_streams_an_answer(name: str, below
         events = [event async for event in model.stream(REQUEST)]
         await model.close()
         (received,) = endpoint.requests
-    assert isinstance(events[-1], Finished)
+    assert isinstance(events[-1], ResponseFinished)
     assert events[-1].message.text == "Hello there, friend."
     assert received.key == "its-key"
 

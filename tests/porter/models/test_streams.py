@@ -8,22 +8,22 @@ import pytest
 
 from portico.config.model_settings import ModelSetting, PriceSetting
 from portico.domain import codecs
-from portico.porter.models.port import (
+from portico.porter.models.model import (
     AssistantMessage,
-    Finished,
-    Image,
     Message,
     ModelEvent,
+    ModelImage,
     ModelRequest,
-    Text,
+    ModelText,
+    ModelThinking,
+    ModelToolResult,
+    ModelUsage,
+    ResponseFinished,
     TextChunk,
-    Thinking,
     ThinkingChunk,
     ToolCallChunk,
     ToolCallReady,
     ToolMessage,
-    ToolResult,
-    Usage,
     UserMessage,
 )
 from tests.porter.models.wires import HELLO, KINDS, scripted
@@ -33,9 +33,9 @@ pytestmark = pytest.mark.parametrize("kind", KINDS)
 LONG = "A sentence that comes in several pieces."
 
 
-def finished(events: list[ModelEvent]) -> Finished:
+def finished(events: list[ModelEvent]) -> ResponseFinished:
     last = events[-1]
-    assert isinstance(last, Finished)
+    assert isinstance(last, ResponseFinished)
     return last
 
 
@@ -80,17 +80,17 @@ async def test_what_a_provider_signed_goes_back_to_it_unchanged_after_being_stor
     async with scripted(kind, Answer(thought, call), Answer(Say("Done.")), model=model) as it:
         answer = finished(await it.ask()).message
         stored = codecs.decode_json(msgspec.json.encode(answer), AssistantMessage)
-        await it.ask(HELLO, stored, ToolMessage((ToolResult("call_1", "read", (Text("1"),)),)))
+        await it.ask(HELLO, stored, ToolMessage((ModelToolResult("call_1", "read", (ModelText("1"),)),)))
         sent = json.dumps(it.endpoint.requests[-1].body)
-    assert any(isinstance(part, Thinking) for part in stored.parts)
+    assert any(isinstance(part, ModelThinking) for part in stored.parts)
     assert "call_1" in sent
     assert kind == "openai-chat" or "c2lnbmVk" in sent
 
 
 async def test_images_reach_the_model(kind: str) -> None:
-    picture = Image(b"\x89PNG-not-really", "image/png")
+    picture = ModelImage(b"\x89PNG-not-really", "image/png")
     async with scripted(kind, Answer(Say("A cat."))) as it:
-        await it.ask(UserMessage((Text("What is this?"), picture)))
+        await it.ask(UserMessage((ModelText("What is this?"), picture)))
         sent = json.dumps(it.endpoint.requests[-1].body)
     assert base64.b64encode(picture.data).decode() in sent
 
@@ -111,7 +111,7 @@ async def test_usage_counts_what_was_cached_and_what_it_cost(kind: str) -> None:
     tokens = Tokens(input=1000, output=50, cached=600)
     async with scripted(kind, Answer(Say("Hi"), tokens=tokens), setting=ModelSetting(price=price)) as it:
         events = await it.ask()
-    (usage,) = [event for event in events if isinstance(event, Usage)]
+    (usage,) = [event for event in events if isinstance(event, ModelUsage)]
     assert (usage.input, usage.output, usage.cache_read) == (1000, 50, 600)
     assert usage.cost_usd == pytest.approx((400 * 10 + 600 * 1 + 50 * 100) / 1e6)
 
@@ -119,7 +119,7 @@ async def test_usage_counts_what_was_cached_and_what_it_cost(kind: str) -> None:
 async def test_without_a_known_price_no_cost_is_made_up(kind: str) -> None:
     async with scripted(kind, Answer(Say("Hi"))) as it:
         events = await it.ask()
-    assert [event.cost_usd for event in events if isinstance(event, Usage)] == [None]
+    assert [event.cost_usd for event in events if isinstance(event, ModelUsage)] == [None]
 
 
 async def test_an_answer_cut_at_its_limit_says_so(kind: str) -> None:
@@ -144,7 +144,7 @@ async def test_each_piece_may_be_asked_for_by_another_task(kind: str) -> None:
     async with scripted(kind, Answer(Say(LONG), Call("read", "{}")), Answer(Say(LONG))) as it:
         events: list[ModelEvent] = []
         stream = it.model.stream(ModelRequest(system="", messages=(HELLO,)))
-        while not events or not isinstance(events[-1], Finished):
+        while not events or not isinstance(events[-1], ResponseFinished):
             events.append(await asyncio.create_task(anext(stream)))
         await asyncio.create_task(stream.aclose())
         stream = it.model.stream(ModelRequest(system="", messages=(HELLO,)))
@@ -159,8 +159,8 @@ async def test_a_whole_exchange_is_understood_by_the_provider(kind: str) -> None
         answer = finished(await it.ask()).message
         results = ToolMessage(
             (
-                ToolResult("call_1", "read", (Text(""),)),
-                ToolResult("call_2", "read", (Text("see"), Image(b"png", "image/png"))),
+                ModelToolResult("call_1", "read", (ModelText(""),)),
+                ModelToolResult("call_2", "read", (ModelText("see"), ModelImage(b"png", "image/png"))),
             )
         )
         history: tuple[Message, ...] = (HELLO, answer, results)

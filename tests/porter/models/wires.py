@@ -4,27 +4,26 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from portico.config.model_settings import ModelSetting, ProviderSetting
-from portico.porter.models.clients import Place
-from portico.porter.models.port import (
+from portico.porter.models.clients import RequestTarget
+from portico.porter.models.model import (
     Message,
     Model,
     ModelEvent,
     ModelRequest,
+    ModelText,
     RequestLimits,
-    Text,
     ToolSpec,
     UserMessage,
 )
 from portico.porter.models.providers import find_provider
-from portico.porter.models.remote import RemoteModel
-from portico.porter.models.retrying import RetryPolicy
+from portico.porter.models.remote_model import RemoteModel, RetryPolicy
 from tests.support.model_endpoint import ModelEndpoint, Reply
 
 KINDS = ("openai-chat", "openai", "anthropic", "google", "bedrock")
 
 BELOW = {"openai-chat": "/v1", "openai": "/v1", "anthropic": "", "google": "", "bedrock": ""}
 """What an address of each kind ends in."""
-HELLO: Message = UserMessage((Text("Hello"),))
+HELLO: Message = UserMessage((ModelText("Hello"),))
 READ = ToolSpec(
     name="read",
     description="Read a file.",
@@ -72,9 +71,11 @@ async def scripted(
             "mine", {"mine": ProviderSetting(kind=kind, address=address, key_variable="K")}
         )
 
-        async def locate() -> Place:
+        async def locate() -> RequestTarget:
             region = {"AWS_REGION": "eu-central-1"}
-            return Place(provider=provider, model=model, address=address, key="the-key", environ=region)
+            return RequestTarget(
+                provider=provider, model=model, address=address, key="the-key", environ=region
+            )
 
         pauses = Pauses()
         remote = RemoteModel(

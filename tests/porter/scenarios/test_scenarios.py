@@ -7,10 +7,10 @@ import yaml
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
-from portico.porter.scenarios import documents
-from portico.porter.scenarios.loading import load_scenarios, parse_scenario
-from portico.porter.scenarios.scenario import Mode, Problem, Scenario
-from portico.porter.tools.table import TOOLS
+from portico.porter.scenarios import yaml_document
+from portico.porter.scenarios.catalog import load_scenarios, parse_scenario
+from portico.porter.scenarios.scenario import InvalidScenario, Scenario, ScenarioMode
+from portico.porter.tools.catalog import TOOLS
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import NAME, Say, ScriptedModel
@@ -83,7 +83,7 @@ def test_a_file_of_the_workspace_replaces_one_of_the_user_by_name(tmp_path: Path
     assert found.problems == ()
     assert found.by_name["REVIEW"].description == "Looks at changes"
     assert found.by_name["REVIEW"].limits.steps == 5
-    assert found.by_name["MINE"].mode is Mode.READ
+    assert found.by_name["MINE"].mode is ScenarioMode.READ
 
 
 def test_a_workspace_that_is_not_trusted_chooses_no_model(tmp_path: Path) -> None:
@@ -99,9 +99,9 @@ def test_a_workspace_that_is_not_trusted_lets_a_scenario_that_reads_do_no_more(t
     write(tmp_path, widened)
     built_in = load_scenarios(None, tmp_path / "nothing", trusted=False).by_name["ASK"]
     found = load_scenarios(None, tmp_path, trusted=False).by_name["ASK"]
-    assert (found.mode, found.tools, found.limits) == (Mode.READ, built_in.tools, built_in.limits)
+    assert (found.mode, found.tools, found.limits) == (ScenarioMode.READ, built_in.tools, built_in.limits)
     assert found.description == "Looks at changes"
-    assert load_scenarios(None, tmp_path, trusted=True).by_name["ASK"].mode is Mode.WRITE
+    assert load_scenarios(None, tmp_path, trusted=True).by_name["ASK"].mode is ScenarioMode.WRITE
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_workspace_that_is_not_trusted_lets_a_scenario_that_reads_do_no_more(t
 )
 def test_a_broken_file_is_reported_with_its_line(text: str, line: int, why: str) -> None:
     problem = parse_scenario(text.encode(), "review.yaml")
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, InvalidScenario)
     assert why in problem.why
     assert (problem.path, problem.line) == ("review.yaml", line)
 
@@ -136,9 +136,9 @@ def test_a_broken_file_is_reported_with_its_line(text: str, line: int, why: str)
 def test_a_character_that_yaml_does_not_know_breaks_one_file_only(
     monkeypatch: pytest.MonkeyPatch, loader: type, character: str
 ) -> None:
-    monkeypatch.setattr(documents, "_LOADER", loader)
+    monkeypatch.setattr(yaml_document, "_LOADER", loader)
     problem = parse_scenario(f"name: a{character}b\n".encode(), "odd.yaml")
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, InvalidScenario)
     assert "not YAML" in problem.why
 
 
@@ -162,7 +162,7 @@ def test_the_scenarios_that_come_with_porter_name_only_tools_that_exist(tmp_path
             "delete",
             "run",
         }
-        assert bool(writing) == (scenario.mode is Mode.WRITE)
+        assert bool(writing) == (scenario.mode is ScenarioMode.WRITE)
 
 
 async def test_a_scenario_may_name_its_model(state: Path, folder: Path) -> None:
@@ -170,13 +170,13 @@ async def test_a_scenario_may_name_its_model(state: Path, folder: Path) -> None:
     model = ScriptedModel([Say("Hi.")])
 
     def setup(_workspace: Path) -> object:
-        from portico.porter.setup import Setup
+        from portico.porter.setup import PorterSetup
 
         def open_model(name: str) -> ScriptedModel:
             opened.append(name)
             return model
 
-        return Setup(choose=lambda: NAME, open=open_model, trusted=True)
+        return PorterSetup(choose=lambda: NAME, open=open_model, trusted=True)
 
     write(folder, GOOD)
     async with connected(state, setup_of=setup) as client:  # type: ignore[arg-type]

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from portico.porter.models.port import ToolCall, ToolMessage, ToolResult
+from portico.porter.models.model import ModelToolCall, ModelToolResult, ToolMessage
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls
 
-Use = Callable[..., Awaitable[ToolResult]]
+Use = Callable[..., Awaitable[ModelToolResult]]
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def use(state: Path, folder: Path) -> Use:
         meta: dict[str, Any] | None = None,
         with_client: dict[str, Any] | None = None,
         **arguments: Any,
-    ) -> ToolResult:
+    ) -> ModelToolResult:
         return await make(
             state, folder, call(name, **arguments), scenario, before, after, meta, with_client or {}
         )
@@ -41,13 +41,13 @@ def use(state: Path, folder: Path) -> Use:
 async def make(
     state: Path,
     folder: Path,
-    wanted: ToolCall,
+    wanted: ModelToolCall,
     scenario: str,
     before: Callable[[Client], None],
     after: Callable[[Client], None],
     meta: dict[str, Any] | None,
     with_client: dict[str, Any],
-) -> ToolResult:
+) -> ModelToolResult:
     from portico.acp import _schema as schema
 
     model = ScriptedModel([calls(wanted), Say("Done.")])

@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.models.port import ToolResult
+from portico.porter.models.model import ModelToolResult
 from tests.porter.client import Client, allow_for_session, connected, lives, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls, results_in
 from tests.porter.tools.conftest import Use
 
 
-def text(result: ToolResult) -> str:
+def text(result: ModelToolResult) -> str:
     return "".join(part.text for part in result.parts)  # type: ignore[union-attr]
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from portico.porter.models.port import ToolResult
-from portico.porter.web.addresses import Refused, is_public, resolve, target_of
-from portico.porter.web.words import words_of_html
+from portico.porter.models.model import ModelToolResult
+from portico.porter.tools.web.address import AddressRefused, is_public, parse_address, resolve
+from portico.porter.tools.web.html_text import html_to_text
 from tests.porter.client import Client, connected, reject
 from tests.porter.loop.scripted import Say, ScriptedModel, call, calls
 from tests.porter.tools.conftest import Use
@@ -84,7 +84,7 @@ def origin() -> Iterator[str]:
         yield origin
 
 
-def text(result: ToolResult) -> str:
+def text(result: ModelToolResult) -> str:
     return "".join(part.text for part in result.parts)  # type: ignore[union-attr]
 
 
@@ -178,23 +178,23 @@ def test_public_addresses_are_known(address: str) -> None:
     ],
 )
 def test_what_is_no_address_of_the_web_is_refused(url: str) -> None:
-    with pytest.raises(Refused):
-        target_of(url)
+    with pytest.raises(AddressRefused):
+        parse_address(url)
 
 
 @pytest.mark.parametrize("host", ["2130706433", "0x7f.1", "017700000001", "localhost", "LOCALHOST."])
 def test_other_names_of_this_machine_are_refused(host: str) -> None:
-    with pytest.raises(Refused):
-        resolve(target_of(f"http://{host}/"), {})
+    with pytest.raises(AddressRefused):
+        resolve(parse_address(f"http://{host}/"), {})
 
 
 def test_a_name_with_one_private_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     entries = [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (one, 80)) for one in ("1.1.1.1", "10.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: entries)
-    with pytest.raises(Refused, match="private"):
-        resolve(target_of("http://two.example/"), {})
-    assert resolve(target_of("http://two.example/"), {"PORTICO_FETCH_ALLOW": "two.example"})
+    with pytest.raises(AddressRefused, match="private"):
+        resolve(parse_address("http://two.example/"), {})
+    assert resolve(parse_address("http://two.example/"), {"PORTICO_FETCH_ALLOW": "two.example"})
 
 
 def test_broken_html_still_has_words() -> None:
-    assert words_of_html("<p>a<div>b</p></script>c<li>d &amp; &#x41;</unknown>") == "a\nb\nc\n- d & A"
+    assert html_to_text("<p>a<div>b</p></script>c<li>d &amp; &#x41;</unknown>") == "a\nb\nc\n- d & A"

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from portico.acp import _schema as schema
-from portico.porter.models.port import Image, ToolResult
+from portico.porter.models.model import ModelImage, ModelToolResult
 from tests.porter.client import Client, reject
 from tests.porter.tools.conftest import Use
 
 
-def text(result: ToolResult) -> str:
-    return "".join(part.text for part in result.parts if not isinstance(part, Image))
+def text(result: ModelToolResult) -> str:
+    return "".join(part.text for part in result.parts if not isinstance(part, ModelImage))
 
 
 async def test_reading_shows_numbered_lines_and_how_to_go_on(use: Use, folder: Path) -> None:
@@ -31,7 +31,7 @@ async def test_a_wrong_name_gets_the_right_one(use: Use, folder: Path) -> None:
 async def test_an_image_can_be_looked_at(use: Use, folder: Path) -> None:
     (folder / "a.png").write_bytes(b"\x89PNG")
     result = await use("read", path="a.png")
-    assert result.parts[1] == Image(b"\x89PNG", "image/png")
+    assert result.parts[1] == ModelImage(b"\x89PNG", "image/png")
 
 
 async def test_listing_leaves_out_secrets_and_marks_folders(use: Use, folder: Path) -> None:

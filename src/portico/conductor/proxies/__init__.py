@@ -1,1 +1,1 @@
-"""Owns the proxies that Portico itself puts into a chain, one to a file."""
+"""Owns the proxies that Portico puts into a chain besides permissions, MCP and review."""

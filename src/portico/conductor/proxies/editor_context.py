@@ -1,4 +1,4 @@
-"""Tells the agent what the person is looking at: one text block in front of each prompt.
+"""Proxy that adds the editor's active file, selection, open files and problems to each prompt.
 
 The editor writes its state to a file. What is outside the session's folders stays unsaid, and of a
 file that may hold secrets only the name is said. A prompt that begins with `/` is a command: agents
@@ -15,11 +15,11 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.conductor.editor_state import EditorState, Selection, read_editor_state
 from portico.conductor.message import Message
-from portico.conductor.session_proxy import Folders, SessionProxy
+from portico.conductor.proxies.editor_state import EditorSelection, EditorState, read_editor_state
+from portico.conductor.session_proxy import SessionFolders, SessionProxy
 from portico.domain import codecs
-from portico.domain.privacy import is_private
+from portico.domain.secret_files import is_private
 
 STATE_VARIABLE = "PORTICO_EDITOR_STATE_FILE"
 MAX_SELECTION = 8_000
@@ -74,7 +74,7 @@ class EditorContext(SessionProxy):
         return message.with_params({**fields, "prompt": [block, *asked.prompt]})
 
 
-def describe(state: EditorState, folders: Folders) -> str | None:
+def describe(state: EditorState, folders: SessionFolders) -> str | None:
     """The context as the agent reads it; None if the active file is no business of the session."""
     view = _View(folders)
     active = view.name(state.active_file)
@@ -93,7 +93,7 @@ def describe(state: EditorState, folders: Folders) -> str | None:
 class _View:
     """Which files a session may be told of, and by which name."""
 
-    def __init__(self, folders: Folders) -> None:
+    def __init__(self, folders: SessionFolders) -> None:
         self._folders = [os.path.realpath(folder) for folder in (folders.workspace, *folders.additional)]
 
     def name(self, path: str) -> str | None:
@@ -123,7 +123,7 @@ def _is_command(blocks: list[Raw]) -> bool:
     return False
 
 
-def _selection(selection: Selection, language: str) -> Iterator[str]:
+def _selection(selection: EditorSelection, language: str) -> Iterator[str]:
     """The text in a fence that is longer than any inside it."""
     text = selection.text[:MAX_SELECTION]
     longest = max((len(found) for found in _FENCE.findall(text)), default=2)
@@ -136,7 +136,7 @@ def _selection(selection: Selection, language: str) -> Iterator[str]:
         yield f"(cut: the first {MAX_SELECTION} of {len(selection.text)} characters)"
 
 
-def _lines_of(selection: Selection) -> str:
+def _lines_of(selection: EditorSelection) -> str:
     first, last = selection.start_line, selection.end_line
     if first is None:
         return ""

@@ -1,1 +1,1 @@
-"""Owns the trace of a chain: how it is written down, read again, understood and played."""
+"""Owns traces of a chain: writing, reading, following and replaying them."""

@@ -1,4 +1,4 @@
-"""The lines of a trace file, one JSON object each; `type` says which. Files are written by one version, read by all.
+"""The records of a trace file, one JSON object per line.
 
 Links are called by name: `editor` and `agent` at the ends, the proxies by their own, `conductor` for what the
 chain says itself.
@@ -10,17 +10,17 @@ from typing import Literal
 import msgspec
 from msgspec import Raw
 
-from portico.conductor.watching import Gone
+from portico.conductor.observer import ClosedBy
 from portico.rpc.connection import Direction as WireDirection
 from portico.rpc.messages import FaultKind
 
 VERSION = 1
 EDITOR, AGENT, CONDUCTOR = "editor", "agent", "conductor"
 
-Direction = Literal["to_agent", "to_editor"]
+ChainDirection = Literal["to_agent", "to_editor"]
 
 
-class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="trace"):
+class TraceStarted(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="trace"):
     """A program began to write here. Several may, one after another or side by side."""
 
     at: str
@@ -28,7 +28,7 @@ class Begun(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="tr
     portico: str
 
 
-class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="opened"):
+class ChainOpened(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="opened"):
     """A chain was built, of these links from the editor to the agent."""
 
     at: str
@@ -36,7 +36,7 @@ class Opened(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="o
     links: tuple[str, ...]
 
 
-class Passed(
+class TraceFrame(
     msgspec.Struct,
     frozen=True,
     kw_only=True,
@@ -48,13 +48,13 @@ class Passed(
 
     at: str
     chain: str
-    direction: Direction
+    direction: ChainDirection
     sender: str
     receiver: str
     frame: Raw
 
 
-class Wired(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wire"):
+class ProgramFrame(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wire"):
     """A frame as a proxy that is a program got it or sent it: under its own ids, the agent's side wrapped."""
 
     at: str
@@ -64,7 +64,7 @@ class Wired(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="wi
     frame: Raw
 
 
-class Faulted(
+class TraceFault(
     msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="fault", rename={"sender": "from"}
 ):
     """Something that an end sent and that went no further."""
@@ -78,27 +78,27 @@ class Faulted(
     size: int
 
 
-class Closed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="closed"):
+class ChainClosed(msgspec.Struct, frozen=True, kw_only=True, tag_field="type", tag="closed"):
     """The chain is over, because of whom."""
 
     at: str
     chain: str
-    gone: Gone
+    gone: ClosedBy
 
 
-OfChain = Opened | Passed | Wired | Faulted | Closed
-Record = Begun | OfChain
+ChainRecord = ChainOpened | TraceFrame | ProgramFrame | TraceFault | ChainClosed
+TraceRecord = TraceStarted | ChainRecord
 
 
-def link_names(stations: Iterable[str]) -> tuple[str, ...]:
+def link_names(nodes: Iterable[str]) -> tuple[str, ...]:
     """A name for each link, no two the same."""
     names = [EDITOR]
     taken = {EDITOR, AGENT, CONDUCTOR}
-    for station in stations:
-        name, count = station, 1
+    for node in nodes:
+        name, count = node, 1
         while name in taken:
             count += 1
-            name = f"{station} {count}"
+            name = f"{node} {count}"
         taken.add(name)
         names.append(name)
     return (*names, AGENT)

@@ -1,4 +1,4 @@
-"""What the frames of a chain mean together: which answer belongs to which request, and what a proxy changed.
+"""Follows the frames of one traced chain: pairs responses with requests and finds what each proxy changed.
 
 Follows one chain, frame by frame, and keeps no more than what is still open.
 """
@@ -10,27 +10,27 @@ from typing import Literal
 import msgspec
 from msgspec import Raw, UnsetType
 
-from portico.conductor.tracing.changes import changes
-from portico.conductor.tracing.records import AGENT, CONDUCTOR, EDITOR, Direction, Passed
+from portico.conductor.tracing.json_diff import json_changes
+from portico.conductor.tracing.records import AGENT, CONDUCTOR, EDITOR, ChainDirection, TraceFrame
 from portico.domain import codecs
 from portico.rpc.messages import NO_PARAMS, ErrorObject, Fault, RequestId, decode_frame
 
-Kind = Literal["request", "response", "notification", "unreadable"]
+FrameKind = Literal["request", "response", "notification", "unreadable"]
 
 _WRAPPING = "proxy/successor"
 _NOT_PROXIES = (EDITOR, AGENT, CONDUCTOR)
 _MOST_ARRIVALS = 256
 
 
-class Step(msgspec.Struct, frozen=True, kw_only=True):
+class TraceStep(msgspec.Struct, frozen=True, kw_only=True):
     """A frame that passed from one link to the next that looked at it."""
 
     line: int
     at: int
-    direction: Direction
+    direction: ChainDirection
     sender: str
     receiver: str
-    kind: Kind
+    kind: FrameKind
     id: RequestId = None
     method: str = ""
     """That of the request, for a response to one; of the inner message, for one that is wrapped."""
@@ -41,14 +41,14 @@ class Step(msgspec.Struct, frozen=True, kw_only=True):
     error: ErrorObject | None = None
     duration: int | None = None
     """Milliseconds that whoever asked has waited for this answer."""
-    asked_in: int | None = None
+    request_line: int | None = None
     """The line of the request that this answers."""
     changed: tuple[str, ...] | None = None
     """What its sender changed since it came in; None if it did not come in."""
     frame: Raw
 
 
-class Waiting(msgspec.Struct, frozen=True):
+class UnansweredRequest(msgspec.Struct, frozen=True):
     """A request that has no answer yet, and who waits for it."""
 
     link: str
@@ -59,10 +59,10 @@ class Waiting(msgspec.Struct, frozen=True):
     line: int
 
 
-class Meaning(msgspec.Struct, frozen=True, kw_only=True):
+class FrameMeaning(msgspec.Struct, frozen=True, kw_only=True):
     """A frame by itself. `method` and `body` are those of the inner message, if it is `wrapped` for a successor."""
 
-    kind: Kind
+    kind: FrameKind
     id: RequestId = None
     method: str = ""
     wrapped: bool = False
@@ -79,35 +79,37 @@ class _About(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str | None = None
 
 
-class Follower:
+class TraceFollower:
     """Give it the frames of one chain in their order."""
 
     def __init__(self) -> None:
-        self._waiting: dict[tuple[str, RequestId], Waiting] = {}
-        self._arrived: dict[tuple[str, Direction, Kind, str], deque[Step]] = {}
+        self._waiting: dict[tuple[str, RequestId], UnansweredRequest] = {}
+        self._arrived: dict[tuple[str, ChainDirection, FrameKind, str], deque[TraceStep]] = {}
 
     @property
-    def waiting(self) -> list[Waiting]:
+    def waiting(self) -> list[UnansweredRequest]:
         """The requests of either end that are still open."""
         return [one for one in self._waiting.values() if one.link in (EDITOR, AGENT)]
 
-    def take(self, line: int, record: Passed) -> Step:
-        step = self._step(line, record, meaning(record.frame))
+    def take(self, line: int, record: TraceFrame) -> TraceStep:
+        step = self._step(line, record, frame_meaning(record.frame))
         if step.sender not in _NOT_PROXIES and (before := self._arrival(step)) is not None:
-            step = msgspec.structs.replace(step, changed=changes(content(before), content(step)))
+            step = msgspec.structs.replace(
+                step, changed=json_changes(step_content(before), step_content(step))
+            )
         if step.receiver not in _NOT_PROXIES:
             key = (step.receiver, step.direction, step.kind, step.method)
             self._arrived.setdefault(key, deque(maxlen=_MOST_ARRIVALS)).append(step)
         return step
 
-    def _step(self, line: int, record: Passed, frame: Meaning) -> Step:
-        at, session, asked = milliseconds(record.at), session_in(frame.body), None
+    def _step(self, line: int, record: TraceFrame, frame: FrameMeaning) -> TraceStep:
+        at, session, asked = milliseconds(record.at), session_id_in(frame.body), None
         if frame.kind == "request":
-            waiting = Waiting(record.sender, frame.id, frame.method, at, session, line)
+            waiting = UnansweredRequest(record.sender, frame.id, frame.method, at, session, line)
             self._waiting[record.sender, frame.id] = waiting
         elif frame.kind == "response":
             asked = self._waiting.pop((record.receiver, frame.id), None)
-        return Step(
+        return TraceStep(
             line=line,
             at=at,
             direction=record.direction,
@@ -121,11 +123,11 @@ class Follower:
             body=frame.body,
             error=frame.error,
             duration=None if asked is None else max(0, at - asked.at),
-            asked_in=None if asked is None else asked.line,
+            request_line=None if asked is None else asked.line,
             frame=record.frame,
         )
 
-    def _arrival(self, step: Step) -> Step | None:
+    def _arrival(self, step: TraceStep) -> TraceStep | None:
         """What came in and goes out with this: the same if it is there, else the oldest of its kind.
 
         Ids stay the same in this process and change at a program. What goes out keeps its order, so whatever
@@ -143,25 +145,25 @@ class Follower:
         return found
 
 
-def meaning(line: Raw) -> Meaning:
+def frame_meaning(line: Raw) -> FrameMeaning:
     """What a frame is, whatever is in it."""
     frame = decode_frame(bytes(line))
     if isinstance(frame, Fault):
-        return Meaning(kind="unreadable", body=line)
+        return FrameMeaning(kind="unreadable", body=line)
     number = None if isinstance(frame.id, UnsetType) else frame.id
     if isinstance(frame.method, UnsetType):
         result = frame.result if isinstance(frame.result, Raw) else NO_PARAMS
         error = frame.error if isinstance(frame.error, ErrorObject) else None
-        return Meaning(kind="response", id=number, body=result, error=error)
-    kind: Kind = "notification" if isinstance(frame.id, UnsetType) else "request"
+        return FrameMeaning(kind="response", id=number, body=result, error=error)
+    kind: FrameKind = "notification" if isinstance(frame.id, UnsetType) else "request"
     params = NO_PARAMS if isinstance(frame.params, UnsetType) else frame.params
     inner = _inner(params) if frame.method.lstrip("_").startswith(_WRAPPING) else None
     if inner is None:
-        return Meaning(kind=kind, id=number, method=frame.method, body=params)
-    return Meaning(kind=kind, id=number, method=inner.method, body=inner.params, wrapped=True)
+        return FrameMeaning(kind=kind, id=number, method=frame.method, body=params)
+    return FrameMeaning(kind=kind, id=number, method=inner.method, body=inner.params, wrapped=True)
 
 
-def content(step: Step) -> Raw:
+def step_content(step: TraceStep) -> Raw:
     """What a frame carries: its parameters, its result or its error."""
     return step.body if step.error is None else Raw(msgspec.json.encode(step.error))
 
@@ -174,7 +176,7 @@ def milliseconds(at: str) -> int:
         return 0
 
 
-def session_in(body: Raw) -> str | None:
+def session_id_in(body: Raw) -> str | None:
     """The session that parameters or a result name."""
     try:
         return codecs.decode_json(body, _About).session_id

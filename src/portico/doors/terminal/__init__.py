@@ -1,1 +1,1 @@
-"""Owns how a session looks to a person at a terminal, and how that person answers and types."""
+"""Owns how a session looks on a terminal, and how a person answers and types there."""

@@ -1,4 +1,4 @@
-"""Which key stands for which answer to a request for permission.
+"""Keys for the answers to a permission request: the agent's options, then Portico's scopes.
 
 First the agent's own options, then Portico's: to remember an allowance for the session, or for good.
 """
@@ -7,7 +7,7 @@ import msgspec
 
 from portico.domain.events import PermissionRequested
 from portico.domain.values import PermissionScope
-from portico.doors.terminal import phrasing
+from portico.doors.terminal import labels
 
 _LETTERS = {"allow_once": "y", "allow_always": "a", "reject_once": "n", "reject_always": "d"}
 _WORDS = {"yes": "y", "always": "a", "no": "n"}
@@ -36,7 +36,7 @@ def keyed_options(request: PermissionRequested) -> list[KeyedOption]:
             KeyedOption(
                 number=str(len(keyed) + 1),
                 letter=free.pop(option.kind, ""),
-                name=phrasing.option_name(option),
+                name=labels.option_name(option),
                 option_id=option.option_id,
                 allows=option.kind.startswith("allow"),
             )
@@ -48,7 +48,7 @@ def keyed_options(request: PermissionRequested) -> list[KeyedOption]:
                 KeyedOption(
                     number=str(len(keyed) + 1),
                     letter=letter,
-                    name=f"Allow {phrasing.title_text(request.rule or '')} {words}",
+                    name=f"Allow {labels.title_text(request.rule or '')} {words}",
                     option_id=once.option_id,
                     allows=True,
                     scope=scope,
@@ -57,7 +57,7 @@ def keyed_options(request: PermissionRequested) -> list[KeyedOption]:
     return keyed
 
 
-def chosen(request: PermissionRequested, answer: str) -> KeyedOption | None:
+def find_keyed_option(request: PermissionRequested, answer: str) -> KeyedOption | None:
     """What a person means by a number, a letter or a word; None when it is none of them.
 
     Nothing but an exact answer counts: an empty line is not a yes.
@@ -68,6 +68,6 @@ def chosen(request: PermissionRequested, answer: str) -> KeyedOption | None:
     return next(matching, None) if typed else None
 
 
-def keys_in_words(request: PermissionRequested) -> str:
+def key_hint(request: PermissionRequested) -> str:
     """The keys as a hint behind a question."""
     return "/".join(keyed.letter or keyed.number for keyed in keyed_options(request))

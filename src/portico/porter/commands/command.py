@@ -1,19 +1,19 @@
-"""What a command is: how it is announced, and the function that does it."""
+"""A slash command: its name, its help and the function that runs it."""
 
 from collections.abc import Awaitable, Callable
 
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.turn import Turn
+from portico.porter.turn import PorterTurn
 
 
-class Command(msgspec.Struct, frozen=True, kw_only=True):
+class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
     """`hint` shows what may follow the name; `more` is what /help NAME adds."""
 
     name: str
     purpose: str
-    run: Callable[[Turn, str], Awaitable[None]]
+    run: Callable[[PorterTurn, str], Awaitable[None]]
     hint: str | None = None
     more: str = ""
 
@@ -22,6 +22,6 @@ class Command(msgspec.Struct, frozen=True, kw_only=True):
         return f"/{self.name} {self.hint}" if self.hint else f"/{self.name}"
 
 
-def misused(usage: str, why: str) -> InvalidInput:
+def usage_error(usage: str, why: str) -> InvalidInput:
     """The answer to a command that was called in a way it does not understand."""
     return InvalidInput(why, suggestion=f"Usage: `{usage}`")

@@ -5,10 +5,10 @@ import re
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.changes import change
-from portico.porter.commands.command import Command, misused
-from portico.porter.replacing import Replacement, replace
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand, usage_error
+from portico.porter.commands.file_change import change_file
+from portico.porter.text_replacement import TextReplacement, replace_text
+from portico.porter.turn import PorterTurn
 from portico.porter.workspace import first_word
 
 _BLOCK = re.compile(
@@ -31,40 +31,40 @@ HOW = (
 )
 
 
-class Edit(msgspec.Struct, frozen=True):
+class EditArguments(msgspec.Struct, frozen=True):
     name: str
-    replacements: tuple[Replacement, ...]
+    replacements: tuple[TextReplacement, ...]
     everywhere: bool = False
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     edit = _parse(argument)
     path = turn.workspace.locate(edit.name)
     before = await turn.files.read(path)
     after = before
     for replacement in edit.replacements:
-        after, _ = replace(after, replacement, everywhere=edit.everywhere)
-    await change(turn, path, before, after, command=COMMAND.name)
+        after, _ = replace_text(after, replacement, everywhere=edit.everywhere)
+    await change_file(turn, path, before, after, command=COMMAND.name)
 
 
-def _parse(argument: str) -> Edit:
+def _parse(argument: str) -> EditArguments:
     head, _, body = argument.partition("\n")
     name, rest = first_word(head)
     if not name:
-        raise misused(COMMAND.usage, "Say which file to edit.")
+        raise usage_error(COMMAND.usage, "Say which file to edit.")
     if substitution := _SUBSTITUTION.fullmatch(rest.strip()):
-        replacement = Replacement(
+        replacement = TextReplacement(
             *(_plain(substitution[part], substitution["mark"]) for part in ("old", "new"))
         )
-        return Edit(name, (replacement,), everywhere=bool(substitution["all"].strip()))
-    blocks = tuple(Replacement(block["old"], block["new"]) for block in _BLOCK.finditer(body))
+        return EditArguments(name, (replacement,), everywhere=bool(substitution["all"].strip()))
+    blocks = tuple(TextReplacement(block["old"], block["new"]) for block in _BLOCK.finditer(body))
     if not blocks or rest.strip() not in ("", "all"):
         raise InvalidInput("Porter does not understand that edit.", suggestion=HOW)
     if not all(block.old for block in blocks):
         raise InvalidInput(
             "A SEARCH block is empty.", suggestion="`/write` creates files and replaces whole ones."
         )
-    return Edit(name, blocks, everywhere=rest.strip() == "all")
+    return EditArguments(name, blocks, everywhere=rest.strip() == "all")
 
 
 def _plain(text: str, mark: str) -> str:
@@ -77,7 +77,7 @@ def _plain(text: str, mark: str) -> str:
     return re.sub(r"\\(.)", meant, text)
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="edit",
     purpose="replace text in a file",
     hint="<path> s/old/new/ [all], or SEARCH/REPLACE blocks on the next lines",

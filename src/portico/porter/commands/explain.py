@@ -1,17 +1,17 @@
-"""/explain: where a name is defined, its signature and documentation, and where it is used."""
+"""/explain: shows the definition, signature, documentation and uses of a name."""
 
 import asyncio
 import re
 from pathlib import Path
 
-from portico.porter.commands.command import Command, misused
-from portico.porter.markdown import code, count, fenced, shortened
-from portico.porter.searching import Match, Query, search
-from portico.porter.symbols.definition import Definition, Symbol
-from portico.porter.symbols.patterns import ANY_DEFINITION
-from portico.porter.symbols.survey import Survey, survey
-from portico.porter.toolcalls import Work
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand, usage_error
+from portico.porter.markdown import code_block, count, inline_code, shortened
+from portico.porter.search.symbol import Symbol, SymbolDefinition
+from portico.porter.search.symbol_patterns import ANY_DEFINITION
+from portico.porter.search.symbol_report import SymbolReport, build_report
+from portico.porter.search.text_search import TextMatch, TextQuery, search
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace, first_word
 
 _MAX_OCCURRENCES = 5000
@@ -20,25 +20,25 @@ _MAX_PLACES = 10
 _DEFINING_WORD = re.compile(ANY_DEFINITION)
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     word, rest = first_word(argument)
     symbol = _symbol(word)
     if symbol is None:
-        raise misused(COMMAND.usage, "Say which name to explain.")
+        raise usage_error(COMMAND.usage, "Say which name to explain.")
     place = turn.workspace.place(rest) if rest.strip() else None
     async with turn.tool(
-        Work(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
+        ToolCallDetails(title=f"Explain {symbol}", kind="search", raw_input={"symbol": str(symbol)})
     ) as call:
-        query = Query(text=symbol.name, whole_word=True)
+        query = TextQuery(text=symbol.name, whole_word=True)
         found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
-        known = await asyncio.to_thread(survey, symbol, found, turn.workspace)
+        known = await asyncio.to_thread(build_report, symbol, found, turn.workspace)
         call.locate(_all_places(known))
     if known.definitions:
         await _explain(turn, symbol, known)
     else:
         await _not_found(turn, symbol, place, known)
     if turn.attached:
-        names = ", ".join(code(one.name) for one in turn.attached)
+        names = ", ".join(inline_code(one.name) for one in turn.attached)
         await turn.say(
             f"Looked through the whole workspace, not only {names}. `{COMMAND.usage}` takes a place too."
         )
@@ -50,49 +50,49 @@ def _symbol(word: str) -> Symbol | None:
     return Symbol(parts) if parts and all(re.fullmatch(r"[\w$]+", part) for part in parts) else None
 
 
-async def _explain(turn: Turn, symbol: Symbol, known: Survey) -> None:
+async def _explain(turn: PorterTurn, symbol: Symbol, known: SymbolReport) -> None:
     definitions = known.definitions
     if len(definitions) > 1:
-        await turn.say(f"{code(str(symbol))} has {count(len(definitions), 'definition')}:")
+        await turn.say(f"{inline_code(str(symbol))} has {count(len(definitions), 'definition')}:")
     for definition in definitions[:_MAX_DEFINITIONS]:
         await turn.say(_described(definition, turn.workspace, brief=len(definitions) > 3))
     if len(definitions) > _MAX_DEFINITIONS:
         rest = definitions[_MAX_DEFINITIONS:]
         await turn.say(
-            "And " + ", ".join(code(_place(one.path, one.line, turn.workspace)) for one in rest) + "."
+            "And " + ", ".join(inline_code(_place(one.path, one.line, turn.workspace)) for one in rest) + "."
         )
     await turn.say(_used(symbol, known, turn.workspace))
 
 
-def _described(definition: Definition, workspace: Workspace, *, brief: bool) -> str:
+def _described(definition: SymbolDefinition, workspace: Workspace, *, brief: bool) -> str:
     place = _place(definition.path, definition.line, workspace)
-    parts = [f"**{code(definition.name)}** — {definition.kind} in {code(place)}"]
+    parts = [f"**{inline_code(definition.name)}** — {definition.kind} in {inline_code(place)}"]
     decorators = "".join(f"@{decorator}\n" for decorator in definition.decorators)
-    parts.append(fenced(decorators + definition.signature, definition.language))
+    parts.append(code_block(decorators + definition.signature, definition.language))
     if definition.documentation:
         text = shortened(definition.documentation, 200) if brief else definition.documentation
         parts.append("\n".join(f"> {line}".rstrip() for line in text.split("\n")))
     if definition.members and not brief:
-        parts.append("Its methods: " + ", ".join(map(code, definition.members)) + ".")
+        parts.append("Its methods: " + ", ".join(map(inline_code, definition.members)) + ".")
     return "\n\n".join(part.rstrip("\n") for part in parts)
 
 
-def _used(symbol: Symbol, known: Survey, workspace: Workspace) -> str:
+def _used(symbol: Symbol, known: SymbolReport, workspace: Workspace) -> str:
     if not known.uses:
         where = f" It is mentioned in {_files(known.mentions)}." if known.mentions else ""
         return f"No use of it was found.{where}"
     at_least = "at least " if known.cut else ""
     total = count(len(known.uses), "time")
     # Porter compares names, not types, so another class's method of that name counts as well.
-    heading = f"The name {code(symbol.name)} is used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
+    heading = f"The name {inline_code(symbol.name)} is used {at_least}{total} in {count(len({use.path for use in known.uses}), 'file')}"
     mentioned = f", and mentioned in {_files(known.mentions)}" if known.mentions else ""
     return f"{heading}{mentioned}:\n\n{_places(known.uses, workspace)}"
 
 
-def _places(matches: list[Match], workspace: Workspace) -> str:
+def _places(matches: list[TextMatch], workspace: Workspace) -> str:
     lines = [
-        f"- {code(_place(match.path, match.line, workspace))}"
-        + (f" {code(shortened(match.text, 100))}" if match.text.strip() else "")
+        f"- {inline_code(_place(match.path, match.line, workspace))}"
+        + (f" {inline_code(shortened(match.text, 100))}" if match.text.strip() else "")
         for match in dict.fromkeys(matches[:_MAX_PLACES])
     ]
     if len(matches) > _MAX_PLACES:
@@ -100,8 +100,8 @@ def _places(matches: list[Match], workspace: Workspace) -> str:
     return "\n".join(lines)
 
 
-async def _not_found(turn: Turn, symbol: Symbol, place: Path | None, known: Survey) -> None:
-    await turn.say(f"No definition of {code(str(symbol))} was found here.")
+async def _not_found(turn: PorterTurn, symbol: Symbol, place: Path | None, known: SymbolReport) -> None:
+    await turn.say(f"No definition of {inline_code(str(symbol))} was found here.")
     occurrences = known.uses or known.mentions
     if occurrences:
         await turn.say(
@@ -109,15 +109,15 @@ async def _not_found(turn: Turn, symbol: Symbol, place: Path | None, known: Surv
         )
     near = await _near_names(turn, symbol, place)
     if near:
-        await turn.say(f"Did you mean {' or '.join(map(code, near))}?")
+        await turn.say(f"Did you mean {' or '.join(map(inline_code, near))}?")
     elif not occurrences:
         await turn.say("Files that git ignores are not looked at.")
 
 
-async def _near_names(turn: Turn, symbol: Symbol, place: Path | None) -> list[str]:
+async def _near_names(turn: PorterTurn, symbol: Symbol, place: Path | None) -> list[str]:
     from difflib import get_close_matches
 
-    query = Query(text=ANY_DEFINITION, is_regex=True)
+    query = TextQuery(text=ANY_DEFINITION, is_regex=True)
     found = await search(query, turn.workspace, place, _MAX_OCCURRENCES, turn.environ)
     names = {
         word[0].split()[-1] for match in found.matches for word in _DEFINING_WORD.finditer(match.text[:500])
@@ -126,7 +126,7 @@ async def _near_names(turn: Turn, symbol: Symbol, place: Path | None) -> list[st
     return [by_lower[near] for near in get_close_matches(symbol.name.lower(), by_lower, n=3, cutoff=0.6)]
 
 
-def _files(matches: list[Match]) -> str:
+def _files(matches: list[TextMatch]) -> str:
     return count(len({match.path for match in matches}), "other file")
 
 
@@ -134,12 +134,12 @@ def _place(path: Path, line: int, workspace: Workspace) -> str:
     return f"{workspace.shown(path)}:{line}"
 
 
-def _all_places(known: Survey) -> list[tuple[Path, int]]:
+def _all_places(known: SymbolReport) -> list[tuple[Path, int]]:
     defined = [(definition.path, definition.line) for definition in known.definitions]
     return list(dict.fromkeys([*defined, *((use.path, use.line) for use in known.uses)]))
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="explain",
     purpose="show the definition, signature, documentation and uses of a name",
     hint="<symbol> [path]",

@@ -1,4 +1,4 @@
-"""/fix: runs the project's own formatters and linters, and says which files they changed."""
+"""/fix: runs the project's formatters and linters, and lists the files they changed."""
 
 import asyncio
 import hashlib
@@ -7,29 +7,29 @@ from pathlib import Path
 
 from portico.domain.errors import InvalidInput
 from portico.files.regular import read_regular
-from portico.porter.commands.command import Command
-from portico.porter.listing import files_below
-from portico.porter.markdown import code, count
-from portico.porter.projects.fixing import Fixers, find_fixers
-from portico.porter.projects.folder import Project, Tool
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand
+from portico.porter.markdown import count, inline_code
+from portico.porter.project.folder import ProjectCommand, ProjectFolder
+from portico.porter.project.formatters import ProjectFormatters, find_formatters
+from portico.porter.search.file_list import collect_files
+from portico.porter.turn import PorterTurn
 from portico.porter.workspace import is_folder
 
 _LARGEST = 5 * 1024 * 1024
 _MAX_NAMED = 30
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     root = turn.workspace.root
     place = turn.workspace.place(argument) if argument.strip() else root
     shown = turn.workspace.shown(place)
     name = f"./{shown}" if shown.startswith("-") else shown
     suffix = "" if is_folder(place) else place.suffix
-    tools = await asyncio.to_thread(find_fixers, Project(root, turn.environ), name, suffix)
+    tools = await asyncio.to_thread(find_formatters, ProjectFolder(root, turn.environ), name, suffix)
     if not tools.found:
         raise _none_found(tools)
-    commands = ", then ".join(code(str(tool)) for tool in tools.found)
-    signs = ", ".join(dict.fromkeys(code(tool.because) for tool in tools.found))
+    commands = ", then ".join(inline_code(str(tool)) for tool in tools.found)
+    signs = ", ".join(dict.fromkeys(inline_code(tool.because) for tool in tools.found))
     await turn.say(f"By {signs}, this project is put right with {commands}.")
     before = await _fingerprints(turn, place)
     for tool in tools.found:
@@ -40,7 +40,7 @@ async def run(turn: Turn, argument: str) -> None:
         await turn.say(f"Left out: {note}.")
 
 
-def _none_found(tools: Fixers) -> InvalidInput:
+def _none_found(tools: ProjectFormatters) -> InvalidInput:
     if tools.missing:
         notes = "".join(f"\n- {note}" for note in tools.missing)
         return InvalidInput(f"The project asks for tools that are not there:\n{notes}")
@@ -51,16 +51,18 @@ def _none_found(tools: Fixers) -> InvalidInput:
     )
 
 
-async def _run_one(turn: Turn, tool: Tool) -> None:
+async def _run_one(turn: PorterTurn, tool: ProjectCommand) -> None:
     line = str(tool)
-    ended = await turn.run(tool.command, line, otherwise=f"{code(line)} was not run.")
+    ended = await turn.run(tool.command, line, otherwise=f"{inline_code(line)} was not run.")
     if not ended.succeeded:
         last = next((one for one in reversed(ended.plain_output().split("\n")) if one.strip()), "")
-        await turn.say(f"{code(line)} ended with {ended}{f': {code(last[:200])}' if last else ''}.")
+        await turn.say(
+            f"{inline_code(line)} ended with {ended}{f': {inline_code(last[:200])}' if last else ''}."
+        )
 
 
-async def _fingerprints(turn: Turn, place: Path) -> dict[Path, bytes]:
-    files = await files_below(place, turn.environ)
+async def _fingerprints(turn: PorterTurn, place: Path) -> dict[Path, bytes]:
+    files = await collect_files(place, turn.environ)
     return await asyncio.to_thread(_hashes, files)
 
 
@@ -75,16 +77,16 @@ def _hashes(files: Sequence[Path]) -> dict[Path, bytes]:
     return hashes
 
 
-def _changes(turn: Turn, before: dict[Path, bytes], after: dict[Path, bytes]) -> str:
+def _changes(turn: PorterTurn, before: dict[Path, bytes], after: dict[Path, bytes]) -> str:
     changed = [path for path in after if before.get(path) != after[path]]
     if not changed:
         return f"Nothing changed in {count(len(after), 'file')}."
-    names = "\n".join(f"- {code(turn.workspace.shown(path))}" for path in changed[:_MAX_NAMED])
+    names = "\n".join(f"- {inline_code(turn.workspace.shown(path))}" for path in changed[:_MAX_NAMED])
     more = f"\n- … and {len(changed) - _MAX_NAMED} more" if len(changed) > _MAX_NAMED else ""
     return f"Changed {count(len(changed), 'file')}:\n\n{names}{more}"
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="fix",
     purpose="run the formatter and the linter of this project",
     hint="[path]",

@@ -1,11 +1,11 @@
-"""/help: what Porter can do, or how one command is used."""
+"""/help: lists the commands, or shows how to use one of them."""
 
-from portico.porter.commands.command import Command
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand
+from portico.porter.turn import PorterTurn
 
 
-async def run(turn: Turn, argument: str) -> None:
-    from portico.porter.commands.table import COMMANDS, unknown
+async def run(turn: PorterTurn, argument: str) -> None:
+    from portico.porter.commands.catalog import COMMANDS, unknown_command
 
     name = argument.strip().removeprefix("/").lower()
     if name in COMMANDS:
@@ -14,7 +14,7 @@ async def run(turn: Turn, argument: str) -> None:
         if command.more:
             await turn.say(command.more)
     elif name:
-        await turn.say(unknown(name))
+        await turn.say(unknown_command(name))
     else:
         await turn.say("Porter works in this folder with commands, and needs no model for them:")
         await turn.say("\n".join(f"- `{command.usage}` — {command.purpose}" for command in COMMANDS.values()))
@@ -23,4 +23,4 @@ async def run(turn: Turn, argument: str) -> None:
         )
 
 
-COMMAND = Command(name="help", purpose="show what Porter can do", hint="[command]", run=run)
+COMMAND = SlashCommand(name="help", purpose="show what Porter can do", hint="[command]", run=run)

@@ -1,24 +1,24 @@
-"""/read: shows a file, or some lines of it, as the client has it."""
+"""/read: shows a file, or some of its lines, as the client has it."""
 
 import re
 from pathlib import Path
 
 from portico.acp import _schema as schema
 from portico.domain.errors import InvalidInput
-from portico.porter.commands.command import Command, misused
+from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.files import NoSuchFile
-from portico.porter.listing import files_below
-from portico.porter.markdown import code, count, fenced, language_of
-from portico.porter.prompt import Attachment
-from portico.porter.toolcalls import Work
-from portico.porter.turn import Turn
+from portico.porter.markdown import code_block, count, inline_code, language_of
+from portico.porter.prompt import PromptAttachment
+from portico.porter.search.file_list import collect_files
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.turn import PorterTurn
 
 MAX_LINES = 400
 _MAX_CHARACTERS = 40_000
 _RANGE = re.compile(r"(.+?):(\d{1,9})(?:-(\d{1,9})?)?")
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     name = argument.strip()
     if name:
         name, first, last = _parse(name)
@@ -27,7 +27,7 @@ async def run(turn: Turn, argument: str) -> None:
         for attachment in turn.attached:
             await _read_attached(turn, attachment)
     else:
-        raise misused(COMMAND.usage, "Say which file to read.")
+        raise usage_error(COMMAND.usage, "Say which file to read.")
 
 
 def _parse(name: str) -> tuple[str, int, int | None]:
@@ -42,10 +42,10 @@ def _parse(name: str) -> tuple[str, int, int | None]:
     return ranged[1], first, last
 
 
-async def _read(turn: Turn, path: Path, first: int, last: int | None) -> None:
+async def _read(turn: PorterTurn, path: Path, first: int, last: int | None) -> None:
     shown = turn.workspace.shown(path)
     wanted = MAX_LINES if last is None else min(last - first + 1, MAX_LINES)
-    work = Work(
+    work = ToolCallDetails(
         title=f"Read {shown}",
         kind="read",
         locations=(schema.ToolCallLocation(path=str(path), line=first),),
@@ -56,46 +56,50 @@ async def _read(turn: Turn, path: Path, first: int, last: int | None) -> None:
             # One line more than is shown tells whether there is more.
             text = await turn.files.read(path, first, wanted + 1)
     except NoSuchFile as error:
-        raise NoSuchFile(f"There is no file {code(shown)}.", suggestion=await _near(turn, path)) from error
+        raise NoSuchFile(
+            f"There is no file {inline_code(shown)}.", suggestion=await _near(turn, path)
+        ) from error
     lines = text.splitlines()
     part = "\n".join(lines[:wanted])[:_MAX_CHARACTERS]
     if not lines:
-        await turn.say(f"{code(shown)} " + ("is empty." if first == 1 else f"has no line {first}."))
+        await turn.say(f"{inline_code(shown)} " + ("is empty." if first == 1 else f"has no line {first}."))
         return
     end = first + min(len(lines), wanted) - 1
     whole = first == 1 and last is None and len(lines) <= wanted
     what = count(len(lines), "line") if whole else f"lines {first} to {end}"
-    await turn.say(f"**{code(shown)}**, {what}\n\n{fenced(part, language_of(path))}")
+    await turn.say(f"**{inline_code(shown)}**, {what}\n\n{code_block(part, language_of(path))}")
     if len(part) == _MAX_CHARACTERS:
         await turn.say("The rest is cut off here, since the lines are very long.")
     elif len(lines) > wanted and (last is None or last > end):
         await turn.say(f"There is more: `/read {shown}:{end + 1}-` goes on.")
 
 
-async def _read_attached(turn: Turn, attachment: Attachment) -> None:
+async def _read_attached(turn: PorterTurn, attachment: PromptAttachment) -> None:
     if attachment.text is not None:
         text = attachment.text[:_MAX_CHARACTERS]
         await turn.say(
-            f"**{code(attachment.name)}**, as attached\n\n{fenced(text, language_of(Path(attachment.name)))}"
+            f"**{inline_code(attachment.name)}**, as attached\n\n{code_block(text, language_of(Path(attachment.name)))}"
         )
     elif attachment.path is not None:
         await _read(turn, attachment.path, 1, None)
     else:
-        await turn.say(f"Porter cannot read {code(attachment.name)}: it is not a file on this machine.")
+        await turn.say(
+            f"Porter cannot read {inline_code(attachment.name)}: it is not a file on this machine."
+        )
 
 
-async def _near(turn: Turn, path: Path) -> str | None:
+async def _near(turn: PorterTurn, path: Path) -> str | None:
     """Files with a name like the one that is missing."""
     from difflib import get_close_matches
 
-    files = {turn.workspace.shown(one): one for one in await files_below(turn.workspace.root, turn.environ)}
+    files = {turn.workspace.shown(one): one for one in await collect_files(turn.workspace.root, turn.environ)}
     shown = turn.workspace.shown(path)
     same_name = [name for name, one in files.items() if one.name == path.name][:3]
     near = same_name or get_close_matches(shown, files, n=3, cutoff=0.6)
-    return f"Did you mean {' or '.join(map(code, near))}?" if near else None
+    return f"Did you mean {' or '.join(map(inline_code, near))}?" if near else None
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="read",
     purpose="show a file or some of its lines",
     hint="<path>[:from-to]",

@@ -6,11 +6,11 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.commands.command import Command, misused
-from portico.porter.markdown import code, count, fenced
-from portico.porter.searching import Findings, Match, Query, search
-from portico.porter.toolcalls import Work
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand, usage_error
+from portico.porter.markdown import code_block, count, inline_code
+from portico.porter.search.text_search import SearchResult, TextMatch, TextQuery, search
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace, exists, first_word
 
 MAX_MATCHES = 200
@@ -19,18 +19,18 @@ _LONGEST_LINE = 200
 _REGEX = re.compile(r"/((?:[^/\\]|\\.)+)/(i?)(?:\s+|$)")
 
 
-class Wanted(msgspec.Struct, frozen=True):
-    query: Query
+class SearchArguments(msgspec.Struct, frozen=True):
+    query: TextQuery
     place: Path | None
 
     def __str__(self) -> str:
         return f"/{self.query.text}/" if self.query.is_regex else self.query.text
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     wanted = _wanted(argument.strip().split("\n", 1)[0].strip(), turn.workspace)
     where = "" if wanted.place is None else f" in {turn.workspace.shown(wanted.place)}"
-    work = Work(
+    work = ToolCallDetails(
         title=f"Search for {wanted}{where}",
         kind="search",
         raw_input={"query": wanted.query.text, "regex": wanted.query.is_regex},
@@ -48,25 +48,25 @@ async def run(turn: Turn, argument: str) -> None:
         )
 
 
-def _wanted(line: str, workspace: Workspace) -> Wanted:
+def _wanted(line: str, workspace: Workspace) -> SearchArguments:
     if not line or "\0" in line:
-        raise misused(COMMAND.usage, "Say what to search for.")
+        raise usage_error(COMMAND.usage, "Say what to search for.")
     if regex := _REGEX.match(line):
         text = regex[1].replace(r"\/", "/")
         try:
             re.compile(text)
         except (re.error, OverflowError, RecursionError) as error:
-            raise InvalidInput(f"{code(text)} is not a regular expression: {error}.") from error
-        query = Query(text=text, is_regex=True, ignore_case=bool(regex[2]))
-        return Wanted(query, _place(line[regex.end() :], workspace))
+            raise InvalidInput(f"{inline_code(text)} is not a regular expression: {error}.") from error
+        query = TextQuery(text=text, is_regex=True, ignore_case=bool(regex[2]))
+        return SearchArguments(query, _place(line[regex.end() :], workspace))
     if line[0] in "\"'":
         text, rest = first_word(line)
         place = _place(rest, workspace)
     else:
         text, place = _text_and_place(line, workspace)
     if not text.strip():
-        raise misused(COMMAND.usage, "Say what to search for.")
-    return Wanted(Query(text=text, ignore_case=text == text.lower()), place)
+        raise usage_error(COMMAND.usage, "Say what to search for.")
+    return SearchArguments(TextQuery(text=text, ignore_case=text == text.lower()), place)
 
 
 def _text_and_place(line: str, workspace: Workspace) -> tuple[str, Path | None]:
@@ -89,24 +89,26 @@ def _existing(name: str, workspace: Workspace) -> Path | None:
     return path if exists(path) else None
 
 
-def _summary(wanted: Wanted, where: str, found: Findings) -> str:
+def _summary(wanted: SearchArguments, where: str, found: SearchResult) -> str:
     if not found.matches:
-        return f"Nothing found for {code(str(wanted))}{where}. Files that git ignores are not looked at."
+        return (
+            f"Nothing found for {inline_code(str(wanted))}{where}. Files that git ignores are not looked at."
+        )
     more = " at least" if found.cut else ""
     total, files = len(found.matches), len(found.by_file())
-    return f"Found{more} {count(total, 'match', 'matches')} in {count(files, 'file')} for {code(str(wanted))}{where}."
+    return f"Found{more} {count(total, 'match', 'matches')} in {count(files, 'file')} for {inline_code(str(wanted))}{where}."
 
 
-def _file(path: Path, matches: list[Match], workspace: Workspace) -> str:
+def _file(path: Path, matches: list[TextMatch], workspace: Workspace) -> str:
     width = len(str(matches[-1].line))
     lines = [f"{match.line:>{width}}: {match.text[:_LONGEST_LINE]}" for match in matches[:_MAX_PER_FILE]]
     if len(matches) > _MAX_PER_FILE:
         lines.append(f"… and {len(matches) - _MAX_PER_FILE} more")
-    heading = f"**{code(workspace.shown(path))}** — {count(len(matches), 'match', 'matches')}"
-    return f"{heading}\n\n{fenced(chr(10).join(lines))}"
+    heading = f"**{inline_code(workspace.shown(path))}** — {count(len(matches), 'match', 'matches')}"
+    return f"{heading}\n\n{code_block(chr(10).join(lines))}"
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="search",
     purpose="find text or a /regular expression/ in the workspace",
     hint="<text or /regex/> [path]",

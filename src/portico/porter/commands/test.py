@@ -1,4 +1,4 @@
-"""/test: finds the project's tests, runs them, and says how they went."""
+"""/test: finds and runs the project's tests, and summarizes the result."""
 
 import asyncio
 import shlex
@@ -6,26 +6,26 @@ import shlex
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.commands.command import Command
-from portico.porter.markdown import code, count
-from portico.porter.projects.folder import Project, Tool
-from portico.porter.projects.results import read_result
-from portico.porter.projects.testing import Runners, find_runners
-from portico.porter.terminals import Ended
-from portico.porter.turn import Turn
+from portico.porter.commands.command import SlashCommand
+from portico.porter.markdown import count, inline_code
+from portico.porter.project.folder import ProjectCommand, ProjectFolder
+from portico.porter.project.runner_output import read_result
+from portico.porter.project.runners import ProjectRunners, find_runners
+from portico.porter.terminals import CommandResult
+from portico.porter.turn import PorterTurn
 
 _MAX_NAMED = 10
 _PYTEST_FOUND_NONE = 5
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     try:
         words = shlex.split(argument)
     except ValueError as error:
         raise InvalidInput(f"The arguments cannot be understood: {error}.") from error
     if any("\0" in word for word in words):
         raise InvalidInput("The arguments hold a NUL character.")
-    runners = await asyncio.to_thread(find_runners, Project(turn.workspace.root, turn.environ))
+    runners = await asyncio.to_thread(find_runners, ProjectFolder(turn.workspace.root, turn.environ))
     runner = _chosen(runners, words)
     await turn.think(f"Chosen because {runner.because}.")
     ended = await turn.run(runner.command, str(runner), otherwise="The tests were not run.")
@@ -35,7 +35,7 @@ async def run(turn: Turn, argument: str) -> None:
         await turn.say(f"There are other tests here: {others}.")
 
 
-def _chosen(runners: Runners, words: list[str]) -> Tool:
+def _chosen(runners: ProjectRunners, words: list[str]) -> ProjectCommand:
     """The runner that is named first, or the best one, with the arguments of the person."""
     if not runners.found:
         missing = "".join(f"\n- {one}" for one in runners.missing)
@@ -51,13 +51,13 @@ def _chosen(runners: Runners, words: list[str]) -> Tool:
     return msgspec.structs.replace(chosen, command=(*chosen.command, *separator, *arguments))
 
 
-def _summary(runner: Tool, ended: Ended) -> str:
+def _summary(runner: ProjectCommand, ended: CommandResult) -> str:
     result = read_result(ended.plain_output())
     if runner.name == "pytest" and ended.exit_code == _PYTEST_FOUND_NONE:
-        return f"**No tests ran**: {code(str(runner))} found none (exit code {ended.exit_code})."
+        return f"**No tests ran**: {inline_code(str(runner))} found none (exit code {ended.exit_code})."
     verdict = "**Tests passed**" if ended.succeeded else "**Tests failed**"
     if not result.is_known:
-        return f"{verdict}: {code(str(runner))} ended with {ended}."
+        return f"{verdict}: {inline_code(str(runner))} ended with {ended}."
     parts = [count(result.passed or 0, result.what) + " passed", f"{result.failed or 0} failed"]
     if result.skipped:
         parts.append(f"{result.skipped} skipped")
@@ -65,11 +65,11 @@ def _summary(runner: Tool, ended: Ended) -> str:
     if not result.failures or ended.succeeded:
         return sentence
     more = len(result.failures) - _MAX_NAMED
-    names = ", ".join(map(code, result.failures[:_MAX_NAMED]))
+    names = ", ".join(map(inline_code, result.failures[:_MAX_NAMED]))
     return f"{sentence} What failed: {names}{f' and {more} more' if more > 0 else ''}."
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="test",
     purpose="find and run the tests of this project",
     hint="[runner] [arguments]",

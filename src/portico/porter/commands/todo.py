@@ -1,13 +1,13 @@
-"""/todo: the session's list of things to do."""
+"""/todo: shows or changes the session's to-do list."""
 
-from portico.porter.commands.command import Command, misused
-from portico.porter.lists import checklist, done, one_line, position, without
+from portico.porter.checklist import item_index, mark_done, one_line, remove_item, render_checklist
+from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.markdown import count
-from portico.porter.transcripts import Item
-from portico.porter.turn import Turn
+from portico.porter.transcript import ChecklistItem
+from portico.porter.turn import PorterTurn
 
 
-async def run(turn: Turn, argument: str) -> None:
+async def run(turn: PorterTurn, argument: str) -> None:
     action, *rest = argument.split(maxsplit=1)[:2] or [""]
     todos, text = turn.todos, one_line(" ".join(rest))
     match action:
@@ -15,27 +15,27 @@ async def run(turn: Turn, argument: str) -> None:
             turn.show_plan()
         case "add":
             if not text:
-                raise misused("/todo add <text>", "Say what there is to do.")
-            turn.set_todos((*todos, Item(text)))
+                raise usage_error("/todo add <text>", "Say what there is to do.")
+            turn.set_todos((*todos, ChecklistItem(text)))
         case "done":
-            turn.set_todos(done(todos, position(todos, text)))
+            turn.set_todos(mark_done(todos, item_index(todos, text)))
         case "remove":
-            turn.set_todos(without(todos, position(todos, text)))
+            turn.set_todos(remove_item(todos, item_index(todos, text)))
         case "clear":
             turn.set_todos(())
         case _:
-            raise misused(COMMAND.usage, f"/todo does not know {action!r}.")
+            raise usage_error(COMMAND.usage, f"/todo does not know {action!r}.")
     await turn.say(_shown(turn.todos))
 
 
-def _shown(todos: tuple[Item, ...]) -> str:
+def _shown(todos: tuple[ChecklistItem, ...]) -> str:
     if not todos:
         return "Nothing to do. `/todo add <text>` adds something."
     left = sum(not item.done for item in todos)
-    return f"**To do** — {count(left, 'item')} left of {len(todos)}\n\n{checklist(todos)}"
+    return f"**To do** — {count(left, 'item')} left of {len(todos)}\n\n{render_checklist(todos)}"
 
 
-COMMAND = Command(
+COMMAND = SlashCommand(
     name="todo",
     purpose="keep a list of things to do in this session",
     hint="[list | add <text> | done <n> | remove <n> | clear]",

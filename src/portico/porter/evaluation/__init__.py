@@ -1,1 +1,1 @@
-"""Owns the evaluation: small repository tasks with checks that run, and scripted models that solve them."""
+"""Evaluation tasks for Porter, with checks that run and scripted models that solve them."""

@@ -1,9 +1,9 @@
-"""All tasks of the evaluation, in the order in which they are shown."""
+"""All evaluation tasks, in the order in which they are listed."""
 
 from difflib import get_close_matches
 
 from portico.domain.errors import InvalidInput
-from portico.porter.evaluation.task import Task
+from portico.porter.evaluation.task import EvaluationTask
 from portico.porter.evaluation.tasks import (
     add_flag,
     correct_own_mistake,
@@ -51,7 +51,7 @@ TASKS = (
 )
 
 
-def find_task(name: str) -> Task:
+def find_task(name: str) -> EvaluationTask:
     """InvalidInput, with a near one, when there is none of this name."""
     by_name = {task.name: task for task in TASKS}
     if name in by_name:

@@ -1,4 +1,4 @@
-"""The folder of a task: made with its files as a git repository, and checked by its program afterwards."""
+"""The folder of an evaluation task: created as a git repository, and checked afterwards."""
 
 import subprocess
 import sys
@@ -7,21 +7,21 @@ from pathlib import Path
 
 import msgspec
 
-from portico.porter.evaluation.task import Task
+from portico.porter.evaluation.task import EvaluationTask
 
 CHECK_SECONDS = 60.0
 _IGNORED = "__pycache__/\n"
 _LAST_WORDS = 300
 
 
-class Verdict(msgspec.Struct, frozen=True):
+class TaskVerdict(msgspec.Struct, frozen=True):
     """Whether a task is done; `words` say why it is not."""
 
     passed: bool
     words: str = ""
 
 
-def lay_out(task: Task, folder: Path, environ: Mapping[str, str]) -> None:
+def lay_out(task: EvaluationTask, folder: Path, environ: Mapping[str, str]) -> None:
     """Write the files that a task begins with. Line ends stay as they are. Blocks."""
     folder.mkdir(parents=True)
     for name, content in {".gitignore": _IGNORED, **task.files}.items():
@@ -31,7 +31,7 @@ def lay_out(task: Task, folder: Path, environ: Mapping[str, str]) -> None:
     _commit(folder, environ)
 
 
-def check(task: Task, folder: Path, environ: Mapping[str, str]) -> Verdict:
+def check(task: EvaluationTask, folder: Path, environ: Mapping[str, str]) -> TaskVerdict:
     """Run a task's check. It runs code that a model may have written. Blocks."""
     try:
         done = subprocess.run(
@@ -44,10 +44,10 @@ def check(task: Task, folder: Path, environ: Mapping[str, str]) -> Verdict:
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Verdict(False, f"The check did not end within {CHECK_SECONDS:.0f} s.")
+        return TaskVerdict(False, f"The check did not end within {CHECK_SECONDS:.0f} s.")
     if done.returncode == 0:
-        return Verdict(True)
-    return Verdict(False, _reason(done.stderr.decode(errors="replace")))
+        return TaskVerdict(True)
+    return TaskVerdict(False, _reason(done.stderr.decode(errors="replace")))
 
 
 def _reason(errors: str) -> str:

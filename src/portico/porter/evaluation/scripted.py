@@ -1,22 +1,22 @@
-"""A model that solves one task as its script says. It stands in for a real one, to prove everything but the model."""
+"""A model that solves one evaluation task by following its script."""
 
 from collections.abc import AsyncGenerator
 
-from portico.porter.evaluation.task import Step, Task
-from portico.porter.models.port import (
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep
+from portico.porter.models.model import (
     AssistantMessage,
-    Finished,
     Message,
     ModelEvent,
     ModelFacts,
     ModelRequest,
-    Text,
+    ModelText,
+    ModelToolCall,
+    ModelUsage,
+    ResponseFinished,
     TextChunk,
-    ToolCall,
     ToolCallChunk,
     ToolCallReady,
     ToolMessage,
-    Usage,
     UserMessage,
 )
 
@@ -27,7 +27,7 @@ _CHARACTERS_PER_TOKEN = 4
 class ScriptedModel:
     """Takes the step that comes after as many answers as the conversation has, so that nothing is kept here."""
 
-    def __init__(self, task: Task) -> None:
+    def __init__(self, task: EvaluationTask) -> None:
         self._task = task
 
     @property
@@ -43,29 +43,29 @@ class ScriptedModel:
         if step.says:
             yield TextChunk(step.says)
         calls = tuple(
-            ToolCall(f"call-{number}-{place}", one.tool, one.arguments)
+            ModelToolCall(f"call-{number}-{place}", one.tool, one.arguments)
             for place, one in enumerate(step.calls)
         )
         for one in calls:
             yield ToolCallChunk(one.id, one.name, one.arguments)
             yield ToolCallReady(one)
         yield _usage(request, step)
-        said = (Text(step.says),) if step.says else ()
+        said = (ModelText(step.says),) if step.says else ()
         message = AssistantMessage((*said, *calls), model=self.name)
-        yield Finished("tool_calls" if calls else "stop", message)
+        yield ResponseFinished("tool_calls" if calls else "stop", message)
 
     async def close(self) -> None:
         """There is nothing to let go of."""
 
 
-def next_step(task: Task, number: int, shown: str) -> Step:
+def next_step(task: EvaluationTask, number: int, shown: str) -> ScriptedStep:
     """The step of this number. A script that is over, or that missed something, ends in words that say so."""
     if number >= len(task.script):
-        return Step(says="The script of this task is over.")
+        return ScriptedStep(says="The script of this task is over.")
     step = task.script[number]
     missing = [text for text in step.sees if text not in shown]
     if missing:
-        return Step(says=f"The script of this task waited in vain to be shown: {missing[0]}")
+        return ScriptedStep(says=f"The script of this task waited in vain to be shown: {missing[0]}")
     return step
 
 
@@ -77,15 +77,15 @@ def _shown(request: ModelRequest) -> str:
 def _text(message: Message) -> str:
     match message:
         case UserMessage(parts=parts) | AssistantMessage(parts=parts):
-            return "".join(part.text for part in parts if isinstance(part, Text))
+            return "".join(part.text for part in parts if isinstance(part, ModelText))
         case ToolMessage(results=results):
             parts_of_all = (part for result in results for part in result.parts)
-            return "\n".join(part.text for part in parts_of_all if isinstance(part, Text))
+            return "\n".join(part.text for part in parts_of_all if isinstance(part, ModelText))
 
 
-def _usage(request: ModelRequest, step: Step) -> Usage:
+def _usage(request: ModelRequest, step: ScriptedStep) -> ModelUsage:
     sent = len(request.system) + sum(len(_text(message)) for message in request.messages)
     received = len(step.says) + sum(len(one.tool) + len(one.arguments) for one in step.calls)
-    return Usage(
+    return ModelUsage(
         input=sent // _CHARACTERS_PER_TOKEN, output=received // _CHARACTERS_PER_TOKEN + 1, cost_usd=0.0
     )

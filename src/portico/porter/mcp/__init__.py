@@ -1,1 +1,1 @@
-"""Owns Porter's side of MCP: the servers that a client names, spoken to over pipes or HTTP, and their tools."""
+"""Porter's MCP client: connections over stdio and streamable HTTP."""

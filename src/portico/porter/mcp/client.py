@@ -1,4 +1,4 @@
-"""One conversation with an MCP server: agree on a revision, list its tools, call them. Each with a deadline."""
+"""MCP client of one server: handshake, tool list and tool calls, each with a deadline."""
 
 import asyncio
 from contextlib import nullcontext
@@ -9,8 +9,8 @@ from msgspec import Raw
 
 from portico import __version__
 from portico.domain import codecs
-from portico.porter.mcp.asked import Ask, Asked
-from portico.porter.mcp.channel import Channel, ServerFailed, ServerSilent
+from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
+from portico.porter.mcp.server_requests import AskPerson, ServerRequests
 from portico.rpc.messages import METHOD_NOT_FOUND, RpcError
 
 Kind = TypeVar("Kind")
@@ -30,7 +30,7 @@ _META = {
 }
 
 
-class Described(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RemoteToolDescription(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """A tool as its server describes it."""
 
     name: str
@@ -43,11 +43,11 @@ class _Initialized(msgspec.Struct, rename="camel"):
 
 
 class _Page(msgspec.Struct, rename="camel"):
-    tools: list[Described]
+    tools: list[RemoteToolDescription]
     next_cursor: str | None = None
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class RemoteToolContent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     """Any part of a result, merged: what only some have is optional."""
 
     type: str
@@ -58,8 +58,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     resource: dict[str, Any] | None = None
 
 
-class Called(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    content: list[Part] = []
+class RemoteToolResult(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    content: list[RemoteToolContent] = []
     structured_content: Any = None
     is_error: bool = False
 
@@ -67,13 +67,13 @@ class Called(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 class McpClient:
     """`asked` is what the channel lets the server ask."""
 
-    def __init__(self, name: str, channel: Channel, asked: Asked) -> None:
+    def __init__(self, name: str, channel: McpTransport, asked: ServerRequests) -> None:
         self.name = name
         self._channel = channel
         self._asked = asked
         self._modern = False
 
-    async def begin(self, *, unhurried: bool = False) -> None:
+    async def begin(self, *, long_timeout: bool = False) -> None:
         """Agree on a revision. ServerFailed when the server does not answer as one. `unhurried`: nobody waits."""
         params = {
             "protocolVersion": HANDSHAKE_VERSION,
@@ -81,37 +81,37 @@ class McpClient:
             "clientInfo": _ME,
         }
         try:
-            answer = await self._within(_patience(unhurried), "initialize", params)
+            answer = await self._within(_timeout_seconds(long_timeout), "initialize", params)
         except RpcError as error:
             if error.code != METHOD_NOT_FOUND:
-                raise ServerFailed(f"The MCP server {self.name} refused: {error.reason}") from error
+                raise McpServerFailed(f"The MCP server {self.name} refused: {error.reason}") from error
             self._modern = True
             await self._channel.agreed(MODERN_VERSION)
             return
         await self._channel.agreed(self._decode(answer, _Initialized).protocol_version)
-        seconds = _patience(unhurried)
+        seconds = _timeout_seconds(long_timeout)
         try:
             async with asyncio.timeout(seconds):
                 await self._channel.notify("notifications/initialized", {})
         except TimeoutError as error:
-            raise ServerSilent(
+            raise McpServerTimedOut(
                 f"The MCP server {self.name} did not take notifications/initialized within {seconds:.0f} s."
             ) from error
         await self._channel.listen()
 
-    async def tools(self, *, unhurried: bool = False) -> list[Described]:
+    async def tools(self, *, long_timeout: bool = False) -> list[RemoteToolDescription]:
         """What it offers, page by page, until there are more than anybody could use."""
-        seconds = _patience(unhurried)
+        seconds = _timeout_seconds(long_timeout)
         try:
             async with asyncio.timeout(seconds):
                 return await self._pages(seconds)
         except TimeoutError as error:
-            raise ServerSilent(
+            raise McpServerTimedOut(
                 f"The MCP server {self.name} did not list its tools within {seconds:.0f} s."
             ) from error
 
-    async def _pages(self, seconds: float) -> list[Described]:
-        found: dict[str, Described] = {}
+    async def _pages(self, seconds: float) -> list[RemoteToolDescription]:
+        found: dict[str, RemoteToolDescription] = {}
         cursors: list[str | None] = [None]
         while len(cursors) <= _MOST_PAGES and len(found) <= MOST_TOOLS:
             params = {} if cursors[-1] is None else {"cursor": cursors[-1]}
@@ -120,7 +120,7 @@ class McpClient:
             except RpcError as error:
                 if error.code == METHOD_NOT_FOUND:
                     break
-                raise ServerFailed(f"The MCP server {self.name} lists no tools: {error.reason}") from error
+                raise McpServerFailed(f"The MCP server {self.name} lists no tools: {error.reason}") from error
             page = self._decode(answer, _Page)
             for tool in page.tools:
                 found.setdefault(tool.name, tool)
@@ -129,16 +129,16 @@ class McpClient:
             cursors.append(page.next_cursor)
         return list(found.values())
 
-    async def call(self, tool: str, arguments: dict[str, Any], ask: Ask) -> Called:
+    async def call(self, tool: str, arguments: dict[str, Any], ask: AskPerson) -> RemoteToolResult:
         """Call a tool. RpcError for what the server does not accept, ServerFailed when it fails."""
         answer = await self._within(CALL_SECONDS, "tools/call", {"name": tool, "arguments": arguments}, ask)
-        return self._decode(answer, Called)
+        return self._decode(answer, RemoteToolResult)
 
     async def close(self) -> None:
         await self._channel.close()
 
     async def _within(
-        self, seconds: float, method: str, params: dict[str, Any], ask: Ask | None = None
+        self, seconds: float, method: str, params: dict[str, Any], ask: AskPerson | None = None
     ) -> Raw:
         sent = {**params, "_meta": _META} if self._modern else params
         try:
@@ -146,7 +146,7 @@ class McpClient:
                 with nullcontext() if ask is None else self._asked.calling(ask, deadline, seconds):
                     return await self._channel.request(method, sent)
         except TimeoutError as error:
-            raise ServerSilent(
+            raise McpServerTimedOut(
                 f"The MCP server {self.name} did not answer {method} within {seconds:.0f} s."
             ) from error
 
@@ -154,10 +154,10 @@ class McpClient:
         try:
             return codecs.decode_json(answer, kind)
         except msgspec.DecodeError as error:
-            raise ServerFailed(
+            raise McpServerFailed(
                 f"The MCP server {self.name} answered with what makes no sense: {error}"
             ) from error
 
 
-def _patience(unhurried: bool) -> float:
-    return CALL_SECONDS if unhurried else HANDSHAKE_SECONDS
+def _timeout_seconds(long_timeout: bool) -> float:
+    return CALL_SECONDS if long_timeout else HANDSHAKE_SECONDS

@@ -1,1 +1,1 @@
-"""Models: one interface over every provider, the offline model, keys, prices and budgets."""
+"""Models: one interface over every provider and the offline model, with keys, prices and budgets."""

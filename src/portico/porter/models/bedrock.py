@@ -1,4 +1,4 @@
-"""The client of Amazon Bedrock, over `botocore`, which is installed only where somebody wants it.
+"""Client of Amazon Bedrock, built on `botocore`.
 
 It is built here, since one that is left to itself sends failed requests again without telling anybody,
 and takes a key from the environment to whatever address it is given.

@@ -1,4 +1,4 @@
-"""Which models a provider has: by the list that comes with `genai-prices`, or by asking its address."""
+"""Lists the models of a provider, from `genai-prices` or from the provider's own endpoint."""
 
 import asyncio
 import json
@@ -12,8 +12,8 @@ import msgspec
 from portico.domain.errors import InvalidInput, ModelTimedOut
 from portico.porter.models.clients import is_loopback
 from portico.porter.models.keys import need_key
-from portico.porter.models.packages import imports
-from portico.porter.models.providers import BUILT_IN, OFFLINE, Provider
+from portico.porter.models.optional_imports import import_guard
+from portico.porter.models.providers import BUILT_IN, OFFLINE, ModelProvider
 
 _LISTED_AS = {"bedrock": "aws", "openai-chat": "openai"}
 _SECONDS = 10.0
@@ -36,10 +36,10 @@ class CatalogModel(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     output_price: float | None = None
 
 
-async def models_of(provider: Provider, environ: Mapping[str, str]) -> list[CatalogModel]:
+async def models_of(provider: ModelProvider, environ: Mapping[str, str]) -> list[CatalogModel]:
     """The published list for companies; any other address is asked itself."""
     if provider.kind == OFFLINE:
-        from portico.porter.models.offline.files import KNOWN
+        from portico.porter.models.offline.model_files import KNOWN
 
         return [CatalogModel(name=file.name, window=file.window) for file in KNOWN.values()]
     own_address = provider.address_in(environ)
@@ -50,9 +50,9 @@ async def models_of(provider: Provider, environ: Mapping[str, str]) -> list[Cata
     return await asyncio.to_thread(_asked, provider, own_address, need_key(provider, environ))
 
 
-def published(provider: Provider) -> list[CatalogModel]:
+def published(provider: ModelProvider) -> list[CatalogModel]:
     """Those of a company, without asking it. InvalidInput when the list is not installed."""
-    with imports("The list of models", "models"):
+    with import_guard("The list of models", "models"):
         from genai_prices.data_snapshot import get_snapshot
     wanted = _LISTED_AS.get(provider.kind, provider.kind)
     found = []
@@ -78,7 +78,7 @@ def _dollars(price: object) -> float | None:
     return None if base is None else float(str(base))
 
 
-def _asked(provider: Provider, address: str, key: str | None) -> list[CatalogModel]:
+def _asked(provider: ModelProvider, address: str, key: str | None) -> list[CatalogModel]:
     request = urllib.request.Request(f"{address.rstrip('/')}/models")
     if key:
         request.add_header("Authorization", f"Bearer {key}")

@@ -1,4 +1,4 @@
-"""Builds the client of a provider, whose own package is imported only now.
+"""Builds the pydantic-ai client of a provider, importing its package on demand.
 
 Keys and addresses are handed in. No client is left to look for a key by itself: it might find the key
 of one company and send it to the address of another.
@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from portico.domain.errors import InvalidInput
-from portico.porter.models.packages import imports
-from portico.porter.models.providers import Provider
+from portico.porter.models.optional_imports import import_guard
+from portico.porter.models.providers import ModelProvider
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
@@ -30,37 +30,37 @@ _IDLE_SECONDS = 2.0
 limit would: a request in that moment would be lost."""
 
 
-class Place(msgspec.Struct, frozen=True, kw_only=True):
+class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
     """Where a request goes, and as whom."""
 
-    provider: Provider
+    provider: ModelProvider
     model: str
     address: str | None
     key: str | None
     environ: Mapping[str, str]
 
 
-class Client(NamedTuple):
+class ProviderClient(NamedTuple):
     """A model to send to. `connections`, where there are any, are for whoever has it to close."""
 
     model: "Model"
     connections: "AsyncClient | None"
 
 
-def build(place: Place) -> Client:
+def build_client(place: RequestTarget) -> ProviderClient:
     """Make the client of a model. It imports for a second or more, so call it in a thread.
 
     Raises InvalidInput when a package is missing or broken, or the provider rejects the name of the model.
     """
-    with imports(f"The provider {place.provider.name}", place.provider.extra):
+    with import_guard(f"The provider {place.provider.name}", place.provider.extra):
         client = _build(place)
         # Imported here, and not by the first request in the event loop.
-        import_module("portico.porter.models.streaming")
+        import_module("portico.porter.models.response_stream")
         import_module("portico.porter.models.failures")
         return client
 
 
-def _build(place: Place) -> Client:
+def _build(place: RequestTarget) -> ProviderClient:
     from pydantic_ai.exceptions import UserError
 
     connections = _direct(place.address)
@@ -74,10 +74,10 @@ def _build(place: Place) -> Client:
             f"{name} cannot be asked for {place.model!r}: {error}",
             suggestion=f"See what there is with: portico models list {name}",
         ) from error
-    return Client(model, connections)
+    return ProviderClient(model, connections)
 
 
-def _anthropic(place: Place, http: "AsyncClient | None") -> "Model":
+def _anthropic(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
@@ -87,7 +87,7 @@ def _anthropic(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-def _openai_provider(place: Place, http: "AsyncClient | None") -> "WireProvider[AsyncOpenAI]":
+def _openai_provider(place: RequestTarget, http: "AsyncClient | None") -> "WireProvider[AsyncOpenAI]":
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
@@ -102,19 +102,19 @@ def _openai_provider(place: Place, http: "AsyncClient | None") -> "WireProvider[
     )
 
 
-def _openai(place: Place, http: "AsyncClient | None") -> "Model":
+def _openai(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIResponsesModel
 
     return OpenAIResponsesModel(place.model, provider=_openai_provider(place, http))
 
 
-def _openai_chat(place: Place, http: "AsyncClient | None") -> "Model":
+def _openai_chat(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel
 
     return OpenAIChatModel(place.model, provider=_openai_provider(place, http))
 
 
-def _google(place: Place, http: "AsyncClient | None") -> "Model":
+def _google(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
@@ -124,7 +124,7 @@ def _google(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-def _mistral(place: Place, http: "AsyncClient | None") -> "Model":
+def _mistral(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.mistral import MistralModel
     from pydantic_ai.providers.mistral import MistralProvider
 
@@ -134,14 +134,14 @@ def _mistral(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-def _groq(place: Place, _http: "AsyncClient | None") -> "Model":
+def _groq(place: RequestTarget, _http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.groq import GroqModel
     from pydantic_ai.providers.groq import GroqProvider
 
     return GroqModel(place.model, provider=GroqProvider(api_key=place.key or _NO_KEY, base_url=place.address))
 
 
-def _openrouter(place: Place, http: "AsyncClient | None") -> "Model":
+def _openrouter(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from openai import AsyncOpenAI
     from pydantic_ai.models.openrouter import OpenRouterModel
     from pydantic_ai.providers.openrouter import OpenRouterProvider
@@ -153,7 +153,7 @@ def _openrouter(place: Place, http: "AsyncClient | None") -> "Model":
     return OpenRouterModel(place.model, provider=OpenRouterProvider(openai_client=client))
 
 
-def _azure(place: Place, http: "AsyncClient | None") -> "Model":
+def _azure(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.azure import AzureProvider
 
@@ -168,7 +168,7 @@ def _azure(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-def _bedrock(place: Place, http: "AsyncClient | None") -> "Model":
+def _bedrock(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.bedrock import BedrockConverseModel
     from pydantic_ai.providers.bedrock import BedrockProvider
 
@@ -184,7 +184,7 @@ def _bedrock(place: Place, http: "AsyncClient | None") -> "Model":
     return BedrockConverseModel(place.model, provider=BedrockProvider(bedrock_client=client))
 
 
-def _ollama(place: Place, http: "AsyncClient | None") -> "Model":
+def _ollama(place: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.providers.ollama import OllamaProvider
 
@@ -194,7 +194,7 @@ def _ollama(place: Place, http: "AsyncClient | None") -> "Model":
     )
 
 
-_BUILDERS: dict[str, Callable[[Place, "AsyncClient | None"], "Model"]] = {
+_BUILDERS: dict[str, Callable[[RequestTarget, "AsyncClient | None"], "Model"]] = {
     "anthropic": _anthropic,
     "openai": _openai,
     "openai-chat": _openai_chat,
@@ -209,7 +209,7 @@ _BUILDERS: dict[str, Callable[[Place, "AsyncClient | None"], "Model"]] = {
 }
 
 
-def _known_address(place: Place) -> str:
+def _known_address(place: RequestTarget) -> str:
     if place.address is None:
         raise InvalidInput(
             f"The address of {place.provider.name} is not known.",

@@ -1,4 +1,4 @@
-"""What goes wrong at a provider, in the words of the person who must act on it.
+"""Translates provider errors into errors that say what the person can do.
 
 Knows pydantic-ai's errors, which sort those of every provider, and of a single provider only where each
 puts the time to wait.
@@ -36,7 +36,7 @@ from portico.domain.errors import (
     ModelTimedOut,
     PorticoError,
 )
-from portico.porter.models.providers import Provider
+from portico.porter.models.providers import ModelProvider
 
 log = logging.getLogger(__name__)
 
@@ -48,11 +48,11 @@ _SECONDS = re.compile(r"(\d+(?:\.\d+)?)s")
 _ANOTHER = "Choose another model with: portico models use NAME"
 
 
-class AnswerFailed(AgentRunError):
+class ResponseFailed(AgentRunError):
     """The provider gave the answer up itself, as it does when a model wrote a call that cannot be read."""
 
 
-class Failure(NamedTuple):
+class ProviderFailure(NamedTuple):
     """An error for the person; whether sending the request again may help; the pause that was asked for."""
 
     error: PorticoError
@@ -60,12 +60,14 @@ class Failure(NamedTuple):
     pause: float | None = None
 
 
-def explain(error: Exception, provider: Provider, model: str, *, hidden: str | None) -> Failure:
+def explain_failure(
+    error: Exception, provider: ModelProvider, model: str, *, hidden: str | None
+) -> ProviderFailure:
     """`hidden` is the key: providers like to repeat what they were sent."""
     words = _said(error, hidden)
     name = provider.name
     if isinstance(error, ModelContextWindowExceededError) or _is_about_window(error, words):
-        return Failure(
+        return ProviderFailure(
             ContextLimit(
                 f"The conversation is too long for {name}:{model}.",
                 suggestion="Begin a new session, or choose a model with a larger window.",
@@ -74,7 +76,7 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
         )
     match error:
         case ModelAuthenticationError():
-            return Failure(
+            return ProviderFailure(
                 AuthRequired(
                     f"{name} does not accept the key: {words}",
                     suggestion=f"Give it a new one with: portico auth login {name}"
@@ -83,7 +85,7 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 again=False,
             )
         case ModelQuotaExceededError():
-            return Failure(
+            return ProviderFailure(
                 ModelBusy(
                     f"The account at {name} has nothing left: {words}",
                     suggestion=f"Add credit at {name}. {_ANOTHER}",
@@ -92,7 +94,7 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
             )
         case ModelRateLimitError():
             pause = _asked_pause(error)
-            return Failure(
+            return ProviderFailure(
                 ModelBusy(
                     f"{name} gets too many requests: {words}",
                     suggestion=f"Wait {round(pause)} s and send it again."
@@ -103,15 +105,15 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 pause=pause,
             )
         case ModelUnavailableError() | ModelServerError():
-            return Failure(
+            return ProviderFailure(
                 ModelBusy(
                     f"{name} cannot answer right now: {words}", suggestion=f"Send it again later. {_ANOTHER}"
                 ),
                 again=True,
                 pause=_asked_pause(error),
             )
-        case AnswerFailed():
-            return Failure(
+        case ResponseFailed():
+            return ProviderFailure(
                 ModelReported(
                     f"{name}:{model} gave its answer up: {words}", suggestion=f"Send it again. {_ANOTHER}"
                 ),
@@ -119,7 +121,7 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
             )
         case ModelNotFoundError():
             near = getattr(error, "suggested_model_id", None)
-            return Failure(
+            return ProviderFailure(
                 InvalidInput(
                     f"{name} has no model {model!r}: {words}",
                     suggestion=f"Did you mean {near}?"
@@ -129,17 +131,17 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
                 again=False,
             )
         case ModelConnectionError() | ModelRequestTimeout() | OSError():
-            return Failure(_unheard(error, provider, words), again=True)
+            return ProviderFailure(_unheard(error, provider, words), again=True)
         case ContentFilterError():
-            return Failure(refused(f"{name}:{model}", words), again=False)
+            return ProviderFailure(refusal_error(f"{name}:{model}", words), again=False)
         case ModelAPIError():
-            return Failure(
+            return ProviderFailure(
                 ModelReported(f"{name} reports: {words}", suggestion=f"Send it again. {_ANOTHER}"),
                 again=False,
             )
         case _:
             log.warning("%s:%s sent what its client could not take", name, model, exc_info=error)
-            return Failure(
+            return ProviderFailure(
                 ModelReported(
                     f"{name}:{model} answered in a way that makes no sense: {words}",
                     suggestion=f"Send it again. {_ANOTHER}",
@@ -148,7 +150,7 @@ def explain(error: Exception, provider: Provider, model: str, *, hidden: str | N
             )
 
 
-def _unheard(error: Exception, provider: Provider, words: str) -> ModelTimedOut:
+def _unheard(error: Exception, provider: ModelProvider, words: str) -> ModelTimedOut:
     """Nothing came, or no more of it."""
     match error:
         case ModelTimeoutError() | ModelRequestTimeout() | TimeoutError():
@@ -161,16 +163,16 @@ def _unheard(error: Exception, provider: Provider, words: str) -> ModelTimedOut:
                 "portico models use offline:smollm2",
             )
         case _:
-            return broke_off(provider.name)
+            return interrupted_error(provider.name)
 
 
-def broke_off(name: str) -> ModelTimedOut:
+def interrupted_error(name: str) -> ModelTimedOut:
     return ModelTimedOut(
         f"The answer of {name} broke off in the middle.", suggestion="Send the prompt again, or: go on"
     )
 
 
-def refused(name: str, words: str = "") -> ModelRefused:
+def refusal_error(name: str, words: str = "") -> ModelRefused:
     return ModelRefused(
         f"{name} would not answer that{': ' + words if words else '.'}",
         suggestion=f"Say it in other words. {_ANOTHER}",

@@ -1,4 +1,4 @@
-"""Where the key of a provider comes from: the environment first, then the keyring of the system."""
+"""Finds the API key of a provider in the environment or the system keyring."""
 
 from collections.abc import Mapping
 from typing import Literal
@@ -8,12 +8,12 @@ import msgspec
 from portico.config.paths import state_folder
 from portico.config.secrets import Secrets, system_keyring
 from portico.domain.errors import AuthRequired
-from portico.porter.models.providers import Provider
+from portico.porter.models.providers import ModelProvider
 
 KeySource = Literal["environment", "keyring"]
 
 
-class Key(msgspec.Struct, frozen=True):
+class ProviderKey(msgspec.Struct, frozen=True):
     """A key and where it was found. Its text is never part of what is printed of it."""
 
     variable: str
@@ -24,22 +24,22 @@ class Key(msgspec.Struct, frozen=True):
         return f"Key({self.variable!r}, {self.source!r})"
 
 
-def find_key(provider: Provider, environ: Mapping[str, str]) -> Key | None:
+def find_key(provider: ModelProvider, environ: Mapping[str, str]) -> ProviderKey | None:
     """The keyring is opened only for a key that is known to be in it: that takes a while."""
     for variable in provider.key_variables:
         if value := environ.get(variable, "").strip():
-            return Key(variable, "environment", value)
+            return ProviderKey(variable, "environment", value)
     names_file = state_folder(environ) / "secrets.json"
     kept = [name for name in provider.key_variables if name in Secrets(names_file, None).names()]
     if kept:
         secrets = Secrets(names_file, system_keyring())
         for variable in kept:
             if secret := secrets.value(variable):
-                return Key(variable, "keyring", secret)
+                return ProviderKey(variable, "keyring", secret)
     return None
 
 
-def has_key(provider: Provider, environ: Mapping[str, str]) -> bool:
+def has_key(provider: ModelProvider, environ: Mapping[str, str]) -> bool:
     """False, too, when the keyring does not open."""
     try:
         return find_key(provider, environ) is not None
@@ -47,7 +47,7 @@ def has_key(provider: Provider, environ: Mapping[str, str]) -> bool:
         return False
 
 
-def need_key(provider: Provider, environ: Mapping[str, str]) -> str | None:
+def need_key(provider: ModelProvider, environ: Mapping[str, str]) -> str | None:
     """The key to send; None for a provider that works without. AuthRequired when it is missing."""
     found = find_key(provider, environ)
     if found is None and provider.needs_key:

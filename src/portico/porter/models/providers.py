@@ -1,4 +1,4 @@
-"""Who has models: the providers that are built in, those of the settings, and names like `provider:model`.
+"""The built-in model providers, those of the settings, and names like `provider:model`.
 
 Facts only; nothing of a provider's own package is imported here.
 """
@@ -15,7 +15,7 @@ from portico.domain.errors import InvalidInput
 OFFLINE = "offline"
 
 
-class Provider(msgspec.Struct, frozen=True, kw_only=True):
+class ModelProvider(msgspec.Struct, frozen=True, kw_only=True):
     """`kind` is the built-in provider whose language is spoken. The first of `key_variables` is the usual one."""
 
     name: str
@@ -45,8 +45,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         return named or self.address
 
 
-def _provider(name: str, title: str, package: str, key: str, example: str) -> Provider:
-    return Provider(name=name, kind=name, title=title, package=package, key_variables=(key,), example=example)
+def _provider(name: str, title: str, package: str, key: str, example: str) -> ModelProvider:
+    return ModelProvider(
+        name=name, kind=name, title=title, package=package, key_variables=(key,), example=example
+    )
 
 
 _BUILT_IN = (
@@ -87,7 +89,7 @@ _BUILT_IN = (
         address_variable="OLLAMA_BASE_URL",
         needs_key=False,
     ),
-    Provider(
+    ModelProvider(
         name=OFFLINE,
         kind=OFFLINE,
         title="a tiny model on this machine",
@@ -121,13 +123,13 @@ def parse_model_name(text: str) -> ModelName:
     return ModelName(provider, model)
 
 
-def providers(settings: Mapping[str, ProviderSetting]) -> dict[str, Provider]:
+def providers(settings: Mapping[str, ProviderSetting]) -> dict[str, ModelProvider]:
     """All of them by name, with what the settings change or add."""
     changed = {name: _with_setting(name, setting) for name, setting in settings.items()}
     return {**BUILT_IN, **changed}
 
 
-def find_provider(name: str, settings: Mapping[str, ProviderSetting]) -> Provider:
+def find_provider(name: str, settings: Mapping[str, ProviderSetting]) -> ModelProvider:
     """InvalidInput, with a near one, when there is none of this name."""
     if name in settings:
         return _with_setting(name, settings[name])
@@ -140,7 +142,7 @@ def find_provider(name: str, settings: Mapping[str, ProviderSetting]) -> Provide
     )
 
 
-def _with_setting(name: str, setting: ProviderSetting) -> Provider:
+def _with_setting(name: str, setting: ProviderSetting) -> ModelProvider:
     kind = setting.kind or (name if name in BUILT_IN else "openai-chat")
     if kind not in BUILT_IN:
         raise InvalidInput(

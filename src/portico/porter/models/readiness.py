@@ -1,14 +1,14 @@
-"""Whether a provider of models can be used here and now, and what it needs if it cannot."""
+"""Whether a provider can be used now, and what it needs if it cannot."""
 
 from collections.abc import Mapping
 
 from portico.domain.errors import AuthRequired
 from portico.porter.models.keys import find_key
-from portico.porter.models.offline.files import DEFAULT, is_ready
-from portico.porter.models.providers import OFFLINE, Provider
+from portico.porter.models.offline.model_files import DEFAULT, is_ready
+from portico.porter.models.providers import OFFLINE, ModelProvider
 
 
-def readiness(provider: Provider, environ: Mapping[str, str]) -> tuple[bool, str]:
+def readiness(provider: ModelProvider, environ: Mapping[str, str]) -> tuple[bool, str]:
     """Whether it can be used now, and in words with what, or what it needs first."""
     if not provider.installed:
         return False, f"not installed: pip install 'portico[{provider.extra}]'"

@@ -1,1 +1,1 @@
-"""Owns scenarios: how Porter works in a session, each one YAML file with instructions, tools and limits."""
+"""Scenarios: YAML files with the instructions, tools and limits Porter works with."""

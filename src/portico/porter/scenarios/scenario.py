@@ -1,4 +1,4 @@
-"""What a scenario is. It chooses among what Porter can do and never allows more: permissions are asked all the same."""
+"""A scenario: instructions, tools, file access, model and limits of a session. It never widens permissions."""
 
 from enum import StrEnum
 from fnmatch import fnmatchcase
@@ -10,7 +10,7 @@ from msgspec import Meta
 DEFAULT = "CODE"
 
 
-class Mode(StrEnum):
+class ScenarioMode(StrEnum):
     """What may become of files: they are written, changes are only proposed, or nothing is touched."""
 
     WRITE = "write"
@@ -18,7 +18,7 @@ class Mode(StrEnum):
     READ = "read"
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ScenarioLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`steps` is how often the model is asked in one turn; `output_tokens` bounds each of its answers."""
 
     steps: Annotated[int, Meta(ge=1, le=500)] = 60
@@ -32,15 +32,15 @@ class Scenario(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     description: Annotated[str, Meta(min_length=1, max_length=200)]
     instructions: Annotated[str, Meta(min_length=1)]
     tools: tuple[Annotated[str, Meta(min_length=1)], ...]
-    mode: Mode
+    mode: ScenarioMode
     model: str | None = None
-    limits: Limits = Limits()
+    limits: ScenarioLimits = ScenarioLimits()
 
     def offers(self, tool: str) -> bool:
         return any(fnmatchcase(tool, pattern) for pattern in self.tools)
 
 
-class Problem(msgspec.Struct, frozen=True, kw_only=True):
+class InvalidScenario(msgspec.Struct, frozen=True, kw_only=True):
     """Why a file is no scenario: `line` counts from one."""
 
     path: str
@@ -51,11 +51,11 @@ class Problem(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.path}:{self.line}: {self.why}"
 
 
-class Scenarios(msgspec.Struct, frozen=True):
+class ScenarioCatalog(msgspec.Struct, frozen=True):
     """All that hold in a workspace, by name, and the files that are broken."""
 
     by_name: dict[str, Scenario]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[InvalidScenario, ...] = ()
 
     @property
     def default(self) -> Scenario:

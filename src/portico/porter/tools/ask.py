@@ -1,34 +1,34 @@
-"""ask: a question to the person, where the client can ask one."""
+"""ask: asks the person a question, where the client supports it."""
 
 from typing import Annotated
 
 import msgspec
 from msgspec import Meta
 
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 
-class Choice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class AskChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     label: Annotated[str, Meta(min_length=1, max_length=100)]
     description: str = ""
 
 
-class Ask(Parameters, frozen=True, kw_only=True):
+class AskParameters(ToolParameters, frozen=True, kw_only=True):
     question: Annotated[str, Meta(min_length=1, max_length=2000)]
     choices: Annotated[
-        tuple[Choice, ...], Meta(max_length=8, description="What to choose from; none for free text.")
+        tuple[AskChoice, ...], Meta(max_length=8, description="What to choose from; none for free text.")
     ] = ()
 
 
-async def run(bench: Bench, wanted: Ask) -> str:
-    async with bench.turn.tool(Work(title=wanted.question, kind="think")) as call:
-        answer = await bench.turn.ask_person(
+async def run(context: ToolContext, wanted: AskParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=wanted.question, kind="think")) as call:
+        answer = await context.turn.ask_person(
             call, wanted.question, [(choice.label, choice.description) for choice in wanted.choices]
         )
         if answer is None:
-            raise ToolFailure(
+            raise ToolError(
                 "The person did not answer. Go on with the most careful choice and say so, or end your turn with "
                 "the question."
             )
@@ -36,12 +36,12 @@ async def run(bench: Bench, wanted: Ask) -> str:
     return f"The person answered: {answer}"
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="ask",
     description=(
         "Ask the person something that only they can decide, and wait for the answer. Not for permission: that is "
         "asked for you. Do not ask for passwords or keys."
     ),
-    parameters=Ask,
+    parameters=AskParameters,
     run=run,
 )

@@ -1,14 +1,14 @@
-"""delegate: gives a task to a second conversation with a memory of its own, and gets its report."""
+"""delegate: gives a task to a helper with its own history, and returns its report."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 
-class DelegateTask(Parameters, frozen=True, kw_only=True):
+class DelegateParameters(ToolParameters, frozen=True, kw_only=True):
     title: Annotated[str, Meta(min_length=1, max_length=80, description="A few words that the person sees.")]
     task: Annotated[
         str,
@@ -22,19 +22,19 @@ class DelegateTask(Parameters, frozen=True, kw_only=True):
     ] = "ASK"
 
 
-async def run(bench: Bench, wanted: DelegateTask) -> str:
-    if bench.delegate is None:
-        raise ToolFailure("A task that was delegated cannot delegate. Do it yourself.")
-    return await bench.delegate(wanted.title, wanted.task, wanted.scenario)
+async def run(context: ToolContext, wanted: DelegateParameters) -> str:
+    if context.delegate is None:
+        raise ToolError("A task that was delegated cannot delegate. Do it yourself.")
+    return await context.delegate(wanted.title, wanted.task, wanted.scenario)
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="delegate",
     description=(
         "Give a task to a helper with a fresh memory, for a long search or a separate piece of work that would fill "
         "yours. It may use no more tools than you, and answers with a report."
     ),
-    parameters=DelegateTask,
+    parameters=DelegateParameters,
     run=run,
     changes=True,
 )

@@ -1,4 +1,4 @@
-"""glob: files whose names fit a pattern."""
+"""glob: finds files by a name pattern."""
 
 import asyncio
 import re
@@ -8,16 +8,16 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from portico.domain.privacy import is_private
-from portico.porter.listing import MAX_FILES, files_below
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.domain.secret_files import is_private
+from portico.porter.search.file_list import MAX_FILES, collect_files
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 _MOST = 300
 
 
-class Glob(Parameters, frozen=True, kw_only=True):
+class GlobParameters(ToolParameters, frozen=True, kw_only=True):
     pattern: Annotated[
         str,
         Meta(min_length=1, max_length=500, description="Such as src/**/*.py, *.toml or **/{test,spec}_*.ts."),
@@ -25,15 +25,17 @@ class Glob(Parameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The folder that the pattern begins in.")] = "."
 
 
-async def run(bench: Bench, wanted: Glob) -> str:
-    folder = bench.place(wanted.path)
-    work = Work(title=f"Find files {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern})
-    async with bench.turn.tool(work):
+async def run(context: ToolContext, wanted: GlobParameters) -> str:
+    folder = context.place(wanted.path)
+    work = ToolCallDetails(
+        title=f"Find files {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+    )
+    async with context.turn.tool(work):
         if not await asyncio.to_thread(folder.is_dir):
-            raise ToolFailure(f"{bench.workspace.shown(folder)} is not a folder.")
-        files = await files_below(folder, bench.environ)
+            raise ToolError(f"{context.workspace.shown(folder)} is not a folder.")
+        files = await collect_files(folder, context.environ)
         found = await asyncio.to_thread(_fitting, files, folder, as_regex(wanted.pattern))
-    names = [bench.workspace.shown(path) for path in found[:_MOST]]
+    names = [context.workspace.shown(path) for path in found[:_MOST]]
     if len(found) > _MOST:
         names.append(f"[{len(found) - _MOST} more: use a narrower pattern.]")
     if len(files) >= MAX_FILES:
@@ -89,16 +91,16 @@ def as_regex(pattern: str) -> re.Pattern[str]:
     try:
         return re.compile(expression + ")" * depth)
     except re.error as error:
-        raise ToolFailure(f"{pattern!r} is not a pattern for file names: {error}.") from error
+        raise ToolError(f"{pattern!r} is not a pattern for file names: {error}.") from error
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="glob",
     description=(
         "Find files by their names. * and ? stay within one folder, ** crosses folders, {a,b} is either. "
         "The files changed last come first; files that git ignores are left out."
     ),
-    parameters=Glob,
+    parameters=GlobParameters,
     run=run,
     together=True,
 )

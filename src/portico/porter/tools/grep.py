@@ -1,4 +1,4 @@
-"""grep: where text stands in the workspace."""
+"""grep: searches text in the workspace."""
 
 import asyncio
 import re
@@ -8,11 +8,11 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.porter.markdown import count
-from portico.porter.searching import Findings, Match, Query, search
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
+from portico.porter.search.text_search import SearchResult, TextMatch, TextQuery, search
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
 from portico.porter.tools.glob import as_regex
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 _MOST = 200
 _MOST_LOOKED_AT = 5000
@@ -20,7 +20,7 @@ _LONGEST_LINE = 300
 _SECONDS = 30.0
 
 
-class Grep(Parameters, frozen=True, kw_only=True):
+class GrepParameters(ToolParameters, frozen=True, kw_only=True):
     pattern: Annotated[
         str, Meta(min_length=1, max_length=1000, description="A regular expression, as in Python.")
     ]
@@ -34,45 +34,47 @@ class Grep(Parameters, frozen=True, kw_only=True):
     literal: Annotated[bool, Meta(description="The pattern is plain text, not an expression.")] = False
 
 
-async def run(bench: Bench, wanted: Grep) -> str:
+async def run(context: ToolContext, wanted: GrepParameters) -> str:
     if not wanted.literal:
         _require_expression(wanted.pattern)
-    place = None if wanted.path is None else bench.workspace.place(wanted.path)
-    query = Query(text=wanted.pattern, is_regex=not wanted.literal, ignore_case=wanted.ignore_case)
-    work = Work(title=f"Search {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern})
-    async with bench.turn.tool(work) as call:
+    place = None if wanted.path is None else context.workspace.place(wanted.path)
+    query = TextQuery(text=wanted.pattern, is_regex=not wanted.literal, ignore_case=wanted.ignore_case)
+    work = ToolCallDetails(
+        title=f"Search {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+    )
+    async with context.turn.tool(work) as call:
         try:
             async with asyncio.timeout(_SECONDS):
                 limit = _MOST if wanted.files is None else _MOST_LOOKED_AT
-                found = await search(query, bench.workspace, place, limit, bench.environ)
+                found = await search(query, context.workspace, place, limit, context.environ)
         except TimeoutError as error:
-            raise ToolFailure(
+            raise ToolError(
                 f"The search took longer than {_SECONDS:.0f} s. Use a simpler pattern, or give a path."
             ) from error
-        matches = found.matches if wanted.files is None else list(_within(bench, wanted.files, found))
+        matches = found.matches if wanted.files is None else list(_within(context, wanted.files, found))
         call.locate((match.path, match.line) for match in matches)
-    return _shown(bench, matches, cut=found.cut or len(matches) > _MOST)
+    return _shown(context, matches, cut=found.cut or len(matches) > _MOST)
 
 
 def _require_expression(pattern: str) -> None:
     try:
         re.compile(pattern)
     except (re.error, RecursionError, OverflowError) as error:
-        raise ToolFailure(
+        raise ToolError(
             f"{pattern!r} is not a regular expression: {error}. With literal=true it is taken as plain text."
         ) from error
 
 
-def _within(bench: Bench, files: str, found: Findings) -> Iterable[Match]:
+def _within(context: ToolContext, files: str, found: SearchResult) -> Iterable[TextMatch]:
     pattern = as_regex(files)
-    return (match for match in found.matches if pattern.fullmatch(bench.workspace.shown(match.path)))
+    return (match for match in found.matches if pattern.fullmatch(context.workspace.shown(match.path)))
 
 
-def _shown(bench: Bench, matches: list[Match], *, cut: bool) -> str:
+def _shown(context: ToolContext, matches: list[TextMatch], *, cut: bool) -> str:
     if not matches:
         return "Nothing found. Files that git ignores are not looked at."
     lines = [
-        f"{bench.workspace.shown(match.path)}:{match.line}: {match.text[:_LONGEST_LINE]}"
+        f"{context.workspace.shown(match.path)}:{match.line}: {match.text[:_LONGEST_LINE]}"
         for match in matches[:_MOST]
     ]
     if cut:
@@ -82,13 +84,13 @@ def _shown(bench: Bench, matches: list[Match], *, cut: bool) -> str:
     return "\n".join(lines)
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="grep",
     description=(
         "Search the text of all files with a regular expression (one line at a time). "
         "Answers path:line: text. Files that git ignores are left out."
     ),
-    parameters=Grep,
+    parameters=GrepParameters,
     run=run,
     together=True,
 )

@@ -1,4 +1,4 @@
-"""list: what is in a folder."""
+"""list: lists a folder."""
 
 import asyncio
 import os
@@ -7,29 +7,31 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from portico.domain.privacy import is_private
+from portico.domain.secret_files import is_private
 from portico.files.folders import open_folder
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.nearby import near_names
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 _MOST = 500
 
 
-class List(Parameters, frozen=True, kw_only=True):
+class ListParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The folder, relative to the workspace or absolute.")] = "."
 
 
-async def run(bench: Bench, wanted: List) -> str:
-    path = bench.place(wanted.path)
-    shown = bench.workspace.shown(path)
-    async with bench.turn.tool(Work(title=f"List {shown}", kind="read", raw_input={"path": str(path)})):
+async def run(context: ToolContext, wanted: ListParameters) -> str:
+    path = context.place(wanted.path)
+    shown = context.workspace.shown(path)
+    async with context.turn.tool(
+        ToolCallDetails(title=f"List {shown}", kind="read", raw_input={"path": str(path)})
+    ):
         if not await asyncio.to_thread(path.is_dir):
             what = "is a file: use read" if await asyncio.to_thread(path.is_file) else "is not there"
-            near = "" if what.startswith("is a file") else await near_names(bench, path)
-            raise ToolFailure(f"{shown} {what}.{near}")
-        return await asyncio.to_thread(_listing, bench.workspace.inside(path), shown)
+            near = "" if what.startswith("is a file") else await similar_paths_hint(context, path)
+            raise ToolError(f"{shown} {what}.{near}")
+        return await asyncio.to_thread(_listing, context.workspace.inside(path), shown)
 
 
 def _listing(folder: Path, shown: str) -> str:
@@ -37,7 +39,7 @@ def _listing(folder: Path, shown: str) -> str:
         with open_folder(folder) as opened, opened.scan() as entries:
             found = sorted(map(_entry, entries))
     except OSError as error:
-        raise ToolFailure(f"{shown} cannot be listed: {error.strerror}.") from error
+        raise ToolError(f"{shown} cannot be listed: {error.strerror}.") from error
     lines = [line for _, name, line in found[:_MOST] if not is_private((*folder.parts, name))]
     if len(found) > _MOST:
         lines.append(f"[{len(found) - _MOST} more: use glob with a narrower pattern.]")
@@ -57,10 +59,10 @@ def _entry(entry: "os.DirEntry[str]") -> tuple[bool, str, str]:
         return True, name, name
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="list",
     description="List the files and folders in one folder of the workspace, folders first, with the sizes of files.",
-    parameters=List,
+    parameters=ListParameters,
     run=run,
     together=True,
 )

@@ -1,4 +1,4 @@
-"""move: gives a file or folder another name or place."""
+"""move: renames or moves a file or folder."""
 
 import asyncio
 from pathlib import Path
@@ -7,63 +7,63 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.acp import _schema as schema
-from portico.files import real
+from portico.files import real_path
 from portico.files.folders import make_folders
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.changing import Change, permit, require_writing
-from portico.porter.tools.nearby import near_names
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.file_change import ChangeRequest, ask_permission, require_write_access
+from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 
-class Move(Parameters, frozen=True, kw_only=True):
+class MoveParameters(ToolParameters, frozen=True, kw_only=True):
     source: Annotated[str, Meta(description="The file or folder as it is called now.")]
     target: Annotated[str, Meta(description="Its new path. Nothing may be there yet.")]
 
 
-async def run(bench: Bench, wanted: Move) -> str:
-    source, target = bench.place(wanted.source), bench.place(wanted.target)
+async def run(context: ToolContext, wanted: MoveParameters) -> str:
+    source, target = context.place(wanted.source), context.place(wanted.target)
     for path in (source, target):
-        require_writing(bench, path)
-    before, after = bench.workspace.shown(source), bench.workspace.shown(target)
-    if source in bench.workspace.roots or target.is_relative_to(source):
-        raise ToolFailure(f"{before} cannot be moved to {after}.")
+        require_write_access(context, path)
+    before, after = context.workspace.shown(source), context.workspace.shown(target)
+    if source in context.workspace.roots or target.is_relative_to(source):
+        raise ToolError(f"{before} cannot be moved to {after}.")
     if not await asyncio.to_thread(source.exists):
-        raise ToolFailure(f"There is no {before}.{await near_names(bench, source)}")
-    places = bench.workspace.entry(source), bench.workspace.entry(target)
-    work = Work(
+        raise ToolError(f"There is no {before}.{await similar_paths_hint(context, source)}")
+    places = context.workspace.entry(source), context.workspace.entry(target)
+    work = ToolCallDetails(
         title=f"Move {before} to {after}",
         kind="move",
         locations=(schema.ToolCallLocation(path=str(source)), schema.ToolCallLocation(path=str(target))),
         raw_input={"source": str(source), "target": str(target)},
         waits=True,
     )
-    change = Change(
+    change = ChangeRequest(
         work=work,
         paths=(source, target),
         otherwise=f"The person declined: {before} was not moved.",
         covers="every move of files",
     )
-    async with bench.turn.tool(work) as call:
-        await permit(bench, call, change)
+    async with context.turn.tool(work) as call:
+        await ask_permission(context, call, change)
         await asyncio.to_thread(_move, *places, after)
     return f"Moved {before} to {after}."
 
 
 def _move(source: Path, target: Path, shown: str) -> None:
     try:
-        if real.exists(target):
-            raise ToolFailure(f"There is something at {shown} already: nothing was moved.")
+        if real_path.exists(target):
+            raise ToolError(f"There is something at {shown} already: nothing was moved.")
         make_folders(target.parent).close()
-        real.rename(source, target)
+        real_path.rename(source, target)
     except OSError as error:
-        raise ToolFailure(f"It was not moved: {error.strerror}.") from error
+        raise ToolError(f"It was not moved: {error.strerror}.") from error
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="move",
     description="Rename or move a file or folder. Nothing is overwritten. The person may be asked first.",
-    parameters=Move,
+    parameters=MoveParameters,
     run=run,
     changes=True,
 )

@@ -1,4 +1,4 @@
-"""propose_changes: shows the person a complete set of changes. What is proposed is not written.
+"""propose_changes: shows the person a complete set of changes without writing them.
 
 In a scratch folder the changes are put there, since that is where the person reviews them from. Elsewhere they
 are shown with the call and go no further, not even where edits are allowed without asking: the person is told
@@ -14,11 +14,11 @@ from msgspec import Meta
 
 from portico.acp import _schema as schema
 from portico.domain.errors import PorticoError
-from portico.files import real
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.changing import needs_no_answer, refuse_protected
-from portico.porter.tools.tool import Parameters, Tool, ToolFailure
+from portico.files import real_path
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.file_change import is_preapproved, refuse_protected
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
 
 _ONLY_SHOWN = "The changes are shown, not written: this session has no review to apply them from."
 _TO_APPLY = (
@@ -26,7 +26,7 @@ _TO_APPLY = (
 )
 
 
-class ProposedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProposedFileContent(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     path: str
     operation: Literal["create", "update", "delete"]
     new_content: Annotated[
@@ -34,8 +34,8 @@ class ProposedFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ] = None
 
 
-class Propose(Parameters, frozen=True, kw_only=True):
-    changes: Annotated[tuple[ProposedFile, ...], Meta(min_length=1, max_length=200)]
+class ProposeParameters(ToolParameters, frozen=True, kw_only=True):
+    changes: Annotated[tuple[ProposedFileContent, ...], Meta(min_length=1, max_length=200)]
 
 
 class _Checked(msgspec.Struct, frozen=True):
@@ -44,20 +44,20 @@ class _Checked(msgspec.Struct, frozen=True):
     after: str | None
 
 
-async def run(bench: Bench, wanted: Propose) -> str:
+async def run(context: ToolContext, wanted: ProposeParameters) -> str:
     checked, wrong = [], []
     for proposed in wanted.changes:
         try:
-            checked.append(await _check(bench, proposed))
-        except (ToolFailure, PorticoError) as error:
+            checked.append(await _check(context, proposed))
+        except (ToolError, PorticoError) as error:
             wrong.append(f"- {proposed.path}: {error}")
     if len({change.path for change in checked}) < len(checked):
         wrong.append("- A file stands in the list twice.")
     if wrong:
-        raise ToolFailure(
+        raise ToolError(
             "Nothing was proposed. Put these right and propose everything again:\n" + "\n".join(wrong)
         )
-    work = Work(
+    work = ToolCallDetails(
         title=f"Propose changes of {len(checked)} file{'' if len(checked) == 1 else 's'}",
         kind="edit",
         locations=tuple(schema.ToolCallLocation(path=str(change.path)) for change in checked),
@@ -66,47 +66,47 @@ async def run(bench: Bench, wanted: Propose) -> str:
             for change in checked
         ),
     )
-    async with bench.turn.tool(work):
-        if not needs_no_answer(bench, [change.path for change in checked]):
-            bench.turn.notice(_ONLY_SHOWN, _TO_APPLY)
+    async with context.turn.tool(work):
+        if not is_preapproved(context, [change.path for change in checked]):
+            context.turn.notice(_ONLY_SHOWN, _TO_APPLY)
             return "The person sees the changes. Nothing was written, and in this session they cannot apply them."
         for change in checked:
-            await _put(bench, change)
+            await _put(context, change)
     return "The proposal is ready for the person's review. Nothing reaches their files before they apply it."
 
 
-async def _check(bench: Bench, change: ProposedFile) -> _Checked:
-    path = bench.place(change.path)
-    refuse_protected(bench, path)
-    before = await bench.turn.files.read_if_there(path)
+async def _check(context: ToolContext, change: ProposedFileContent) -> _Checked:
+    path = context.place(change.path)
+    refuse_protected(context, path)
+    before = await context.turn.files.read_if_exists(path)
     match change.operation:
         case "create" if before is not None:
-            raise ToolFailure("exists already; use update")
+            raise ToolError("exists already; use update")
         case "update" | "delete" if before is None:
-            raise ToolFailure("does not exist")
+            raise ToolError("does not exist")
         case "create" | "update" if change.new_content is None:
-            raise ToolFailure("has no new_content")
+            raise ToolError("has no new_content")
         case "delete" if change.new_content is not None:
-            raise ToolFailure("is to be deleted, so it has no new_content")
+            raise ToolError("is to be deleted, so it has no new_content")
         case "update" if before == change.new_content:
-            raise ToolFailure("would not change")
+            raise ToolError("would not change")
     return _Checked(path, before, change.new_content)
 
 
-async def _put(bench: Bench, change: _Checked) -> None:
+async def _put(context: ToolContext, change: _Checked) -> None:
     if change.after is None:
-        await asyncio.to_thread(real.unlink, bench.workspace.entry(change.path))
+        await asyncio.to_thread(real_path.unlink, context.workspace.entry(change.path))
     else:
-        await bench.turn.files.write(change.path, change.after)
+        await context.turn.files.write(change.path, change.after)
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="propose_changes",
     description=(
         "Show the person a complete set of changes for review: the final content of each file that is created or "
         "updated, and the files to delete. Call it once, when the whole change is ready."
     ),
-    parameters=Propose,
+    parameters=ProposeParameters,
     run=run,
     changes=True,
 )

@@ -1,4 +1,4 @@
-"""read: a file's lines with their numbers, or an image."""
+"""read: reads the numbered lines of a file, or an image."""
 
 import asyncio
 from pathlib import Path
@@ -7,14 +7,14 @@ from typing import Annotated
 from msgspec import Meta
 
 from portico.acp import _schema as schema
-from portico.files import real
-from portico.files.regular import TooLarge
+from portico.files import real_path
+from portico.files.regular import FileTooLarge
 from portico.porter.files import NoSuchFile
-from portico.porter.models.port import Image, Text
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.nearby import near_names
-from portico.porter.tools.tool import Outcome, Parameters, Tool, ToolFailure
+from portico.porter.models.model import ModelImage, ModelText
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.similar_paths import similar_paths_hint
+from portico.porter.tools.tool import BuiltInTool, ToolError, ToolOutcome, ToolParameters
 
 MOST_LINES = 2000
 _LONGEST_LINE = 2000
@@ -28,33 +28,33 @@ _IMAGES = {
 }
 
 
-class Read(Parameters, frozen=True, kw_only=True):
+class ReadParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
     first_line: Annotated[int, Meta(ge=1, description="Where to begin; lines count from 1.")] = 1
     lines: Annotated[int, Meta(ge=1, le=MOST_LINES, description="How many lines to read.")] = MOST_LINES
 
 
-async def run(bench: Bench, wanted: Read) -> str | Outcome:
-    path = bench.place(wanted.path)
-    shown = bench.workspace.shown(path)
-    work = Work(
+async def run(context: ToolContext, wanted: ReadParameters) -> str | ToolOutcome:
+    path = context.place(wanted.path)
+    shown = context.workspace.shown(path)
+    work = ToolCallDetails(
         title=f"Read {shown}",
         kind="read",
         locations=(schema.ToolCallLocation(path=str(path), line=wanted.first_line),),
         raw_input={"path": str(path), "line": wanted.first_line, "limit": wanted.lines},
     )
-    async with bench.turn.tool(work):
-        if path.suffix.lower() in _IMAGES and bench.images:
-            return await asyncio.to_thread(_image, bench.workspace.inside(path))
+    async with context.turn.tool(work):
+        if path.suffix.lower() in _IMAGES and context.images:
+            return await asyncio.to_thread(_image, context.workspace.inside(path))
         try:
             # One line more than is wanted tells whether there is more.
-            text = await bench.turn.files.read(path, wanted.first_line, wanted.lines + 1)
+            text = await context.turn.files.read(path, wanted.first_line, wanted.lines + 1)
         except NoSuchFile as error:
-            raise ToolFailure(f"There is no file {shown}.{await near_names(bench, path)}") from error
+            raise ToolError(f"There is no file {shown}.{await similar_paths_hint(context, path)}") from error
     return _numbered(text, wanted, shown)
 
 
-def _numbered(text: str, wanted: Read, shown: str) -> str:
+def _numbered(text: str, wanted: ReadParameters, shown: str) -> str:
     lines = text.splitlines()
     if not lines:
         return f"{shown} is empty." if wanted.first_line == 1 else f"{shown} has no line {wanted.first_line}."
@@ -68,23 +68,23 @@ def _numbered(text: str, wanted: Read, shown: str) -> str:
     return f"{numbered}\n\n[There is more: go on with first_line={wanted.first_line + len(part)}.]"
 
 
-def _image(path: Path) -> Outcome:
+def _image(path: Path) -> ToolOutcome:
     try:
-        data = real.read(path, limit=_LARGEST_IMAGE)
-    except TooLarge as error:
-        raise ToolFailure("The image is larger than 4 MB, too large to look at.") from error
+        data = real_path.read(path, limit=_LARGEST_IMAGE)
+    except FileTooLarge as error:
+        raise ToolError("The image is larger than 4 MB, too large to look at.") from error
     except OSError as error:
-        raise ToolFailure(f"The image cannot be read: {error.strerror}.") from error
-    return Outcome((Text(f"The image {path.name}:"), Image(data, _IMAGES[path.suffix.lower()])))
+        raise ToolError(f"The image cannot be read: {error.strerror}.") from error
+    return ToolOutcome((ModelText(f"The image {path.name}:"), ModelImage(data, _IMAGES[path.suffix.lower()])))
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="read",
     description=(
         "Read a text file of the workspace, with line numbers before each line (they are not part of the file), "
         "or look at an image. Unsaved changes in the person's editor are included. Read a file before you edit it."
     ),
-    parameters=Read,
+    parameters=ReadParameters,
     run=run,
     together=True,
 )

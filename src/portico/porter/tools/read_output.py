@@ -1,27 +1,27 @@
-"""read_output: the part of a large output that was left out."""
+"""read_output: reads the part of a large output that was left out."""
 
 import asyncio
 from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
-class ReadOutput(Parameters, frozen=True, kw_only=True):
+class ReadOutputParameters(ToolParameters, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="As it stands where the output was cut, such as output-1.")]
     offset: Annotated[int, Meta(ge=0, description="The character to begin with.")] = 0
 
 
-async def run(bench: Bench, wanted: ReadOutput) -> str:
-    return await asyncio.to_thread(bench.shelf.read, wanted.name, wanted.offset)
+async def run(context: ToolContext, wanted: ReadOutputParameters) -> str:
+    return await asyncio.to_thread(context.output_store.read, wanted.name, wanted.offset)
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="read_output",
     description="Read more of an output that was too large and was cut.",
-    parameters=ReadOutput,
+    parameters=ReadOutputParameters,
     run=run,
     together=True,
 )

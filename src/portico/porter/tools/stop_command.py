@@ -1,31 +1,31 @@
-"""stop_command: ends a command that runs in the background."""
+"""stop_command: stops a background command."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.toolcalls import Work
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 _LAST_CHARACTERS = 4000
 
 
-class StopCommand(Parameters, frozen=True, kw_only=True):
+class StopCommandParameters(ToolParameters, frozen=True, kw_only=True):
     name: Annotated[str, Meta(description="As run said, such as command-1.")]
 
 
-async def run(bench: Bench, wanted: StopCommand) -> str:
-    async with bench.turn.tool(Work(title=f"Stop {wanted.name}", kind="execute")):
-        ended = await bench.background.stop(wanted.name)
+async def run(context: ToolContext, wanted: StopCommandParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=f"Stop {wanted.name}", kind="execute")):
+        ended = await context.background.stop(wanted.name)
     how = f"It had ended with {ended}." if ended.over else "It was stopped."
     return f"{ended.plain_output()[-_LAST_CHARACTERS:]}\n\n{how}".strip()
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="stop_command",
     description="End a command that run started in the background, with everything that it started.",
-    parameters=StopCommand,
+    parameters=StopCommandParameters,
     run=run,
     changes=True,
 )

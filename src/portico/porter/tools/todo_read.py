@@ -1,32 +1,32 @@
-"""todo_read: the session's list of things to do."""
+"""todo_read: reads the session's to-do list."""
 
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.tool import Parameters, Tool
-from portico.porter.transcripts import Item
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
+from portico.porter.transcript import ChecklistItem
 
 
-class TodoRead(Parameters, frozen=True, kw_only=True):
+class TodoReadParameters(ToolParameters, frozen=True, kw_only=True):
     """Takes nothing."""
 
 
-async def run(bench: Bench, _wanted: TodoRead) -> str:
-    return shown(bench.turn.todos)
+async def run(context: ToolContext, _wanted: TodoReadParameters) -> str:
+    return shown(context.turn.todos)
 
 
-def shown(todos: tuple[Item, ...]) -> str:
+def shown(todos: tuple[ChecklistItem, ...]) -> str:
     if not todos:
         return "The list is empty."
     return "\n".join(f"{number}. [{_state(item)}] {item.text}" for number, item in enumerate(todos, 1))
 
 
-def _state(item: Item) -> str:
+def _state(item: ChecklistItem) -> str:
     return "completed" if item.done else "in_progress" if item.active else "pending"
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="todo_read",
     description="Read the list of things to do that you and the person keep. The person may have changed it.",
-    parameters=TodoRead,
+    parameters=TodoReadParameters,
     run=run,
     together=True,
 )

@@ -1,38 +1,38 @@
-"""write: creates a file, or replaces all of its content."""
+"""write: creates a file or replaces its content."""
 
 from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.tools.bench import Bench
-from portico.porter.tools.changing import require_writing, write
-from portico.porter.tools.tool import Parameters, Tool
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.file_change import require_write_access, write_file
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
-class Write(Parameters, frozen=True, kw_only=True):
+class WriteParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
     content: Annotated[str, Meta(description="All of the file's text.")]
 
 
-async def run(bench: Bench, wanted: Write) -> str:
-    path = bench.place(wanted.path)
-    require_writing(bench, path)
-    shown = bench.workspace.shown(path)
-    before = await bench.turn.files.read_if_there(path)
+async def run(context: ToolContext, wanted: WriteParameters) -> str:
+    path = context.place(wanted.path)
+    require_write_access(context, path)
+    shown = context.workspace.shown(path)
+    before = await context.turn.files.read_if_exists(path)
     if before == wanted.content:
         return f"{shown} already has this content; nothing was changed."
-    await write(bench, path, before, wanted.content)
+    await write_file(context, path, before, wanted.content)
     lines = len(wanted.content.splitlines())
     return f"{'Created' if before is None else 'Replaced'} {shown}: {lines} line{'' if lines == 1 else 's'}."
 
 
-TOOL = Tool(
+TOOL = BuiltInTool(
     name="write",
     description=(
         "Create a file, with the folders it needs, or replace the whole content of one. For a change inside of a "
         "file that exists use edit. The person may be asked first."
     ),
-    parameters=Write,
+    parameters=WriteParameters,
     run=run,
     changes=True,
 )

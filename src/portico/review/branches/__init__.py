@@ -1,1 +1,3 @@
-"""Owns branch and worktree mode: where a session works in a repository, and how its work comes home."""
+"""Branch mode and the commits that bring work back: session branches, filtered files, submodules, worktree
+merges.
+"""

@@ -1,4 +1,4 @@
-"""What becomes of files with a filter when the work of a session is committed.
+"""Handling of files with a git filter when the work of a session is committed.
 
 Git keeps such a file in another form, which a program of the repository makes. That program runs only when the
 person ends a session in a folder they trust; everywhere else the file stays among theirs, uncommitted, and is
@@ -15,16 +15,16 @@ import msgspec
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
-from portico.review.checkpoints.checkpoints import Checkpoints
-from portico.review.checkpoints.shadows import Bounds
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.git.filters import clean, entries_of, store_as_is, with_entries
-from portico.review.git.keeping import Work
-from portico.review.git.repositories import Repository
+from portico.review.git.repository import Repository
+from portico.review.git.uncommitted_work import UncommittedWork
 
 _NAMED = 5
 
 
-class Start(msgspec.Struct, frozen=True):
+class BranchStart(msgspec.Struct, frozen=True):
     """A working tree when a session began: as a tree, with the files that seemed changed then, and its checkpoint."""
 
     files: str
@@ -32,7 +32,7 @@ class Start(msgspec.Struct, frozen=True):
     checkpoint: str
 
 
-class Sides(msgspec.Struct, frozen=True):
+class ComparedTrees(msgspec.Struct, frozen=True):
     """The trees from before and after the session, comparable in all files, and what to tell the person."""
 
     before: str
@@ -48,26 +48,30 @@ class FilteredFiles:
         self._checkpoints = checkpoints
         self._scratch = scratch
 
-    async def as_they_are(self, start: Start, work: Work) -> Sides:
+    async def as_they_are(self, start: BranchStart, work: UncommittedWork) -> ComparedTrees:
         """Both sides with the very bytes of what changed: for a tree that is put aside, and never merged."""
         entries = await self._entries(start, work)
         for path in await self._changed(start, work):
             if mode := _mode(self._repository.root / path):
                 entries[path] = f"{mode} {await store_as_is(self._repository.git, path)}"
-        return Sides(start.files, await self._with(work.files, entries))
+        return ComparedTrees(start.files, await self._with(work.files, entries))
 
-    async def committed(self, start: Start, work: Work, *, run_filters: bool, must: bool) -> Sides:
+    async def committed(
+        self, start: BranchStart, work: UncommittedWork, *, run_filters: bool, must: bool
+    ) -> ComparedTrees:
         """Both sides as git keeps them. Without the filters, what changed is left out; InvalidInput if it `must` not be."""
         if not work.filtered:
-            return Sides(start.files, work.files)
+            return ComparedTrees(start.files, work.files)
         entries = await self._entries(start, work)
         changed = await self._changed(start, work)
         if not changed:
-            return Sides(start.files, await self._with(work.files, entries))
+            return ComparedTrees(start.files, await self._with(work.files, entries))
         if not run_filters:
             if must:
-                raise cannot_keep(changed)
-            return Sides(start.files, await self._with(work.files, entries), (left_out(changed),))
+                raise unkept_notice(changed)
+            return ComparedTrees(
+                start.files, await self._with(work.files, entries), (uncommitted_notice(changed),)
+            )
         root = self._repository.root
         held = await self._checkpoints.contents(root, start.checkpoint, changed)
         earlier: dict[str, str | None] = {}
@@ -77,12 +81,12 @@ class FilteredFiles:
             if now := _mode(root / path):
                 entries[path] = f"{now} {await clean(self._repository, path)}"
         before, after = await self._with(start.files, earlier), await self._with(work.files, entries)
-        return Sides(before, after, (went_through(changed),))
+        return ComparedTrees(before, after, (filter_run_notice(changed),))
 
-    async def _entries(self, start: Start, work: Work) -> dict[str, str | None]:
+    async def _entries(self, start: BranchStart, work: UncommittedWork) -> dict[str, str | None]:
         return await entries_of(self._repository.git, start.files, work.filtered)
 
-    async def _changed(self, start: Start, work: Work) -> list[str]:
+    async def _changed(self, start: BranchStart, work: UncommittedWork) -> list[str]:
         """Files whose bytes differ from those of the checkpoint, and large ones, which none holds, if git says so."""
         if not work.filtered:
             return []
@@ -95,11 +99,11 @@ class FilteredFiles:
         return await with_entries(self._repository, tree, entries, self._scratch)
 
 
-def went_through(paths: Collection[str]) -> Notice:
+def filter_run_notice(paths: Collection[str]) -> Notice:
     return Notice(level="info", text=f"{_named(paths)} went through a filter of this repository.")
 
 
-def left_out(paths: Collection[str]) -> Notice:
+def uncommitted_notice(paths: Collection[str]) -> Notice:
     return Notice(
         level="warning",
         text=f"{_named(paths)} stayed in your files, uncommitted: only a filter program that the repository names "
@@ -107,7 +111,7 @@ def left_out(paths: Collection[str]) -> Notice:
     )
 
 
-def cannot_keep(paths: Collection[str]) -> InvalidInput:
+def unkept_notice(paths: Collection[str]) -> InvalidInput:
     return InvalidInput(
         f"Only a filter program that the repository names could put {_named(paths)} on a branch, and this folder "
         "is not trusted.",
@@ -134,7 +138,7 @@ def _mode(place: Path) -> str | None:
 
 
 def _large(root: Path, paths: Collection[str]) -> set[str]:
-    limit = Bounds().file_bytes
+    limit = SnapshotBounds().file_bytes
     found = set()
     for path in paths:
         try:

@@ -1,4 +1,4 @@
-"""Where the submodules of a repository stand: kept when a session begins on a branch, and brought back.
+"""Positions of submodules: recorded when a session branch begins, and restored at its end.
 
 Their files are in the checkpoint of the start; HEAD and index are each submodule's own. What was committed in one
 meanwhile stays there under refs/portico, and the person's branch is where it was.
@@ -13,11 +13,11 @@ import msgspec
 
 from portico.domain.errors import PorticoError
 from portico.files.private import copy_private, make_private_folder
-from portico.review.git.keeping import check_index_free, install_index, stage_tree
-from portico.review.git.repositories import Repository, find_repository
+from portico.review.git.repository import Repository, find_repository
+from portico.review.git.uncommitted_work import check_index_free, install_index, stage_tree
 
 
-class Standing(msgspec.Struct, frozen=True):
+class SubmodulePosition(msgspec.Struct, frozen=True):
     """Where one submodule stood. `branch` is None where its HEAD was detached, as it mostly is."""
 
     path: bytes
@@ -35,28 +35,30 @@ class Submodules:
         self._environ = environ
         self._index = index
 
-    async def keep(self, repository: Repository) -> tuple[Standing, ...]:
+    async def keep(self, repository: Repository) -> tuple[SubmodulePosition, ...]:
         """Where those stand that are checked out and in the middle of nothing, the ones in submodules included."""
-        found: list[Standing] = []
+        found: list[SubmodulePosition] = []
         async for path, inner in self._inside(repository, ""):
             try:
                 head, commit = await inner.settled_head()
             except PorticoError:
                 continue  # What the person has begun in it is theirs to end, and stays as they have it.
-            found.append(Standing(os.fsencode(path), head.branch, commit))
+            found.append(SubmodulePosition(os.fsencode(path), head.branch, commit))
             place = self._index(inner)
             make_private_folder(place.parent)
             with contextlib.suppress(FileNotFoundError):
                 copy_private(inner.git_folder / "index", place)
         return tuple(found)
 
-    async def check(self, repository: Repository, standings: Sequence[Standing]) -> None:
+    async def check(self, repository: Repository, standings: Sequence[SubmodulePosition]) -> None:
         """SessionBusy for a submodule in the middle of something, before anything is brought back."""
         async for inner, _ in self._still_there(repository, standings):
             await inner.settled_head()
             check_index_free(inner)
 
-    async def bring_back(self, repository: Repository, standings: Sequence[Standing], name: str) -> None:
+    async def bring_back(
+        self, repository: Repository, standings: Sequence[SubmodulePosition], name: str
+    ) -> None:
         """HEAD and index as they were, with the files on disk untouched. `name` is of refs for what was committed."""
         async for inner, standing in self._still_there(repository, standings):
             await _go_home(inner, standing, name)
@@ -66,7 +68,7 @@ class Submodules:
             else:
                 await stage_tree(inner, f"{standing.commit}^{{tree}}", self._scratch)
 
-    async def forget(self, repository: Repository, standings: Sequence[Standing]) -> None:
+    async def forget(self, repository: Repository, standings: Sequence[SubmodulePosition]) -> None:
         async for inner, _ in self._still_there(repository, standings):
             self._index(inner).unlink(missing_ok=True)
 
@@ -79,8 +81,8 @@ class Submodules:
                     yield found
 
     async def _still_there(
-        self, repository: Repository, standings: Sequence[Standing]
-    ) -> AsyncIterator[tuple[Repository, Standing]]:
+        self, repository: Repository, standings: Sequence[SubmodulePosition]
+    ) -> AsyncIterator[tuple[Repository, SubmodulePosition]]:
         for standing in standings:
             inner = await self._at(repository.root / os.fsdecode(standing.path))
             if inner is not None:
@@ -98,7 +100,7 @@ def _is_at(repository: Repository, folder: Path) -> bool:
     return repository.root.resolve() == folder.resolve()
 
 
-async def _go_home(inner: Repository, standing: Standing, name: str) -> None:
+async def _go_home(inner: Repository, standing: SubmodulePosition, name: str) -> None:
     """HEAD as it was named and where it was. What it led to until now gets a name."""
     head = await inner.head()
     branch = None if standing.branch is None else f"refs/heads/{standing.branch}"

@@ -1,1 +1,3 @@
-"""Owns the way back: states of a working tree that are taken, compared and restored, in git or out of it."""
+"""Checkpoints: states of a workspace that are taken, compared and restored, with or without a repository of
+the person.
+"""

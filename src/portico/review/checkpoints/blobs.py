@@ -1,4 +1,4 @@
-"""Takes files out of a repository as they are, without a checkout: git itself writes nothing to a workspace."""
+"""Blobs of a snapshot repository: read one, read many, write many as files."""
 
 import asyncio
 import os
@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import BinaryIO
 
 from portico.domain.errors import StoreFailed
-from portico.files import real
-from portico.files.folders import Folders
-from portico.review.checkpoints.permissions import Permissions
-from portico.review.checkpoints.shadows import Difference
-from portico.review.disk.swapping import set_mode
+from portico.files import real_path
+from portico.files.folders import FolderCache
+from portico.review.checkpoints.permissions import FilePermissions
+from portico.review.checkpoints.snapshot_repository import SnapshotDifference
+from portico.review.files.file_swap import set_restored_mode
 from portico.review.git.program import Git, translated
 
 _CHUNK_BYTES = 1024 * 1024
@@ -55,7 +55,10 @@ async def read_blobs(git: Git, tree: str, paths: Collection[str]) -> dict[str, t
 
 
 async def write_blobs(
-    git: Git, scratch: Path, wanted: Sequence[tuple[Path, Difference]], permissions: Permissions | None
+    git: Git,
+    scratch: Path,
+    wanted: Sequence[tuple[Path, SnapshotDifference]],
+    permissions: FilePermissions | None,
 ) -> None:
     """Write what a difference has on its new side to the file beside it, ready to be moved into place."""
     gathered = scratch / f"blobs.{secrets.token_hex(4)}"
@@ -77,10 +80,10 @@ async def write_blobs(
 def _part(
     gathered: Path,
     workspace: Path,
-    wanted: Sequence[tuple[Path, Difference]],
-    permissions: Permissions | None,
+    wanted: Sequence[tuple[Path, SnapshotDifference]],
+    permissions: FilePermissions | None,
 ) -> None:
-    with gathered.open("rb") as source, Folders() as folders:
+    with gathered.open("rb") as source, FolderCache() as folders:
         for place, each in wanted:
             header = source.readline().decode().split()
             if len(header) != 3 or header[1] != "blob":
@@ -90,14 +93,14 @@ def _part(
                 )
             size = int(header[2])
             if each.new.mode == "120000":
-                real.symlink(os.fsdecode(source.read(size)), place)
+                real_path.symlink(os.fsdecode(source.read(size)), place)
             else:
                 executable = each.new.mode == "100755"
                 had = None if permissions is None else permissions.of(each.path, program=executable)
-                descriptor = real.open_file(place, _NEW, 0o777 if executable else 0o666, folders)
+                descriptor = real_path.open_file(place, _NEW, 0o777 if executable else 0o666, folders)
                 with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
                     _copy(source, size, file)
-                    set_mode(descriptor, workspace / each.path, had, folders, executable=executable)
+                    set_restored_mode(descriptor, workspace / each.path, had, folders, executable=executable)
                     os.fsync(descriptor)
             source.read(1)
 

@@ -1,10 +1,10 @@
-"""What a checkpoint is, when one is taken, and what a restore did."""
+"""Values of checkpoints: the checkpoint, when it was taken, the result of a restore, retention."""
 
 from enum import StrEnum
 
 import msgspec
 
-from portico.review.checkpoints.shadows import LeftOut, Snapshot
+from portico.review.checkpoints.snapshot_repository import OmittedFile, Snapshot
 from portico.review.git.tree_changes import TreeChange
 
 
@@ -33,7 +33,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     moment: Moment
     tree: str
     permissions: str | None = None
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[OmittedFile, ...] = ()
     left_out_count: int = 0
     watch: bool = False
 
@@ -41,7 +41,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
         return (self.tree, self.permissions) == (snapshot.tree, snapshot.permissions)
 
 
-class Restored(msgspec.Struct, frozen=True, kw_only=True):
+class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
 
     A change leads from the restored content to that in `kept`. `own` are the times between which the person was

@@ -7,20 +7,20 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from portico.review.checkpoints.checkpoint import Checkpoint, Moment
-from portico.review.checkpoints.shadows import Difference, Shadow, Snapshot
+from portico.review.checkpoints.snapshot_repository import Snapshot, SnapshotDifference, SnapshotRepository
 
 ChangeKind = Literal["changed", "new", "removed", "permissions"]
 _BEGINNINGS = frozenset({Moment.BEFORE_TURN, Moment.BEFORE_APPLY})
 
 
-class Comparison(msgspec.Struct, frozen=True):
+class CheckpointComparison(msgspec.Struct, frozen=True):
     """Files that differ from a checkpoint, and those of the `touched` ones that no checkpoint holds."""
 
     changes: dict[str, ChangeKind]
     unheld: frozenset[str]
 
 
-class Step(NamedTuple):
+class CheckpointStep(NamedTuple):
     """Two checkpoints in a row. The step is `worked` if an agent or an apply made the changes between them."""
 
     earlier: Checkpoint
@@ -28,7 +28,7 @@ class Step(NamedTuple):
     worked: bool
 
 
-def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> Iterator[Step]:
+def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> Iterator[CheckpointStep]:
     """The steps from one checkpoint to another, oldest first, of a list that begins with the newest.
 
     A `watch` says nothing about whose work surrounds it, so it counts only as the first one.
@@ -39,16 +39,18 @@ def steps(listed: Collection[Checkpoint], first: str = "", last: str = "~") -> I
         if each.id == first or (first < each.id <= last and not each.watch)
     ]
     for earlier, later in itertools.pairwise(chosen):
-        yield Step(earlier, later, earlier.moment in _BEGINNINGS and later.moment is Moment.AFTER_TURN)
+        yield CheckpointStep(
+            earlier, later, earlier.moment in _BEGINNINGS and later.moment is Moment.AFTER_TURN
+        )
 
 
 async def compare(
-    shadow: Shadow,
+    shadow: SnapshotRepository,
     before: Checkpoint,
     now: Snapshot,
     listed: Collection[Checkpoint],
     touched: Collection[str],
-) -> Comparison:
+) -> CheckpointComparison:
     """What changed since a checkpoint, without what other sessions are known to have done meanwhile."""
     differences = await shadow.differences(before.tree, now.tree)
     known = await _known(shadow, before, now, listed)
@@ -62,11 +64,11 @@ async def compare(
     unheld = set(touched) - differing
     if unheld:
         unheld -= await shadow.names(before.tree) | await shadow.names(now.tree)
-    return Comparison(changes, frozenset(unheld))
+    return CheckpointComparison(changes, frozenset(unheld))
 
 
 async def _known(
-    shadow: Shadow, before: Checkpoint, now: Snapshot, listed: Collection[Checkpoint]
+    shadow: SnapshotRepository, before: Checkpoint, now: Snapshot, listed: Collection[Checkpoint]
 ) -> set[str]:
     """Files that another session changed since, and that are still as it left them."""
     known: set[str] = set()
@@ -78,7 +80,7 @@ async def _known(
     return known
 
 
-def _kind(difference: Difference) -> ChangeKind:
+def _kind(difference: SnapshotDifference) -> ChangeKind:
     if not difference.old.exists:
         return "new"
     return "changed" if difference.new.exists else "removed"

@@ -1,4 +1,4 @@
-"""Which permission bits the files of a workspace had, of which git itself keeps only whether one is a program.
+"""Permission bits of the files in a snapshot, of which git keeps only the executable bit.
 
 Most files have what the system gives to new ones, so only the others are named. A state is kept in a file by its
 digest; many checkpoints share one. Which files may have changed is for `shadows` to say.
@@ -20,7 +20,7 @@ _CURRENT = "permissions"
 _BITS = 0o777
 
 
-class Permissions(msgspec.Struct, frozen=True):
+class FilePermissions(msgspec.Struct, frozen=True):
     """`usual` is what a new program has. `others` are the files, by their names as bytes, that have other bits."""
 
     usual: int
@@ -29,7 +29,7 @@ class Permissions(msgspec.Struct, frozen=True):
     def of(self, path: str, *, program: bool) -> int:
         return self.others.get(os.fsencode(path), self.usual if program else self.usual & ~0o111)
 
-    def differing(self, later: "Permissions") -> Iterator[tuple[str, int, int]]:
+    def differing(self, later: "FilePermissions") -> Iterator[tuple[str, int, int]]:
         """Files that have other bits here than later on, with both. Each is a program in both, or in neither."""
         for name in sorted(self.others.keys() | later.others.keys()):
             then, now = self.others.get(name), later.others.get(name)
@@ -37,7 +37,7 @@ class Permissions(msgspec.Struct, frozen=True):
                 path, program = os.fsdecode(name), bool(((then or 0) | (now or 0)) & stat.S_IXUSR)
                 yield path, self.of(path, program=program), later.of(path, program=program)
 
-    def followed(self, gone: Iterable[str], looked_at: Mapping[str, int]) -> "Permissions":
+    def followed(self, gone: Iterable[str], looked_at: Mapping[str, int]) -> "FilePermissions":
         """The same once files have gone, and others have been looked at: modes as the system gives them."""
         if not self.others and not looked_at:
             return self
@@ -50,10 +50,10 @@ class Permissions(msgspec.Struct, frozen=True):
                 others[os.fsencode(path)] = mode & _BITS
             elif others:
                 others.pop(os.fsencode(path), None)
-        return self if others == self.others else Permissions(self.usual, others)
+        return self if others == self.others else FilePermissions(self.usual, others)
 
 
-def first(folder: Path) -> Permissions:
+def first(folder: Path) -> FilePermissions:
     """What holds where nothing is known yet: all files are as the system makes them."""
     probe = folder / f"{_CURRENT}.probe"
     with contextlib.suppress(FileNotFoundError):
@@ -61,14 +61,14 @@ def first(folder: Path) -> Permissions:
     os.close(os.open(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _BITS))
     usual = stat.S_IMODE(probe.stat().st_mode)
     probe.unlink()
-    return Permissions(usual, {})
+    return FilePermissions(usual, {})
 
 
-class Current(msgspec.Struct, frozen=True):
+class CurrentPermissions(msgspec.Struct, frozen=True):
     """What the last snapshot left, and its name. Files that are `unsettled` are to be looked at again."""
 
     name: str
-    permissions: Permissions
+    permissions: FilePermissions
     unsettled: tuple[str, ...]
 
 
@@ -77,31 +77,37 @@ class _Stored(msgspec.Struct, frozen=True):
     unsettled: tuple[bytes, ...]
 
 
-def current(folder: Path) -> Current | None:
+def current(folder: Path) -> CurrentPermissions | None:
     """What the next snapshot goes on from; None if there was none before, or none that kept this."""
     try:
         stored = codecs.decode_msgpack((folder / _CURRENT).read_bytes(), _Stored)
     except (OSError, msgspec.DecodeError):
         return None
     found = load(folder, stored.name)
-    return None if found is None else Current(stored.name, found, tuple(map(os.fsdecode, stored.unsettled)))
+    return (
+        None
+        if found is None
+        else CurrentPermissions(stored.name, found, tuple(map(os.fsdecode, stored.unsettled)))
+    )
 
 
-def load(folder: Path, name: str | None) -> Permissions | None:
+def load(folder: Path, name: str | None) -> FilePermissions | None:
     """The state of that name; None if it was never kept, or cannot be read."""
     if name is None:
         return None
     try:
-        return codecs.decode_msgpack((folder / name).read_bytes(), Permissions)
+        return codecs.decode_msgpack((folder / name).read_bytes(), FilePermissions)
     except (OSError, msgspec.DecodeError):
         return None
 
 
-def keep(folder: Path, permissions: Permissions, unsettled: tuple[str, ...], before: Current | None) -> str:
+def keep(
+    folder: Path, permissions: FilePermissions, unsettled: tuple[str, ...], before: CurrentPermissions | None
+) -> str:
     """Make it what the next snapshot goes on from, unless that is what was there `before`; its name."""
     if before is not None and before.permissions is permissions and before.unsettled == unsettled:
         return before.name
-    in_order = Permissions(permissions.usual, dict(sorted(permissions.others.items())))
+    in_order = FilePermissions(permissions.usual, dict(sorted(permissions.others.items())))
     data = msgspec.msgpack.encode(in_order)
     name = f"{_CURRENT}-{hashlib.sha256(data).hexdigest()[:24]}"
     if not (folder / name).exists():

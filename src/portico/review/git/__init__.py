@@ -1,1 +1,1 @@
-"""Owns a person's repository as review needs it: the git program, branches, worktrees, work kept as commits."""
+"""Git as review needs it: the program, facts about the person's repository, uncommitted work as commits."""

@@ -1,4 +1,4 @@
-"""Files that a repository has converted by a program when they are added: which they are, and their other form.
+"""Git filters: which files a repository converts, and the blobs of those files.
 
 Without its program, the form of such a file that git keeps is not known. Nothing here runs one but `clean`.
 """
@@ -8,10 +8,10 @@ import os
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from portico.review.disk.calls import Disk
-from portico.review.git.private_folder import private_git
+from portico.review.files.disk import Disk
+from portico.review.git.private_git import private_git
 from portico.review.git.program import Git
-from portico.review.git.repositories import Repository
+from portico.review.git.repository import Repository
 
 _PROGRAMS = ("clean", "smudge", "process", "required")
 _GONE = "0 " + "0" * 40

@@ -1,4 +1,4 @@
-"""Runs the `git` program: no program that a repository names, no questions, bounded output, errors that say what to do.
+"""Runner of the git program: no hooks or filters, no prompts, bounded output, errors that say what to do.
 
 Hooks, monitors, pagers, signers and transports are off. Commands that read or write files of a working tree, or
 merge, run in a `private_folder`, where no filter and no merge driver is known; `filters.clean` alone runs one.
@@ -19,8 +19,8 @@ import msgspec
 
 from portico.domain.errors import InvalidInput, PermissionDenied, PorticoError, SessionBusy, StoreFailed
 from portico.files.private import open_private
-from portico.rpc.git_settings import safe_environ, safe_words
-from portico.rpc.programs import CannotRun, find_program
+from portico.processes.executables import CannotRun, find_program
+from portico.processes.git_settings import safe_git_environ, safe_git_options
 
 OUTPUT_LIMIT_BYTES = 64 * 1024 * 1024
 _ERROR_LIMIT_BYTES = 64 * 1024
@@ -29,7 +29,7 @@ _CHUNK_BYTES = 256 * 1024
 _PRIVATE, _INHERITED = 0o077, -1
 
 
-class Answer(msgspec.Struct, frozen=True):
+class GitResult(msgspec.Struct, frozen=True):
     """What a run of git said, and whether it was content."""
 
     code: int
@@ -63,7 +63,7 @@ class Git:
         self.folder = folder
         self._umask = _PRIVATE if private and sys.platform != "win32" else _INHERITED
         self._settings = tuple(settings)
-        self._environ = safe_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
+        self._environ = safe_git_environ(environ) | {"GIT_LITERAL_PATHSPECS": "1", "LC_ALL": "C"}
 
     def having(self, *settings: str, **variables: str) -> "Git":
         """The same, with more settings, and variables that git reads: GIT_INDEX_FILE and its like."""
@@ -78,7 +78,7 @@ class Git:
         other.folder = folder
         return other
 
-    async def run(self, *words: str, given: bytes = b"", into: Path | None = None) -> Answer:
+    async def run(self, *words: str, given: bytes = b"", into: Path | None = None) -> GitResult:
         """Run git and have it succeed; its output goes to the answer, or `into` a file."""
         answer = await self.ask(*words, given=given, into=into)
         if answer.code != 0:
@@ -91,7 +91,7 @@ class Git:
         given: bytes = b"",
         into: Path | None = None,
         seconds: float = _DEADLINE_SECONDS,
-    ) -> Answer:
+    ) -> GitResult:
         """Run git where a failure is an answer too. StoreFailed if it does not end within so many seconds."""
         try:
             program = find_program("git", cwd=self.folder, environ=self._environ)
@@ -105,7 +105,7 @@ class Git:
         try:
             process = await _started(
                 asyncio.create_subprocess_exec(
-                    *(program, *safe_words(), *settings, *words),
+                    *(program, *safe_git_options(), *settings, *words),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE if sink is None else sink,
                     stderr=subprocess.PIPE,
@@ -124,7 +124,7 @@ class Git:
 
     async def _conversed(
         self, process: asyncio.subprocess.Process, verb: str, given: bytes, seconds: float
-    ) -> Answer:
+    ) -> GitResult:
         named = f"git {verb}"
         tasks = (
             asyncio.create_task(_gather(process.stdout, OUTPUT_LIMIT_BYTES), name=f"output of {named}"),
@@ -150,7 +150,7 @@ class Git:
             if process.returncode is None:
                 _ask_to_end(process)
                 await asyncio.shield(_drained(process, tasks))
-        return Answer(code, output, errors.decode(errors="replace").strip())
+        return GitResult(code, output, errors.decode(errors="replace").strip())
 
 
 def _opened(place: Path) -> BinaryIO:

@@ -1,4 +1,4 @@
-"""What differs between two trees of one repository: file by file, with the operation and counted lines."""
+"""Differences of two trees of one repository: per file, with operation and line counts."""
 
 from enum import StrEnum
 

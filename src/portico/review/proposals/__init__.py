@@ -1,1 +1,1 @@
-"""Owns what agents propose and persons decide: kept, marked, chosen from, applied, given up, taken back."""
+"""Proposals: changes that an agent suggests and the person applies, discards or undoes."""

@@ -1,4 +1,5 @@
-"""Which files of a workspace a proposal may change at all: the person's globs, and files that nobody should touch.
+"""Protected files: the person's allow and deny globs, and files of git and of secrets that no proposal may
+change.
 
 A denial always wins. Files of git and of secrets are denied whatever the lists say.
 """
@@ -8,7 +9,7 @@ from functools import lru_cache
 
 import msgspec
 
-from portico.domain.privacy import is_private, plain_name
+from portico.domain.secret_files import is_private, plain_name
 
 
 class Protection(msgspec.Struct, frozen=True):

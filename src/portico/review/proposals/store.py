@@ -1,4 +1,4 @@
-"""Keeps proposals in the state folder: one record for each, and the contents it speaks of in packs beside it.
+"""Store of proposals in the state folder: one record each, with its contents in packs beside it.
 
 A record is replaced by one rename, and whatever it speaks of is on the disk before that. So a record is always
 whole, and what no record speaks of is litter that goes with the next write.
@@ -13,28 +13,28 @@ from pathlib import Path
 
 import msgspec
 
-from portico.config.locking import locked
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.domain.reviews import ProposalOrigin, ProposalStatus
+from portico.files.locks import locked
 from portico.files.private import make_private_folder
-from portico.review.arrangements import file_name
-from portico.review.disk.calls import Disk
-from portico.review.proposals.marking import Mark
-from portico.review.text.changes import ChangeSet, Content, digest_of
+from portico.review.files.disk import Disk
+from portico.review.proposals.marks import FileMark
+from portico.review.session_records import file_name
+from portico.review.text.change_set import ChangeSet, FileContent, digest_of
 
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,79}")
 _EMPTY = digest_of(b"")
 
 
-class Apply(msgspec.Struct, frozen=True, kw_only=True):
+class AppliedPart(msgspec.Struct, frozen=True, kw_only=True):
     """What was applied once, and what takes it back."""
 
     changes: ChangeSet
     undo: ChangeSet
 
 
-class Settling(msgspec.Struct, frozen=True, kw_only=True):
+class PendingSync(msgspec.Struct, frozen=True, kw_only=True):
     """What the tree that the agent works in has still to be told of. An undo is applied like any change."""
 
     applied: ChangeSet = ChangeSet()
@@ -56,9 +56,9 @@ class Proposal(msgspec.Struct, frozen=True, kw_only=True):
     status: ProposalStatus
     at_ms: int
     changes: ChangeSet
-    marks: dict[str, Mark]
-    applies: tuple[Apply, ...] = ()
-    unsettled: tuple[Settling, ...] = ()
+    marks: dict[str, FileMark]
+    applies: tuple[AppliedPart, ...] = ()
+    unsettled: tuple[PendingSync, ...] = ()
     source: str | None = None
 
     @property
@@ -76,7 +76,7 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
     size: int
 
 
-class Record(msgspec.Struct, frozen=True):
+class ProposalRecord(msgspec.Struct, frozen=True):
     """A proposal as it is kept, and where its contents are."""
 
     proposal: Proposal
@@ -115,10 +115,10 @@ class ProposalStore:
             )
         return self._decode(found[0]).proposal.session
 
-    def load(self, session: str, proposal_id: str) -> Record:
+    def load(self, session: str, proposal_id: str) -> ProposalRecord:
         return self._decode(self.place(session, proposal_id))
 
-    def records(self, session: str) -> list[Record]:
+    def records(self, session: str) -> list[ProposalRecord]:
         """Oldest first."""
         folder = self._folder / file_name(session)
         return [self._decode(path) for path in sorted(folder.glob("*.json"))]
@@ -141,7 +141,7 @@ class ProposalStore:
             pack = self.place(proposal.session, proposal.id).with_name(name)
             self._disk.write_new(pack, b"".join(pieces), 0o600)
             self._disk.sync_folder(pack.parent)
-        return msgspec.json.encode(Record(_bare(proposal), places))
+        return msgspec.json.encode(ProposalRecord(_bare(proposal), places))
 
     def write(self, proposal: Proposal, known: Mapping[str, _Place]) -> Proposal:
         """Keep a proposal, instead of what was kept of it before."""
@@ -169,7 +169,7 @@ class ProposalStore:
             if pack.name not in spoken_of:
                 pack.unlink(missing_ok=True)
 
-    def reader(self, record: Record) -> Callable[[str], bytes]:
+    def reader(self, record: ProposalRecord) -> Callable[[str], bytes]:
         """Finds the contents of a record by their digests."""
         folder = self.place(record.proposal.session, record.proposal.id).parent
 
@@ -199,9 +199,9 @@ class ProposalStore:
         with self.held(session) as folder:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _decode(self, path: Path) -> Record:
+    def _decode(self, path: Path) -> ProposalRecord:
         try:
-            return codecs.decode_json(path.read_bytes(), Record)
+            return codecs.decode_json(path.read_bytes(), ProposalRecord)
         except FileNotFoundError as error:
             raise InvalidInput(f"There is no proposal {path.stem} any more.") from error
         except (OSError, msgspec.DecodeError) as error:
@@ -232,8 +232,8 @@ def _contents(proposal: Proposal) -> dict[str, bytes | None]:
 def bare(changes: ChangeSet) -> ChangeSet:
     """The change set without the bytes of its contents."""
 
-    def strip(content: Content | None) -> Content | None:
-        return None if content is None else Content(content.digest, content.size)
+    def strip(content: FileContent | None) -> FileContent | None:
+        return None if content is None else FileContent(content.digest, content.size)
 
     return msgspec.structs.replace(
         changes,
@@ -248,8 +248,11 @@ def _bare(proposal: Proposal) -> Proposal:
     return msgspec.structs.replace(
         proposal,
         changes=bare(proposal.changes),
-        applies=tuple(Apply(changes=bare(one.changes), undo=bare(one.undo)) for one in proposal.applies),
+        applies=tuple(
+            AppliedPart(changes=bare(one.changes), undo=bare(one.undo)) for one in proposal.applies
+        ),
         unsettled=tuple(
-            Settling(applied=bare(one.applied), discarded=bare(one.discarded)) for one in proposal.unsettled
+            PendingSync(applied=bare(one.applied), discarded=bare(one.discarded))
+            for one in proposal.unsettled
         ),
     )

@@ -1,1 +1,1 @@
-"""Owns text: the lines of a file, what two versions share, hunks, patches, and merges. Pure."""
+"""Text of files: lines, diffs, hunks, patches, merges and change sets. Pure."""

@@ -1,4 +1,4 @@
-"""Compares two versions of a file and cuts the difference into hunks that can be chosen one by one.
+"""Diff of two versions of a file, in hunks that can be chosen one by one.
 
 A hunk is bytes at a place: nothing about lines or encodings has to be known again to apply it.
 """
@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from portico.review.text.lines import Breaks, common_breaks, split_lines
-from portico.review.text.matching import Edit, edits_between, numbered
+from portico.review.text.common_lines import LineEdit, edits_between, numbered
+from portico.review.text.lines import LineBreaks, common_breaks, split_lines
 
 CONTEXT_LINES = 3
 _BLOCK = 1 << 16
@@ -53,10 +53,10 @@ class Hunk(msgspec.Struct, frozen=True, kw_only=True):
         return b"".join(one.data for one in self.segments if one.kind is not SegmentKind.REMOVED)
 
 
-class Diff(msgspec.Struct, frozen=True, kw_only=True):
+class LineDiff(msgspec.Struct, frozen=True, kw_only=True):
     """The difference of two versions. Without `breaks` they cannot be compared by line, only as a whole."""
 
-    breaks: Breaks | None
+    breaks: LineBreaks | None
     hunks: tuple[Hunk, ...]
     added: int
     removed: int
@@ -71,25 +71,25 @@ class _Window(NamedTuple):
     new: list[bytes]
 
 
-def diff(old: bytes, new: bytes) -> Diff:
+def diff(old: bytes, new: bytes) -> LineDiff:
     """The difference, in lines as the file has them."""
     breaks = common_breaks(old, new)
     if breaks is None:
-        return Diff(breaks=None, hunks=(), added=0, removed=0)
+        return LineDiff(breaks=None, hunks=(), added=0, removed=0)
     return diff_lines(old, new, breaks)
 
 
-def diff_lines(old: bytes, new: bytes, breaks: Breaks) -> Diff:
+def diff_lines(old: bytes, new: bytes, breaks: LineBreaks) -> LineDiff:
     """The difference, in lines with the given end."""
     window = _window(old, new, breaks)
     edits = edits_between(*numbered(window.old, window.new))
-    groups: list[list[Edit]] = []
+    groups: list[list[LineEdit]] = []
     for edit in edits:
         if groups and edit.old_from - groups[-1][-1].old_to <= 2 * CONTEXT_LINES:
             groups[-1].append(edit)
         else:
             groups.append([edit])
-    return Diff(
+    return LineDiff(
         breaks=breaks,
         hunks=_hunks(window, groups),
         added=sum(edit.new_to - edit.new_from for edit in edits),
@@ -97,7 +97,7 @@ def diff_lines(old: bytes, new: bytes, breaks: Breaks) -> Diff:
     )
 
 
-def _hunks(window: _Window, groups: list[list[Edit]]) -> tuple[Hunk, ...]:
+def _hunks(window: _Window, groups: list[list[LineEdit]]) -> tuple[Hunk, ...]:
     hunks: list[Hunk] = []
     offset, counted = window.offset, 0
     for group in groups:
@@ -126,7 +126,7 @@ def _hunks(window: _Window, groups: list[list[Edit]]) -> tuple[Hunk, ...]:
     return tuple(hunks)
 
 
-def _segments(window: _Window, group: list[Edit], start: int, end: int) -> tuple[Segment, ...]:
+def _segments(window: _Window, group: list[LineEdit], start: int, end: int) -> tuple[Segment, ...]:
     segments: list[Segment] = []
 
     def add(kind: SegmentKind, lines: list[bytes]) -> None:
@@ -152,7 +152,7 @@ def _identity(place: int, segments: tuple[Segment, ...]) -> str:
     return digest.hexdigest()
 
 
-def _window(old: bytes, new: bytes, breaks: Breaks) -> _Window:
+def _window(old: bytes, new: bytes, breaks: LineBreaks) -> _Window:
     end = breaks.value
     if len(end) > 1:
         return _Window(0, 0, split_lines(old, breaks), split_lines(new, breaks))

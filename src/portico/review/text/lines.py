@@ -1,4 +1,4 @@
-"""Knows what a file's bytes are as text: its encoding, its line ends, and where each line begins.
+"""Encoding, line ends and lines of the bytes of a file.
 
 Nothing here translates a byte on the way to a diff. A line keeps its own end, so the lines of a file joined
 are the file. Text is made only to be shown, and `encode_like` brings text back into the form a file had.
@@ -28,7 +28,7 @@ _MARKS = {
 }
 
 
-class Breaks(Enum):
+class LineBreaks(Enum):
     """What ends a line. A lone carriage return does so only where nothing else does."""
 
     LINE_FEED = b"\n"
@@ -37,10 +37,10 @@ class Breaks(Enum):
     WIDE_BIG = b"\0\n"
 
 
-_WIDE = {Encoding.UTF_16_LITTLE: Breaks.WIDE_LITTLE, Encoding.UTF_16_BIG: Breaks.WIDE_BIG}
+_WIDE = {Encoding.UTF_16_LITTLE: LineBreaks.WIDE_LITTLE, Encoding.UTF_16_BIG: LineBreaks.WIDE_BIG}
 
 
-class Text(msgspec.Struct, frozen=True):
+class DecodedText(msgspec.Struct, frozen=True):
     """The content of a text file without its byte order mark, and how it was written."""
 
     content: str
@@ -65,13 +65,13 @@ def encoding_of(data: bytes) -> Encoding | None:
     return Encoding.UTF_8 if _decoded(data, Encoding.UTF_8) is not None else Encoding.LATIN_1
 
 
-def read_text(data: bytes) -> Text | None:
+def read_text(data: bytes) -> DecodedText | None:
     """A file as text to be shown, or None for a binary one."""
     encoding = encoding_of(data)
     if encoding is None:
         return None
     mark = _MARKS.get(encoding, b"")
-    return Text(data[len(mark) :].decode(encoding.replace("-sig", "")), encoding)
+    return DecodedText(data[len(mark) :].decode(encoding.replace("-sig", "")), encoding)
 
 
 def encode_like(original: bytes, content: str) -> bytes:
@@ -91,7 +91,7 @@ def encode_like(original: bytes, content: str) -> bytes:
         return content.encode("utf-8", "surrogatepass")
 
 
-def common_breaks(*versions: bytes) -> Breaks | None:
+def common_breaks(*versions: bytes) -> LineBreaks | None:
     """What ends the lines of all versions of a file, or None if they cannot be compared by line."""
     filled = [data for data in versions if data]
     encodings = {encoding_of(data) for data in filled}
@@ -101,11 +101,11 @@ def common_breaks(*versions: bytes) -> Breaks | None:
     if wide:
         return wide[0] if len(encodings) == 1 else None
     if any(b"\r" in data for data in filled) and not any(b"\n" in data for data in filled):
-        return Breaks.CARRIAGE_RETURN
-    return Breaks.LINE_FEED
+        return LineBreaks.CARRIAGE_RETURN
+    return LineBreaks.LINE_FEED
 
 
-def split_lines(data: bytes, breaks: Breaks = Breaks.LINE_FEED) -> list[bytes]:
+def split_lines(data: bytes, breaks: LineBreaks = LineBreaks.LINE_FEED) -> list[bytes]:
     """The lines, each with its own end. Only the last one may lack it."""
     end = breaks.value
     if len(end) > 1:

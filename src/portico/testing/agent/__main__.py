@@ -1,4 +1,4 @@
-"""The command line of the scripted agent; docs/testing.md has its options."""
+"""Command line of the scripted agent; docs/testing.md has its options."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 from portico.testing.agent.script import ScriptError, parse_script, read_script
 from portico.testing.agent.server import ScriptedAgent
 from portico.testing.agent.sign_in import SignIn
-from portico.testing.agent.wire import Wire
+from portico.testing.agent.wire import AgentWire
 
 OPTIONS = ("--script", "--steps", "--state", "--transcript", "--sign-in")
 USAGE = (
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
         return 0
     # Ctrl-C ends it like any other signal, without a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    ScriptedAgent(Wire(given.get("--transcript")), script, given.get("--state")).serve()
+    ScriptedAgent(AgentWire(given.get("--transcript")), script, given.get("--state")).serve()
     return 0
 
 

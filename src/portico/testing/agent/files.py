@@ -1,4 +1,4 @@
-"""The few file operations the agent needs, on `os` alone: importing pathlib would cost a fifth of its start-up."""
+"""File operations of the scripted agent on `os` alone, because pathlib would slow its start."""
 # ruff: noqa: PTH103, PTH105, PTH108, PTH110, PTH112, PTH118, PTH120, PTH123, PTH208
 
 from __future__ import annotations

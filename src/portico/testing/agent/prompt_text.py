@@ -1,4 +1,4 @@
-"""Steps from the text of a prompt, so that one command line is enough to make the agent do something.
+"""Script steps written as the text of a prompt.
 
 The text is a JSON list of steps, or one command a line. Any other text is said back.
 """

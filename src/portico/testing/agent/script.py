@@ -1,18 +1,18 @@
-"""What an agent is told to do: the keys of a script, and whether it keeps to them."""
+"""Keys of a script, and the check that a script is valid."""
 
 from __future__ import annotations
 
 import json
 
-from portico.testing.agent import files, flow, misdeeds, requests, tools, updates
-from portico.testing.agent.vocabulary import Steps, Verb, problems
+from portico.testing.agent import client_requests, control_flow, faults, files, mcp_tools, updates
+from portico.testing.agent.vocabulary import StepList, Verb, problems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from portico.testing.agent.wire import Json
 
 VERBS: dict[str, Verb] = {
-    **updates.VERBS, **requests.VERBS, **tools.VERBS, **flow.VERBS, **misdeeds.VERBS
+    **updates.VERBS, **client_requests.VERBS, **mcp_tools.VERBS, **control_flow.VERBS, **faults.VERBS
 }  # fmt: skip
 
 SHAPE = {
@@ -24,20 +24,20 @@ SHAPE = {
     "config_options?": list,
     "page_size?": int,
     "reopens_unknown?": bool,
-    "on_initialize?": Steps,
-    "on_authenticate?": Steps,
-    "on_logout?": Steps,
-    "on_new?": Steps,
-    "on_load?": Steps,
-    "on_resume?": Steps,
-    "on_fork?": Steps,
-    "on_list?": Steps,
-    "on_close?": Steps,
-    "on_delete?": Steps,
-    "on_set_mode?": Steps,
-    "on_set_config_option?": Steps,
+    "on_initialize?": StepList,
+    "on_authenticate?": StepList,
+    "on_logout?": StepList,
+    "on_new?": StepList,
+    "on_load?": StepList,
+    "on_resume?": StepList,
+    "on_fork?": StepList,
+    "on_list?": StepList,
+    "on_close?": StepList,
+    "on_delete?": StepList,
+    "on_set_mode?": StepList,
+    "on_set_config_option?": StepList,
     "on_prompt?": list,
-    "on_cancel?": Steps,
+    "on_cancel?": StepList,
 }
 
 
@@ -49,13 +49,13 @@ def check_script(script: object) -> None:
     found = list(problems(script, SHAPE, "the script", VERBS))
     prompts = script.get("on_prompt", []) if isinstance(script, dict) else []
     for index, steps in enumerate(prompts if isinstance(prompts, list) else []):
-        found.extend(problems(steps, Steps, f"the script.on_prompt[{index}]", VERBS))
+        found.extend(problems(steps, StepList, f"the script.on_prompt[{index}]", VERBS))
     if found:
         raise ScriptError("; ".join(found))
 
 
 def check_steps(steps: object) -> None:
-    found = list(problems(steps, Steps, "the prompt", VERBS))
+    found = list(problems(steps, StepList, "the prompt", VERBS))
     if found:
         raise ScriptError("; ".join(found))
 

@@ -1,4 +1,4 @@
-"""The threads of the agent, and which turns are under way.
+"""Request loop and threads of the scripted agent.
 
 One thread reads stdin, so that a cancel is seen at any time; the main one takes requests in their order; every
 prompt has its own, so that sessions do not wait for each other.
@@ -11,29 +11,29 @@ import os
 import threading
 from queue import SimpleQueue
 
-from portico.testing.agent.methods import Methods
+from portico.testing.agent.methods import ScriptedMethods
 from portico.testing.agent.script import VERBS
-from portico.testing.agent.turn import INTERNAL, INVALID_REQUEST, Refused, Turn
+from portico.testing.agent.turn import INTERNAL, INVALID_REQUEST, ScriptedRefusal, ScriptedTurn
 from portico.testing.agent.wire import error_object, params_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from portico.testing.agent.wire import Json, Wire
+    from portico.testing.agent.wire import AgentWire, Json
 
 PARSE_ERROR = -32700
 
 
 class ScriptedAgent:
-    def __init__(self, wire: Wire, script: Json, state: str | None) -> None:
+    def __init__(self, wire: AgentWire, script: Json, state: str | None) -> None:
         self.wire = wire
         self.script = script
         self.verbs = VERBS
         self.ignoring: set[str] = set()
-        self._methods = Methods(self, state)
+        self._methods = ScriptedMethods(self, state)
         self._alone = False
-        self._turns: list[Turn] = []
+        self._turns: list[ScriptedTurn] = []
         self._work: SimpleQueue[Callable[[], object]] = SimpleQueue()
 
     def serve(self) -> None:
@@ -56,7 +56,7 @@ class ScriptedAgent:
         self._work.put(done.set)
         done.wait()
 
-    def prompts_of(self, session_id: object) -> list[Turn]:
+    def prompts_of(self, session_id: object) -> list[ScriptedTurn]:
         """The prompts of a session that are not answered yet, in the order in which they came."""
         return [
             turn
@@ -69,7 +69,7 @@ class ScriptedAgent:
             for turn in self.prompts_of(session_id):
                 turn.cancel.set()
 
-    def release(self, turn: Turn) -> None:
+    def release(self, turn: ScriptedTurn) -> None:
         if turn in self._turns:
             self._turns.remove(turn)
 
@@ -98,7 +98,7 @@ class ScriptedAgent:
                 self._withdraw(params.get("requestId"))
             case _ if "id" in message:
                 # Known from here on: a cancel that comes right behind the prompt finds its turn.
-                turn = Turn(self, message)
+                turn = ScriptedTurn(self, message)
                 self._turns.append(turn)
                 self._work.put(lambda: self._take(turn))
             case _:
@@ -109,7 +109,7 @@ class ScriptedAgent:
             turn.withdrawn = True
             turn.cancel.set()
 
-    def _take(self, turn: Turn) -> None:
+    def _take(self, turn: ScriptedTurn) -> None:
         if "requests" in self.ignoring:
             return
         if turn.method == "session/prompt":
@@ -117,10 +117,10 @@ class ScriptedAgent:
         else:
             self._handle(turn)
 
-    def _handle(self, turn: Turn) -> None:
+    def _handle(self, turn: ScriptedTurn) -> None:
         try:
             turn.play(self._methods.prepare(turn))
-        except Refused as refused:
+        except ScriptedRefusal as refused:
             turn.answer(error=refused.error)
         except Exception as error:  # noqa: BLE001  The top of a thread: the client learns that the script went wrong.
             import traceback

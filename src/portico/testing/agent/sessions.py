@@ -1,4 +1,4 @@
-"""The agent's own memory of its sessions: an append-only list of updates each, in a folder if there is one.
+"""Sessions of the scripted agent, each an append-only list of updates, kept in a folder if there is one.
 
 Everything else about a session (its title, its mode, how many prompts it had) is read off that list.
 """
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 SUFFIX = ".jsonl"
 
 
-class Session:
+class ScriptedSession:
     def __init__(self, session_id: str, cwd: str, path: str | None, updates: list[Json]) -> None:
         self.id = session_id
         self.cwd = cwd
@@ -72,15 +72,15 @@ class Session:
         return {"sessionId": self.id, "cwd": self.cwd, **known}
 
 
-class Sessions:
+class ScriptedSessionStore:
     """Every session that was ever made, here or in the folder, and those that are open in this process."""
 
     def __init__(self, folder: str | None) -> None:
-        self.open: dict[str, Session] = {}
+        self.open: dict[str, ScriptedSession] = {}
         self._folder = folder
-        self._made: dict[str, Session] = {}
+        self._made: dict[str, ScriptedSession] = {}
 
-    def create(self, cwd: str) -> Session:
+    def create(self, cwd: str) -> ScriptedSession:
         """Numbered from 1, so the ids of two processes without a shared folder are the same: clients must cope."""
         number = len(self._made) + 1
         while self._folder is not None and not files.claim(self._path(f"scripted-{number}")):
@@ -89,16 +89,16 @@ class Sessions:
         path = None if self._folder is None else self._path(session_id)
         if path is not None:
             files.append(path, encode({"cwd": cwd}))
-        session = Session(session_id, cwd, path, [])
+        session = ScriptedSession(session_id, cwd, path, [])
         self.reopen(session)
         return session
 
-    def find(self, session_id: str) -> Session | None:
+    def find(self, session_id: str) -> ScriptedSession | None:
         if session_id in self._made or self._folder is None:
             return self._made.get(session_id)
         return self._read(session_id) if session_id in self._names() else None
 
-    def all(self) -> list[Session]:
+    def all(self) -> list[ScriptedSession]:
         found = [self.find(session_id) for session_id in {*self._made, *self._names()}]
         return sorted((session for session in found if session is not None), key=_number)
 
@@ -109,13 +109,13 @@ class Sessions:
         if session_id in self._names():
             files.remove(self._path(session_id))
 
-    def reopen(self, session: Session) -> None:
+    def reopen(self, session: ScriptedSession) -> None:
         self._made[session.id] = self.open[session.id] = session
 
-    def _read(self, session_id: str) -> Session | None:
+    def _read(self, session_id: str) -> ScriptedSession | None:
         path = self._path(session_id)
         head, *updates = [*_whole_lines(files.read(path))] or [{}]
-        return Session(session_id, head["cwd"], path, updates) if head else None
+        return ScriptedSession(session_id, head["cwd"], path, updates) if head else None
 
     def _names(self) -> list[str]:
         if self._folder is None:
@@ -135,5 +135,5 @@ def _whole_lines(content: bytes) -> Iterator[Json]:
             continue
 
 
-def _number(session: Session) -> int:
+def _number(session: ScriptedSession) -> int:
     return int(session.id.removeprefix("scripted-"))

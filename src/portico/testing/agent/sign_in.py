@@ -1,4 +1,4 @@
-"""Whether somebody has signed in; with a folder, for every later process too."""
+"""Sign-in state of the scripted agent, kept in a folder if there is one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text that proves itself: every delta carries its number, so loss, repetition and disorder can be seen."""
+"""Numbered text deltas, in which loss, repetition and disorder can be detected."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One request of the client while it is being answered: what its steps may use, and how it ends."""
+"""One request while the scripted agent answers it: its steps and how it ends."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
     from portico.testing.agent.server import ScriptedAgent
-    from portico.testing.agent.sessions import Session
+    from portico.testing.agent.sessions import ScriptedSession
     from portico.testing.agent.wire import Json
 
 # How long a wait may sleep before it looks whether the client is still there.
@@ -31,7 +31,7 @@ AUTH_REQUIRED = -32000
 NOT_FOUND = -32002
 
 
-class Refused(Exception):
+class ScriptedRefusal(Exception):
     """The request is answered with an error."""
 
     def __init__(self, code: int, message: str, data: object = None) -> None:
@@ -39,11 +39,11 @@ class Refused(Exception):
         self.error = error_object(code, message, data)
 
 
-class Cancelled(Exception):
+class TurnCancelled(Exception):
     """The client stopped the turn."""
 
 
-class Turn:
+class ScriptedTurn:
     def __init__(self, agent: ScriptedAgent, message: Json) -> None:
         self.agent = agent
         self.wire = agent.wire
@@ -52,7 +52,7 @@ class Turn:
         self.params = params_of(message)
         self.cancel = threading.Event()
         self.withdrawn = False
-        self.session: Session | None = None
+        self.session: ScriptedSession | None = None
         self.words = ""
         self.prompt = ""
         self.result: Json = {}
@@ -69,10 +69,10 @@ class Turn:
             try:
                 self.run(steps)
                 self.check()
-            except Cancelled:
+            except TurnCancelled:
                 self.run_to_the_end(self.agent.script.get("on_cancel", []))
                 self._finish_cancelled()
-        except Refused as refused:
+        except ScriptedRefusal as refused:
             self.answer(error=refused.error)
         if not self.answered:
             self.answer()
@@ -101,7 +101,7 @@ class Turn:
 
     def _finish_cancelled(self) -> None:
         if self.withdrawn and not self.answered:
-            raise Refused(REQUEST_CANCELLED, "Request cancelled")
+            raise ScriptedRefusal(REQUEST_CANCELLED, "Request cancelled")
         self.result = {"stopReason": "cancelled"}
 
     # What steps use
@@ -123,7 +123,7 @@ class Turn:
 
     def update(self, update: Json) -> None:
         if self.session is None:
-            raise Refused(INTERNAL, f"{self.method} has no session to send an update to")
+            raise ScriptedRefusal(INTERNAL, f"{self.method} has no session to send an update to")
         self.session.record(update)
         self.wire.notify("session/update", {"sessionId": self.session.id, "update": update})
 
@@ -144,7 +144,7 @@ class Turn:
 
     def check(self) -> None:
         if self._stoppable and self.cancel.is_set():
-            raise Cancelled
+            raise TurnCancelled
 
     def rest(self, seconds: float) -> None:
         """Let time pass, until it has or the turn is stopped."""

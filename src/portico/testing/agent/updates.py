@@ -1,16 +1,16 @@
-"""Verbs that tell the client something: text, thoughts, tool calls, plans and the rest of `session/update`."""
+"""Script verbs that send session updates: text, thoughts, tool calls, plans and others."""
 
 from __future__ import annotations
 
 import os
 
 from portico.testing.agent.streams import stream_delta, stream_text
-from portico.testing.agent.vocabulary import NUMBER, Steps, Verbs
+from portico.testing.agent.vocabulary import NUMBER, StepList, Verbs
 from portico.testing.agent.wire import encode
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from portico.testing.agent.turn import Turn
+    from portico.testing.agent.turn import ScriptedTurn
     from portico.testing.agent.wire import Json
 
 VERBS = Verbs()
@@ -36,27 +36,27 @@ def chunk(kind: str, text: str) -> Json:
 
 
 @VERBS.takes(str)
-def say(turn: Turn, text: str) -> None:
+def say(turn: ScriptedTurn, text: str) -> None:
     turn.say(text)
 
 
 @VERBS.takes(str)
-def think(turn: Turn, text: str) -> None:
+def think(turn: ScriptedTurn, text: str) -> None:
     turn.update(chunk("thought", text))
 
 
 @VERBS.takes({})
-def echo(turn: Turn, _: Json) -> None:
+def echo(turn: ScriptedTurn, _: Json) -> None:
     turn.say(turn.prompt)
 
 
 @VERBS.takes(str)
-def env(turn: Turn, name: str) -> None:
+def env(turn: ScriptedTurn, name: str) -> None:
     turn.say(f"{name}={os.environ.get(name, '')}")
 
 
 @VERBS.takes({"count": int, "size": int, "delay_ms?": NUMBER, "kind?": str, "first?": int})
-def stream(turn: Turn, fields: Json) -> None:
+def stream(turn: ScriptedTurn, fields: Json) -> None:
     kind, size, delay = fields.get("kind", "text"), fields["size"], fields.get("delay_ms", 0) / 1000
     first = fields.get("first", 1)
     end = first + fields["count"]
@@ -77,8 +77,8 @@ def stream(turn: Turn, fields: Json) -> None:
             turn.session.record(chunk(kind, stream_text(number - first, size, first=first)))
 
 
-@VERBS.takes({"id?": str, "statuses?": list, "steps?": Steps, **TOOL_DETAILS})
-def tool(turn: Turn, fields: Json) -> None:
+@VERBS.takes({"id?": str, "statuses?": list, "steps?": StepList, **TOOL_DETAILS})
+def tool(turn: ScriptedTurn, fields: Json) -> None:
     """The first status comes with the call, the last one with what came of it; the steps run before the last."""
     call = fields.get("id") or turn.next_call()
     statuses = fields.get("statuses", ["pending", "in_progress", "completed"])
@@ -95,14 +95,14 @@ def tool(turn: Turn, fields: Json) -> None:
 
 
 @VERBS.takes({"id": str, "status?": str, **TOOL_DETAILS})
-def tool_update(turn: Turn, fields: Json) -> None:
+def tool_update(turn: ScriptedTurn, fields: Json) -> None:
     status = {"status": fields["status"]} if "status" in fields else {}
     details = _opening(turn, fields) | _outcome(turn, fields)
     turn.update({"sessionUpdate": "tool_call_update", "toolCallId": fields["id"], **status, **details})
 
 
 @VERBS.takes({"count": int, "size": int, "id?": str})
-def resend(turn: Turn, fields: Json) -> None:
+def resend(turn: ScriptedTurn, fields: Json) -> None:
     """A tool call whose every update repeats all output so far, so that n updates cost n²."""
     call, size = fields.get("id") or turn.next_call(), fields["size"]
     tool(turn, {"id": call, "title": "Resend", "kind": "execute", "statuses": ["in_progress"]})
@@ -113,40 +113,40 @@ def resend(turn: Turn, fields: Json) -> None:
 
 
 @VERBS.takes(list)
-def plan(turn: Turn, entries: list[str | Json]) -> None:
+def plan(turn: ScriptedTurn, entries: list[str | Json]) -> None:
     defaults = {"priority": "medium", "status": "pending"}
     whole = [defaults | ({"content": entry} if isinstance(entry, str) else entry) for entry in entries]
     turn.update({"sessionUpdate": "plan", "entries": whole})
 
 
 @VERBS.takes({"used": int, "size": int, "cost?": dict})
-def usage(turn: Turn, fields: Json) -> None:
+def usage(turn: ScriptedTurn, fields: Json) -> None:
     turn.update({"sessionUpdate": "usage_update", **fields})
 
 
 @VERBS.takes(list)
-def commands(turn: Turn, entries: list[str | Json]) -> None:
+def commands(turn: ScriptedTurn, entries: list[str | Json]) -> None:
     whole = [{"name": entry, "description": entry} if isinstance(entry, str) else entry for entry in entries]
     turn.update({"sessionUpdate": "available_commands_update", "availableCommands": whole})
 
 
 @VERBS.takes(str)
-def title(turn: Turn, text: str) -> None:
+def title(turn: ScriptedTurn, text: str) -> None:
     turn.update({"sessionUpdate": "session_info_update", "title": text})
 
 
 @VERBS.takes(str)
-def mode(turn: Turn, mode_id: str) -> None:
+def mode(turn: ScriptedTurn, mode_id: str) -> None:
     turn.update({"sessionUpdate": "current_mode_update", "currentModeId": mode_id})
 
 
 @VERBS.takes(dict)
-def update(turn: Turn, whole: Json) -> None:
+def update(turn: ScriptedTurn, whole: Json) -> None:
     """Any update as it stands: kinds of which no protocol knows, and those that have no verb here."""
     turn.update(whole)
 
 
-def _opening(turn: Turn, fields: Json) -> Json:
+def _opening(turn: ScriptedTurn, fields: Json) -> Json:
     details: Json = {name: fields[name] for name in ("title", "kind") if name in fields}
     if "raw_input" in fields:
         details["rawInput"] = fields["raw_input"]
@@ -155,7 +155,7 @@ def _opening(turn: Turn, fields: Json) -> Json:
     return details
 
 
-def _outcome(turn: Turn, fields: Json) -> Json:
+def _outcome(turn: ScriptedTurn, fields: Json) -> Json:
     content = list(fields.get("content", []))
     if "text" in fields:
         content.append({"type": "content", "content": {"type": "text", "text": fields["text"]}})

@@ -1,6 +1,6 @@
-"""What a step may look like: each verb's name, the shape of its argument, and what it does.
+"""Verbs of a script: name, shape of the argument, action; and the check of steps.
 
-A shape is a type, a tuple of types, `Steps` for a list of further steps, or a dict of fields whose names end in
+A shape is a type, a tuple of types, `StepList` for a list of further steps, or a dict of fields whose names end in
 "?" where they may be left out.
 """
 
@@ -11,15 +11,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from typing import Any
 
-    from portico.testing.agent.turn import Turn
+    from portico.testing.agent.turn import ScriptedTurn
 
-    Action = Callable[[Turn, Any], None]
+    Action = Callable[[ScriptedTurn, Any], None]
     Shape = Any
 
 NUMBER = (int, float)
 
 
-class Steps:
+class StepList:
     """The shape of a list of steps."""
 
 
@@ -42,7 +42,7 @@ class Verbs(dict[str, Verb]):
 
 def problems(value: object, shape: Shape, where: str, verbs: Mapping[str, Verb]) -> Iterator[str]:
     """Every way in which a value differs from its shape, each with the place where it does."""
-    if shape is Steps:
+    if shape is StepList:
         yield from _problems_of_steps(value, where, verbs)
     elif isinstance(shape, dict):
         yield from _problems_of_fields(value, shape, where, verbs)

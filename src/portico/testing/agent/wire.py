@@ -1,4 +1,4 @@
-"""One JSON object a line, in on stdin and out on stdout, a transcript of both, and the answers to our requests."""
+"""Line-delimited JSON-RPC over stdin and stdout, with a transcript."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def params_of(message: Json) -> Json:
     return params if isinstance(params, dict) else {}
 
 
-class Wire:
+class AgentWire:
     """Safe to use from every thread. Our own ids are 1, 2, 3 …: the very numbers a client tends to use."""
 
     def __init__(self, transcript: str | None) -> None:

@@ -1,1 +1,1 @@
-"""Owns the tasks themselves: one module each, with its files, its prompt, its check and its script."""
+"""The evaluation tasks, one module each."""

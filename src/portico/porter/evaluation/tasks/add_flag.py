@@ -1,6 +1,6 @@
-"""A small command-line program gets one more option."""
+"""Task: add an option to a small command-line program."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CODE = '''"""Greets people."""
 
@@ -41,7 +41,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="add-flag",
     purpose="add an option to a program, and leave the rest as it is",
     files={"greet.py": _CODE},
@@ -53,8 +53,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="greet.py"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="greet.py"),)),
+        ScriptedStep(
             says="Two places: the parser and the output.",
             calls=(
                 edit(
@@ -77,6 +77,6 @@ TASK = Task(
             ),
             sees=("flags = parser.parse_args()",),
         ),
-        Step(says="`--shout` prints in capitals.", sees=("Changed greet.py in 2 places",)),
+        ScriptedStep(says="`--shout` prints in capitals.", sees=("Changed greet.py in 2 places",)),
     ),
 )

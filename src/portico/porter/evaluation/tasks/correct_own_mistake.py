@@ -1,6 +1,6 @@
-"""The first edit does not fit, because of tabs; what the tool answers is enough to get it right."""
+"""Task: recover from an edit that does not match because of tabs."""
 
-from portico.porter.evaluation.task import Step, Task, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, edit
 
 _MAKE = "build:\n\tpython3 -m compileall -q src\n\ntest:\n\tpython3 -m unittest\n"
 _CHECK = """import pathlib, unittest
@@ -15,14 +15,14 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="correct-own-mistake",
     purpose="recover from an edit that did not fit",
     files={"Makefile": _MAKE, "src/empty.py": ""},
     prompts=("In the Makefile let test depend on build, and let it run the tests with -v.",),
     check=_CHECK,
     script=(
-        Step(
+        ScriptedStep(
             calls=(
                 edit(
                     "Makefile",
@@ -30,7 +30,7 @@ TASK = Task(
                 ),
             )
         ),
-        Step(
+        ScriptedStep(
             says="It is a tab, of course.",
             calls=(
                 edit(
@@ -40,6 +40,6 @@ TASK = Task(
             ),
             sees=("Nothing was changed",),
         ),
-        Step(says="Done, with a tab.", sees=("Changed Makefile in 1 place",)),
+        ScriptedStep(says="Done, with a tab.", sees=("Changed Makefile in 1 place",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""A file whose lines end as on Windows is changed, and its line ends stay."""
+"""Task: edit a file with CRLF line ends and keep them."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _INI = "[server]\r\nhost = 127.0.0.1\r\nport = 8080\r\n\r\n[log]\r\nlevel = info\r\n"
 _CHECK = """import configparser, pathlib, unittest
@@ -19,18 +19,18 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="crlf-file",
     purpose="edit a file with CRLF line ends and keep them",
     files={"server.ini": _INI},
     prompts=("In server.ini set the port to 9090 and add workers = 4 below it. Leave all else as it is.",),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="server.ini"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="server.ini"),)),
+        ScriptedStep(
             calls=(edit("server.ini", ("port = 8080\n\n[log]", "port = 9090\nworkers = 4\n\n[log]")),),
             sees=("port = 8080",),
         ),
-        Step(says="Port 9090 and four workers.", sees=("Changed server.ini",)),
+        ScriptedStep(says="Port 9090 and four workers.", sees=("Changed server.ini",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""A module that nobody imports goes, and so does the function that only it used."""
+"""Task: delete an unused module and the function that only it used."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _TEXT = """def slug(title):
     return "-".join(title.lower().split())
@@ -28,7 +28,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="delete-dead-code",
     purpose="remove a module that nobody uses, and nothing else",
     files={
@@ -43,21 +43,21 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(
+        ScriptedStep(
             calls=(
                 call("grep", pattern=r"legacy|\b(slug|shout|short)\b"),
                 call("read", path="blog/text.py"),
                 call("read", path="blog/legacy.py"),
             )
         ),
-        Step(
+        ScriptedStep(
             calls=(
                 call("delete", path="blog/legacy.py"),
                 edit("blog/text.py", ('def shout(title):\n    return title.upper() + "!"\n\n\n', "")),
             ),
             sees=("from blog.text import shout", "app.py"),
         ),
-        Step(
+        ScriptedStep(
             says="`legacy.py` and `shout` are gone.", sees=("Deleted blog/legacy.py", "Changed blog/text.py")
         ),
     ),

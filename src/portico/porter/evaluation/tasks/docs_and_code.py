@@ -1,6 +1,6 @@
-"""A default changes in the code, and in the page that tells of it."""
+"""Task: change a default in the code and in its documentation."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import pathlib, unittest
 import client
@@ -19,7 +19,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="docs-and-code",
     purpose="change a default and the documentation of it together",
     files={
@@ -34,8 +34,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("grep", pattern="timeout|10"),)),
-        Step(
+        ScriptedStep(calls=(call("grep", pattern="timeout|10"),)),
+        ScriptedStep(
             calls=(
                 edit("client.py", ("timeout: int = 10", "timeout: int = 30")),
                 edit(
@@ -46,6 +46,6 @@ TASK = Task(
             ),
             sees=("client.py", "docs/settings.md", "counts as gone"),
         ),
-        Step(says="30 seconds, in the code and in two places of the page.", sees=("in 2 places",)),
+        ScriptedStep(says="30 seconds, in the code and in two places of the page.", sees=("in 2 places",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""A JSON file gets an entry; its order, its other values and its letters stay."""
+"""Task: add an entry to a JSON file without changing its order or other values."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _JSON = '{\n  "title": "Café Zürich ☕",\n  "hours": {\n    "mon": "8–18",\n    "sat": "9–14"\n  },\n  "open": true\n}\n'
 _CHECK = """import json, pathlib, unittest
@@ -16,18 +16,18 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="edit-json",
     purpose="add an entry to JSON with letters beyond ASCII",
     files={"place.json": _JSON},
     prompts=('In place.json add the hours of Sunday, "sun": "10–12", after Saturday. Change nothing else.',),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="place.json"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="place.json"),)),
+        ScriptedStep(
             calls=(edit("place.json", ('    "sat": "9–14"\n', '    "sat": "9–14",\n    "sun": "10–12"\n')),),
             sees=("Café Zürich ☕",),
         ),
-        Step(says="Sunday is in.", sees=("Changed place.json",)),
+        ScriptedStep(says="Sunday is in.", sees=("Changed place.json",)),
     ),
 )

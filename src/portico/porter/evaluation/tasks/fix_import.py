@@ -1,6 +1,6 @@
-"""Two modules import each other, so neither can be imported."""
+"""Task: break a circular import between two modules."""
 
-from portico.porter.evaluation.task import RUN_TESTS, Step, Task, call, edit
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import subprocess, sys, unittest
 
@@ -20,7 +20,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="fix-import",
     purpose="untie two modules that import each other",
     files={
@@ -35,14 +35,14 @@ TASK = Task(
     prompts=(f"The tests cannot even be imported. Fix that; run them with: {RUN_TESTS}",),
     check=_CHECK,
     script=(
-        Step(
+        ScriptedStep(
             calls=(
                 call("run", command=RUN_TESTS),
                 call("read", path="orders.py"),
                 call("read", path="customers.py"),
             )
         ),
-        Step(
+        ScriptedStep(
             calls=(
                 edit(
                     "customers.py",
@@ -56,6 +56,6 @@ TASK = Task(
             ),
             sees=("circular import", "isinstance(customer, Customer)"),
         ),
-        Step(says="`customers` imports `Order` only when it needs it.", sees=("OK",)),
+        ScriptedStep(says="`customers` imports `Order` only when it needs it.", sees=("OK",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""A test fails because a range ends one too early."""
+"""Task: fix an off-by-one error that a failing test shows."""
 
-from portico.porter.evaluation.task import RUN_TESTS, Step, Task, call, edit
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedStep, call, edit
 
 _CODE = '''"""Pages of a list."""
 
@@ -37,20 +37,20 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="fix-off-by-one",
     purpose="find a bug by its failing test, and fix it",
     files={"pages.py": _CODE, "test_pages.py": _TEST},
     prompts=(f"A test fails. Find out why and fix the code, not the test. Run the tests with: {RUN_TESTS}",),
     check=_CHECK,
     script=(
-        Step(says="I run the tests first.", calls=(call("run", command=RUN_TESTS),)),
-        Step(calls=(call("read", path="pages.py"),), sees=("FAILED (failures=1)", "test_pages.py")),
-        Step(
+        ScriptedStep(says="I run the tests first.", calls=(call("run", command=RUN_TESTS),)),
+        ScriptedStep(calls=(call("read", path="pages.py"),), sees=("FAILED (failures=1)", "test_pages.py")),
+        ScriptedStep(
             calls=(edit("pages.py", ("return items // size", "return -(-items // size)")),),
             sees=("return items // size",),
         ),
-        Step(calls=(call("run", command=RUN_TESTS),), sees=("Changed pages.py in 1 place",)),
-        Step(says="`page_count` rounded down; now it rounds up, and the tests pass.", sees=("OK",)),
+        ScriptedStep(calls=(call("run", command=RUN_TESTS),), sees=("Changed pages.py in 1 place",)),
+        ScriptedStep(says="`page_count` rounded down; now it rounds up, and the tests pass.", sees=("OK",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""The project says in AGENTS.md how a change is made, and nobody says it again."""
+"""Task: follow the conventions that AGENTS.md sets for changes."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import pathlib, unittest
 import words
@@ -18,7 +18,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="follow-conventions",
     purpose="do what the project's AGENTS.md asks of every change",
     files={
@@ -30,11 +30,11 @@ TASK = Task(
     prompts=("Add a function longest(text) to words.py that gives the longest word.",),
     check=_CHECK,
     script=(
-        Step(
+        ScriptedStep(
             calls=(call("read", path="words.py"), call("read", path="CHANGELOG.md")),
             sees=("Every change gets a line in CHANGELOG.md",),
         ),
-        Step(
+        ScriptedStep(
             calls=(
                 edit(
                     "words.py",
@@ -51,6 +51,6 @@ TASK = Task(
             ),
             sees=("## Unreleased", "__all__"),
         ),
-        Step(says="Added, and noted in the changelog.", sees=("Changed CHANGELOG.md",)),
+        ScriptedStep(says="Added, and noted in the changelog.", sees=("Changed CHANGELOG.md",)),
     ),
 )

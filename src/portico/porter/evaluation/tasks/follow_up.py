@@ -1,6 +1,6 @@
-"""Two prompts: the second one builds on what was applied after the first."""
+"""Task: two prompts, where the second builds on the applied result of the first."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import unittest
 import temperature
@@ -14,7 +14,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="follow-up",
     purpose="go on in a second turn with what the first one changed",
     files={"temperature.py": "def to_celsius(fahrenheit):\n    return (fahrenheit - 32) * 5 / 9\n"},
@@ -24,8 +24,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="temperature.py"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="temperature.py"),)),
+        ScriptedStep(
             calls=(
                 edit(
                     "temperature.py",
@@ -40,12 +40,12 @@ TASK = Task(
             ),
             sees=("fahrenheit - 32",),
         ),
-        Step(says="Added.", sees=("Changed temperature.py",)),
-        Step(calls=(call("read", path="temperature.py"),), sees=("Better call it to_fahrenheit.",)),
-        Step(
+        ScriptedStep(says="Added.", sees=("Changed temperature.py",)),
+        ScriptedStep(calls=(call("read", path="temperature.py"),), sees=("Better call it to_fahrenheit.",)),
+        ScriptedStep(
             calls=(edit("temperature.py", ("def fahrenheit(", "def to_fahrenheit(")),),
             sees=("def fahrenheit(celsius)",),
         ),
-        Step(says="Renamed.", sees=("Changed temperature.py in 1 place",)),
+        ScriptedStep(says="Renamed.", sees=("Changed temperature.py in 1 place",)),
     ),
 )

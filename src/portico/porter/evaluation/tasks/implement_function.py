@@ -1,6 +1,6 @@
-"""A function says what it does and does not do it yet."""
+"""Task: implement a function as its docstring describes."""
 
-from portico.porter.evaluation.task import RUN_TESTS, Step, Task, call, edit
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedStep, call, edit
 
 _CODE = '''def parse_duration(text: str) -> int:
     """Seconds of a duration such as "90s", "5m", "1h30m" or "2d". ValueError for anything else."""
@@ -40,15 +40,15 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="implement-function",
     purpose="write a function after its description",
     files={"duration.py": _CODE, "test_duration.py": _TEST},
     prompts=(f"Implement parse_duration in duration.py as its docstring says. Tests: {RUN_TESTS}",),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="duration.py"), call("read", path="test_duration.py"))),
-        Step(
+        ScriptedStep(calls=(call("read", path="duration.py"), call("read", path="test_duration.py"))),
+        ScriptedStep(
             calls=(
                 edit(
                     "duration.py",
@@ -61,7 +61,7 @@ TASK = Task(
             ),
             sees=("raise NotImplementedError", 'parse_duration("soon")'),
         ),
-        Step(calls=(call("run", command=RUN_TESTS),), sees=("Changed duration.py",)),
-        Step(says="Implemented, and the tests pass.", sees=("OK",)),
+        ScriptedStep(calls=(call("run", command=RUN_TESTS),), sees=("Changed duration.py",)),
+        ScriptedStep(says="Implemented, and the tests pass.", sees=("OK",)),
     ),
 )

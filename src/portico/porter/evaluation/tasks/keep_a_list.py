@@ -1,8 +1,8 @@
-"""A change in several steps, kept on the list that the person sees."""
+"""Task: make a change in several steps and keep a to-do list of them."""
 
 from typing import Any
 
-from portico.porter.evaluation.task import RUN_TESTS, Call, Step, Task, call, edit
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedCall, ScriptedStep, call, edit
 
 _CODE = """class Account:
     def __init__(self):
@@ -56,7 +56,7 @@ class Accounts(unittest.TestCase):
 _STEPS = ("deposit with a check of the amount", "NotEnough in withdraw", "tests")
 
 
-def _todos(done: int) -> Call:
+def _todos(done: int) -> ScriptedCall:
     todos: list[dict[str, Any]] = [
         {"text": text, "status": "completed" if place < done else "pending"}
         for place, text in enumerate(_STEPS)
@@ -64,7 +64,7 @@ def _todos(done: int) -> Call:
     return call("todo_write", todos=todos)
 
 
-TASK = Task(
+TASK = EvaluationTask(
     name="keep-a-list",
     purpose="do a change of several steps with a list of them",
     files={"account.py": _CODE},
@@ -77,8 +77,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="account.py"), _todos(0))),
-        Step(
+        ScriptedStep(calls=(call("read", path="account.py"), _todos(0))),
+        ScriptedStep(
             calls=(
                 edit(
                     "account.py",
@@ -100,7 +100,7 @@ TASK = Task(
             ),
             sees=("self.balance -= amount", _STEPS[0]),
         ),
-        Step(
+        ScriptedStep(
             calls=(
                 call("write", path="test_account.py", content=_TEST),
                 call("run", command=RUN_TESTS),
@@ -108,6 +108,6 @@ TASK = Task(
             ),
             sees=("Changed account.py in 2 places",),
         ),
-        Step(says="All three are done, and the tests pass.", sees=("Ran 2 tests", "OK")),
+        ScriptedStep(says="All three are done, and the tests pass.", sees=("Ran 2 tests", "OK")),
     ),
 )

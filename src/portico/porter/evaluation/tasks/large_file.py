@@ -1,6 +1,6 @@
-"""One line in a file of thousands is wrong, and the file is too long to be read at once."""
+"""Task: correct one line in a file too long to read at once."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _COUNT = 6000
 _WRONG = 4321
@@ -26,26 +26,26 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="large-file",
     purpose="change one line in a file of six thousand",
     files={"squares.py": _TABLE},
     prompts=(f"In squares.py the square of {_WRONG} is wrong. Correct that value.",),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="squares.py"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="squares.py"),)),
+        ScriptedStep(
             calls=(call("grep", pattern=rf"^\s+{_WRONG}:", path="squares.py"),),
             sees=("There is more: go on with first_line=2001",),
         ),
-        Step(
+        ScriptedStep(
             calls=(call("read", path="squares.py", first_line=_WRONG, lines=3),),
             sees=(f"{_WRONG**2 + 1}",),
         ),
-        Step(
+        ScriptedStep(
             calls=(edit("squares.py", (f" {_WRONG}: {_WRONG**2 + 1},", f" {_WRONG}: {_WRONG**2},")),),
             sees=(f"{_WRONG + 1}\t",),
         ),
-        Step(says="Corrected.", sees=("Changed squares.py in 1 place",)),
+        ScriptedStep(says="Corrected.", sees=("Changed squares.py in 1 place",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""The tests print far more than a model can be shown; the failure stands in the middle of it."""
+"""Task: find a failure in the middle of test output too long to show."""
 
-from portico.porter.evaluation.task import RUN_TESTS, Step, Task, call, edit
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedStep, call, edit
 
 _CODE = """LIMITS = {name: size for size, name in enumerate(("tiny", "small", "large", "huge"), 1)}
 
@@ -34,23 +34,23 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="long-output",
     purpose="find what matters in output that is too long to be shown",
     files={"limits.py": _CODE, "test_limits.py": _TEST},
     prompts=(f"{RUN_TESTS} fails. Its output says which limit is wrong; fix limits.py.",),
     check=_CHECK,
     script=(
-        Step(calls=(call("run", command=RUN_TESTS),)),
-        Step(
+        ScriptedStep(calls=(call("run", command=RUN_TESTS),)),
+        ScriptedStep(
             calls=(call("read_output", name="output-1", offset=36_000),),
             sees=("characters are left out here", "output-1"),
         ),
-        Step(calls=(call("read", path="limits.py"),), sees=("WRONG: large is 300, not 30",)),
-        Step(
+        ScriptedStep(calls=(call("read", path="limits.py"),), sees=("WRONG: large is 300, not 30",)),
+        ScriptedStep(
             calls=(edit("limits.py", ('(100 if name == "large" else 10)', "10")),),
             sees=("100 if name",),
         ),
-        Step(says="“large” was ten times too large.", sees=("Changed limits.py",)),
+        ScriptedStep(says="“large” was ten times too large.", sees=("Changed limits.py",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""A module moves into a package, and those who import it follow."""
+"""Task: move a module into a package and update its importers."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import pathlib, unittest
 import app
@@ -18,7 +18,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="move-module",
     purpose="move a module into a package and correct its imports",
     files={
@@ -30,8 +30,8 @@ TASK = Task(
     prompts=("Move database.py into a new package store, as store/database.py, and correct the imports.",),
     check=_CHECK,
     script=(
-        Step(calls=(call("list"), call("grep", pattern="database", ignore_case=True))),
-        Step(
+        ScriptedStep(calls=(call("list"), call("grep", pattern="database", ignore_case=True))),
+        ScriptedStep(
             calls=(
                 call("move", source="database.py", target="store/database.py"),
                 call("write", path="store/__init__.py", content='"""What is kept."""\n'),
@@ -39,7 +39,7 @@ TASK = Task(
             ),
             sees=("from database import Database",),
         ),
-        Step(
+        ScriptedStep(
             says="It is `store.database` now.",
             sees=("Moved database.py to store/database.py", "Created store/__init__.py"),
         ),

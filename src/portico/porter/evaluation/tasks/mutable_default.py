@@ -1,6 +1,6 @@
-"""A list that is shared by accident remembers what others put into it."""
+"""Task: fix a list that is shared through a mutable default."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CODE = """class Basket:
     def __init__(self, items=[]):
@@ -26,7 +26,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="mutable-default",
     purpose="fix a default that all objects share",
     files={"basket.py": _CODE},
@@ -35,8 +35,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("glob", pattern="*.py"), call("read", path="basket.py"))),
-        Step(
+        ScriptedStep(calls=(call("glob", pattern="*.py"), call("read", path="basket.py"))),
+        ScriptedStep(
             says="The default list is one object for all.",
             calls=(
                 edit(
@@ -45,6 +45,6 @@ TASK = Task(
             ),
             sees=("items=[]",),
         ),
-        Step(says="Every basket has a list of its own.", sees=("in 2 places",)),
+        ScriptedStep(says="Every basket has a list of its own.", sees=("in 2 places",)),
     ),
 )

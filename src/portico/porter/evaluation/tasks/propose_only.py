@@ -1,6 +1,6 @@
-"""In the scenario EDITOR_CODE a model writes nothing: it proposes a whole change at once."""
+"""Task: propose a change of several files without writing any."""
 
-from portico.porter.evaluation.task import Step, Task, call
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call
 
 _CHECK = """import pathlib, unittest
 import mail
@@ -26,7 +26,7 @@ def is_address(text):
     return _ADDRESS.fullmatch(text) is not None
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="propose-only",
     purpose="propose a change of several files without writing any",
     files={
@@ -39,8 +39,8 @@ TASK = Task(
     check=_CHECK,
     scenario="EDITOR_CODE",
     script=(
-        Step(calls=(call("read", path="mail.py"), call("read", path="mail_old.py"))),
-        Step(
+        ScriptedStep(calls=(call("read", path="mail.py"), call("read", path="mail_old.py"))),
+        ScriptedStep(
             calls=(
                 call(
                     "propose_changes",
@@ -52,7 +52,7 @@ TASK = Task(
             ),
             sees=('return "@" in text',),
         ),
-        Step(
+        ScriptedStep(
             says="It exists, so it is an update.",
             calls=(
                 call(
@@ -65,6 +65,8 @@ TASK = Task(
             ),
             sees=("exists already; use update",),
         ),
-        Step(says="Proposed: a stricter check, and one file less.", sees=("ready for the person's review",)),
+        ScriptedStep(
+            says="Proposed: a stricter check, and one file less.", sees=("ready for the person's review",)
+        ),
     ),
 )

@@ -1,6 +1,6 @@
-"""A function gets another name, in every file that uses it and in no other word."""
+"""Task: rename a function in every file that uses it, and in no other word."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CHECK = """import pathlib, re, unittest
 from shop.report import report
@@ -19,7 +19,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="rename-across-files",
     purpose="rename a function in code, tests and documentation",
     files={
@@ -35,8 +35,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("grep", pattern=r"\bcalc\b"), call("glob", pattern="**/*.py"))),
-        Step(
+        ScriptedStep(calls=(call("grep", pattern=r"\bcalc\b"), call("glob", pattern="**/*.py"))),
+        ScriptedStep(
             calls=(
                 edit("shop/prices.py", ("def calc(", "def total_price(")),
                 edit("shop/report.py", ("import calc", "import total_price"), ("{calc(", "{total_price(")),
@@ -49,9 +49,9 @@ TASK = Task(
             ),
             sees=("shop/report.py", "tests/test_prices.py", "README.md"),
         ),
-        Step(
+        ScriptedStep(
             calls=(call("grep", pattern=r"\bcalc\b"),), sees=("Changed shop/report.py", "Changed README.md")
         ),
-        Step(says="Renamed in four files; nothing uses the old name any more."),
+        ScriptedStep(says="Renamed in four files; nothing uses the old name any more."),
     ),
 )

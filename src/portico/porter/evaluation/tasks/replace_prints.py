@@ -1,6 +1,6 @@
-"""Every print of a module becomes a line in the log."""
+"""Task: replace every print of a module by logging."""
 
-from portico.porter.evaluation.task import Step, Task, call, edit
+from portico.porter.evaluation.task import EvaluationTask, ScriptedStep, call, edit
 
 _CODE = """def load(names):
     print("loading")
@@ -23,7 +23,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="replace-prints",
     purpose="make the same change in several places of one file",
     files={"loader.py": _CODE},
@@ -35,8 +35,8 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="loader.py"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="loader.py"),)),
+        ScriptedStep(
             says="First the one with a value in it.",
             calls=(
                 edit(
@@ -50,7 +50,9 @@ TASK = Task(
             ),
             sees=('print("loading", name)',),
         ),
-        Step(calls=(edit("loader.py", ("print(", "log.info("), everywhere=True),), sees=("in 2 places",)),
-        Step(says="It logs now.", sees=("Changed loader.py in 2 places",)),
+        ScriptedStep(
+            calls=(edit("loader.py", ("print(", "log.info("), everywhere=True),), sees=("in 2 places",)
+        ),
+        ScriptedStep(says="It logs now.", sees=("Changed loader.py in 2 places",)),
     ),
 )

@@ -1,6 +1,6 @@
-"""Code without a test gets one that would notice if the code were wrong."""
+"""Task: write a test that would notice if the code were wrong."""
 
-from portico.porter.evaluation.task import RUN_TESTS, Step, Task, call
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, ScriptedStep, call
 
 _CODE = '''"""Roman numerals."""
 
@@ -55,7 +55,7 @@ class Check(unittest.TestCase):
 unittest.main()
 """
 
-TASK = Task(
+TASK = EvaluationTask(
     name="write-test",
     purpose="write a test that fails when the code is wrong",
     files={"roman.py": _CODE},
@@ -67,11 +67,11 @@ TASK = Task(
     ),
     check=_CHECK,
     script=(
-        Step(calls=(call("read", path="roman.py"),)),
-        Step(
+        ScriptedStep(calls=(call("read", path="roman.py"),)),
+        ScriptedStep(
             calls=(call("write", path="test_roman.py", content=_TEST), call("run", command=RUN_TESTS)),
             sees=("value < following",),
         ),
-        Step(says="Three tests, all pass.", sees=("Created test_roman.py", "Ran 3 tests")),
+        ScriptedStep(says="Three tests, all pass.", sees=("Created test_roman.py", "Ran 3 tests")),
     ),
 )

@@ -1,1 +1,1 @@
-"""The model that needs no key and no network: its file, how it is fetched, and the endpoint that runs it."""
+"""The offline model: its file, its download, and the local endpoint that runs it."""

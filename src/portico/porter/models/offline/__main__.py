@@ -1,4 +1,4 @@
-"""The endpoint of an offline model: OpenAI's language on loopback, until standard input ends.
+"""Program that serves an offline model over OpenAI's API on loopback, until standard input ends.
 
     python -m portico.porter.models.offline MODEL_FILE RECORD_FILE
 
@@ -16,8 +16,8 @@ from types import FrameType
 import msgspec
 import xllamacpp
 
-from portico.config.locking import lock
-from portico.porter.models.offline.record import Record, lock_file, write_record
+from portico.files.locks import lock
+from portico.porter.models.offline.endpoint_record import EndpointRecord, lock_file, write_record
 
 _MAX_THREADS = 4
 _SLOTS = 2
@@ -39,7 +39,7 @@ def main() -> int:
     key = secrets.token_urlsafe(32)
     # It serves for as long as it is held here.
     server = _start(model, key)
-    started = Record(address=f"{server.listening_address}/v1", key=key)
+    started = EndpointRecord(address=f"{server.listening_address}/v1", key=key)
     write_record(record, started)
     try:
         sys.stdout.buffer.write(msgspec.json.encode(started) + b"\n")

@@ -1,4 +1,4 @@
-"""Finds the endpoint of an offline model, or starts it: one for all Porters of a user.
+"""Finds or starts the local endpoint of an offline model, shared by all Porters of a user.
 
 Whoever starts it is its parent, and it ends with its parent at the latest. Others who use it then start
 one of their own with the next request.
@@ -11,14 +11,14 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from portico.config.locking import lock, unlock
 from portico.config.paths import state_folder
 from portico.domain import codecs
 from portico.domain.errors import InvalidInput, ModelTimedOut
+from portico.files.locks import lock, unlock
 from portico.files.private import make_private_folder
-from portico.porter.models.offline.files import OfflineFile, is_ready, location
-from portico.porter.models.offline.record import Record, living_record, record_file
-from portico.rpc.processes import ProcessGroup, spawn
+from portico.porter.models.offline.endpoint_record import EndpointRecord, living_record, record_file
+from portico.porter.models.offline.model_files import OfflineFile, is_ready, location
+from portico.processes.process_group import ProcessGroup, spawn
 
 _START_SECONDS = 60.0
 _LOOK_SECONDS = 0.1
@@ -26,7 +26,7 @@ _GRACE_SECONDS = 2.0
 _LAST_LINES = 3
 
 
-class Endpoint:
+class OfflineEndpoint:
     """The endpoint as one process sees it. Models that need it hold it, and the last to let go ends it."""
 
     def __init__(self, file: OfflineFile, environ: Mapping[str, str]) -> None:
@@ -46,7 +46,7 @@ class Endpoint:
             _ENDPOINTS.pop(self._record, None)
             await self._stop()
 
-    async def find(self) -> Record:
+    async def find(self) -> EndpointRecord:
         """Where it is. It is started unless it runs, be it as the child of somebody else."""
         async with self._turn:
             if record := living_record(self._record):
@@ -63,7 +63,7 @@ class Endpoint:
                     suggestion="Is the machine very busy? Try again.",
                 ) from error
 
-    async def _start(self) -> Record:
+    async def _start(self) -> EndpointRecord:
         if not is_ready(self._file, self._environ):
             raise InvalidInput(
                 f"The offline model {self._file.name} has not been fetched yet.",
@@ -78,7 +78,7 @@ class Endpoint:
                 f"The offline model {self._file.name} did not start: {await self._last_words()}",
                 suggestion="Is it installed? pip install 'portico[offline]'",
             )
-        return codecs.decode_json(line, Record)
+        return codecs.decode_json(line, EndpointRecord)
 
     async def _last_words(self) -> str:
         assert self._child is not None
@@ -92,13 +92,13 @@ class Endpoint:
             await child.stop(_GRACE_SECONDS)
 
 
-_ENDPOINTS: dict[Path, Endpoint] = {}
+_ENDPOINTS: dict[Path, OfflineEndpoint] = {}
 """By record file: the models of one process share one endpoint."""
 
 
-def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> Endpoint:
+def shared_endpoint(file: OfflineFile, environ: Mapping[str, str]) -> OfflineEndpoint:
     path = record_file(file, environ)
-    return _ENDPOINTS.setdefault(path, Endpoint(file, environ))
+    return _ENDPOINTS.setdefault(path, OfflineEndpoint(file, environ))
 
 
 @asynccontextmanager

@@ -1,14 +1,14 @@
-"""The offline model as Porter sees it: any other model, but tiny, and on this machine."""
+"""The offline model behind the same interface as every other model."""
 
 from collections.abc import AsyncGenerator, Mapping
 
 from portico.config.model_settings import ModelSetting, PriceSetting
-from portico.porter.models.clients import Place
-from portico.porter.models.offline.endpoint import Endpoint, shared_endpoint
-from portico.porter.models.offline.files import find_file
-from portico.porter.models.port import ModelEvent, ModelFacts, ModelRequest
+from portico.porter.models.clients import RequestTarget
+from portico.porter.models.model import ModelEvent, ModelFacts, ModelRequest
+from portico.porter.models.offline.endpoint import OfflineEndpoint, shared_endpoint
+from portico.porter.models.offline.model_files import find_file
 from portico.porter.models.providers import BUILT_IN, OFFLINE, ModelName
-from portico.porter.models.remote import RemoteModel
+from portico.porter.models.remote_model import RemoteModel
 
 _FREE = PriceSetting(input=0.0, output=0.0)
 
@@ -20,7 +20,7 @@ class OfflineModel:
         self._file = find_file(name.model)
         self._environ = environ
         self._setting = setting
-        self._endpoint: Endpoint | None = None
+        self._endpoint: OfflineEndpoint | None = None
         self._model = RemoteModel(str(name), self._locate, ModelSetting(price=_FREE))
 
     @property
@@ -41,12 +41,12 @@ class OfflineModel:
             endpoint, self._endpoint = self._endpoint, None
             await endpoint.let_go()
 
-    async def _locate(self) -> Place:
+    async def _locate(self) -> RequestTarget:
         if self._endpoint is None:
             self._endpoint = shared_endpoint(self._file, self._environ)
             self._endpoint.hold()
         record = await self._endpoint.find()
-        return Place(
+        return RequestTarget(
             provider=BUILT_IN[OFFLINE],
             model=self._file.name,
             address=record.address,

@@ -1,0 +1,86 @@
+"""Common base of both sides of an ACP connection: typed dispatch by method name, and error answers.
+
+An end serves the methods it was given and no others: what it does not offer is
+`METHOD_NOT_FOUND`, so a capability is present exactly when its functions are.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, ClassVar, TypeVar
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp import _schema as schema
+from portico.acp.lenient_decoder import decode
+from portico.rpc.connection import RpcConnection, RpcReply, Tap
+from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Fault, RpcError
+from portico.rpc.streams import ByteStream
+
+log = logging.getLogger(__name__)
+
+PROTOCOL_VERSION = 1
+AUTH_REQUIRED = -32000
+RESOURCE_NOT_FOUND = -32002
+
+MethodHandler = Callable[[Any], Awaitable[Any]]
+Result = TypeVar("Result")
+
+
+class AcpConnection:
+    """One side of a connection: serves some methods, calls the other side's."""
+
+    finishes: ClassVar[bool] = False
+    """Whether it answers what it was asked after the other side has closed its end."""
+
+    def __init__(
+        self,
+        stream: ByteStream,
+        *,
+        name: str,
+        served: Mapping[str, schema.Method],
+        serve: Mapping[str, MethodHandler],
+        tap: Tap | None,
+    ) -> None:
+        self.name = name
+        self._served = served
+        self._serve = serve
+        self._connection = RpcConnection(stream, self, name=name, tap=tap, finishes=self.finishes)
+
+    async def run(self) -> None:
+        """Read and answer until the other side is gone."""
+        await self._connection.run()
+
+    async def drain(self) -> None:
+        await self._connection.drain()
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def call(self, method: str, params: schema.Wire, result: type[Result]) -> Result:
+        """Call the other side. RpcError for an error answer, or for one that makes no sense."""
+        answer = await self._connection.request(method, params)
+        try:
+            return decode(answer, result)
+        except msgspec.DecodeError as error:
+            raise RpcError(INVALID_PARAMS, f"the answer to {method} is malformed: {error}") from error
+
+    async def request(self, method: str, params: Raw) -> RpcReply:
+        serve, known = self._serve.get(method), self._served.get(method)
+        if serve is None or known is None:
+            raise RpcError(METHOD_NOT_FOUND, f"{method} is not offered here")
+        try:
+            request = decode(params, known.params)
+        except msgspec.DecodeError as error:
+            raise RpcError(INVALID_PARAMS, f"{method}: {error}") from error
+        return RpcReply(await serve(request))
+
+    def notification(self, method: str, params: Raw) -> None:
+        """Notifications of methods that nobody here knows are passed over, as JSON-RPC says."""
+
+    def fault(self, fault: Fault) -> None:
+        """What was malformed is passed over and logged, unless an end has somebody to tell."""
+        log.warning("%s: %s passed over: %s", self.name, fault.kind, fault.detail)
+
+    async def ready(self) -> None:
+        """Nothing holds the peer back unless an end says so."""

@@ -1,0 +1,24 @@
+"""Describes how an agent or proxy process ended, with the end of its error output."""
+
+import asyncio
+
+from portico.sessions.ports import AgentProcess
+
+_LONGEST = 500
+_WAIT_SECONDS = 2.0
+
+
+def stderr_note(process: AgentProcess) -> str:
+    """A sentence to put after others, or nothing."""
+    words = process.stderr_tail().strip()
+    return f" Its last words: {words[-_LONGEST:]}" if words else ""
+
+
+async def describe_exit(process: AgentProcess) -> str:
+    """How a program went that closed its output; it may be slow to end, or never do."""
+    try:
+        async with asyncio.timeout(_WAIT_SECONDS):
+            how = f"ended with {await process.wait()}"
+    except TimeoutError:
+        how = "closed its output but is still running"
+    return f"It {how}.{stderr_note(process)}"

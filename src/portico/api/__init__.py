@@ -1,0 +1,1 @@
+"""Owns the generated code of the contract, and the conversion of its field values."""

@@ -1,0 +1,1 @@
+"""Owns composition: the only package that knows the concrete classes behind the ports."""

@@ -1,0 +1,120 @@
+"""Agents launched behind a chain of proxies, as the session service sees them."""
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Raw
+
+from portico.acp import extensions
+from portico.agents.process import LocalAgentLauncher
+from portico.app.chain import ChainOptions, ChainPlan, ProxyFactory
+from portico.app.taps import tap_stream
+from portico.conductor.assembly import Assembly
+from portico.conductor.chain import Chain
+from portico.domain.values import SandboxStatus
+from portico.rpc.messages import Fault, encode_notification
+from portico.rpc.streams import MemoryStream, StreamClosed, memory_pair
+from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
+from portico.sessions.tasks import cancel_and_wait
+
+if TYPE_CHECKING:
+    from portico.conductor.tracing.writer import ChainTrace
+    from portico.review.service import ReviewService
+
+
+class ChainedAgents:
+    """Launches each agent with a chain of its own in front of it."""
+
+    def __init__(
+        self,
+        environ: Mapping[str, str],
+        wishes: ChainOptions,
+        agents: AgentLauncher,
+        reviews: "ReviewService | None" = None,
+        editor_tools: ProxyFactory | None = None,
+    ) -> None:
+        """With `reviews`, agents are given a tool to propose changes with; `editor_tools` gives them those."""
+        self._environ = environ
+        self._wishes = wishes
+        self._agents = agents
+        self._reviews = reviews
+        self._editor_tools = editor_tools
+
+    async def launch(
+        self, spec: AgentSpec, workspace: Path, *, folder: Path | None = None, reads_only: bool = False
+    ) -> "ChainedAgent":
+        process = await self._agents.launch(spec, workspace, folder=folder, reads_only=reads_only)
+        programs: list[AgentProcess] = [process]
+        watch = self._watch(spec)
+        plan = ChainPlan(
+            self._environ,
+            self._wishes,
+            LocalAgentLauncher(self._environ),
+            programs.append,
+            watch,
+            self._reviews,
+            self._editor_tools,
+        )
+        try:
+            nodes = await plan.nodes(spec, workspace)
+        except BaseException:
+            await _stop(programs, grace=0)
+            raise
+        near, far = memory_pair()
+        wire = tap_stream(process.stream, self._environ, spec.name, "client")
+
+        async def assemble(_: Raw) -> Assembly:
+            return Assembly(nodes, wire)
+
+        def pass_on(side: str, fault: Fault) -> None:
+            if side == "agent":
+                _tell(far, fault)
+
+        chain = Chain(far, assemble, on_fault=pass_on, watch=watch)
+        running = asyncio.create_task(chain.run(), name=f"chain to {spec.name}")
+        return ChainedAgent(programs, near, running)
+
+    def _watch(self, spec: AgentSpec) -> "ChainTrace | None":
+        if self._wishes.trace is None:
+            return None
+        self._wishes.trace.learn(spec.env)
+        return self._wishes.trace.chain()
+
+
+class ChainedAgent:
+    """The chain's near end as an agent, with the life of the process at its far end."""
+
+    def __init__(
+        self, programs: list[AgentProcess], stream: MemoryStream, chain: "asyncio.Task[None]"
+    ) -> None:
+        self.stream = stream
+        self._programs = programs
+        self._chain = chain
+
+    @property
+    def sandbox(self) -> SandboxStatus | None:
+        return self._programs[0].sandbox
+
+    def stderr_tail(self) -> str:
+        return self._programs[0].stderr_tail()
+
+    async def wait(self) -> str:
+        return await self._programs[0].wait()
+
+    async def stop(self, *, grace: float) -> None:
+        await _stop(self._programs, grace=grace)
+        await cancel_and_wait(self._chain)
+
+
+async def _stop(programs: list[AgentProcess], *, grace: float) -> None:
+    for program in programs:
+        await program.stop(grace=grace)
+
+
+def _tell(client: MemoryStream, fault: Fault) -> None:
+    try:
+        client.write(encode_notification(extensions.FAULT, extensions.fault_notification(fault)))
+    except StreamClosed:
+        return

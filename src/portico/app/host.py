@@ -1,0 +1,157 @@
+"""Composition of a host: session service with the real store, agents, editor, reviews and clock."""
+
+import sys
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portico import __version__
+from portico.agents.process import LocalAgentLauncher
+from portico.agents.sandbox_policy import SandboxPolicy
+from portico.app.chain import NO_CHAIN_OPTIONS, ChainOptions
+from portico.app.chained_agents import ChainedAgents
+from portico.app.clock import SystemClock
+from portico.app.error_report import configure_log, show_notice
+from portico.app.mcp_servers import configured_servers
+from portico.app.review import open_reviews
+from portico.config.paths import state_folder
+from portico.domain.events import AnyPayload, Notice
+from portico.domain.ids import SessionId
+from portico.editors.local import LocalEditorProvider
+from portico.files.private import remove_others_access
+from portico.review.service import ReviewService
+from portico.sessions.log.recovery import append_events, session_lease_name
+from portico.sessions.ports import AgentLauncher, Clock, EditorProvider, Ports, Store
+from portico.sessions.service import SessionService
+from portico.sessions.windows import RecordWindowEvent
+from portico.store.sqlite import SqliteStore
+
+if TYPE_CHECKING:
+    from portico.app.editor_windows import EditorWindows
+    from portico.editors.window_registry import AttachedWindows
+
+
+_NAMED = 5
+
+
+class Host:
+    """A session service with the ports it stands on. `windows` is there where editors can attach theirs."""
+
+    def __init__(
+        self,
+        service: SessionService,
+        ports: Ports,
+        reviews: ReviewService,
+        windows: "AttachedWindows | None" = None,
+    ) -> None:
+        self.service = service
+        self.ports = ports
+        self.reviews = reviews
+        self.windows = windows
+
+    @property
+    def store(self) -> Store:
+        return self.ports.store
+
+    @property
+    def clock(self) -> Clock:
+        return self.ports.clock
+
+
+@asynccontextmanager
+async def open_host(
+    environ: Mapping[str, str],
+    wishes: ChainOptions = NO_CHAIN_OPTIONS,
+    agents: AgentLauncher | None = None,
+    *,
+    attachable: bool = False,
+) -> AsyncIterator[Host]:
+    """A host that has recovered what died, and that ends everything it started.
+
+    `agents` starts them; without it they are programs of this machine. Editor windows can be lent to a host that
+    is `attachable`.
+    """
+    configure_log()
+    remove_others_access(state_folder(environ))
+    store = SqliteStore(state_folder(environ))
+    clock = SystemClock()
+    await store.open()
+    if store.losses or store.damage:
+        show_notice(_incomplete([*filter(None, [store.damage]), *map(str, store.losses)]))
+    try:
+
+        def tell(session_id: SessionId, payload: AnyPayload) -> None:
+            service.notes.tell(session_id, payload)
+
+        sandboxes = SandboxPolicy(environ)
+        local = LocalEditorProvider(environ, sandboxes.command_wrapper)
+        windows = _windows(local, clock, tell) if attachable else None
+        attached = None if windows is None else windows.windows
+        reviews = open_reviews(environ, clock, attached)
+        editors: EditorProvider = local if windows is None else windows.editors
+        tools = None if windows is None else windows.tools
+        ports = Ports(
+            store=store,
+            agents=ChainedAgents(
+                environ, wishes, agents or LocalAgentLauncher(environ, sandboxes), reviews, tools
+            ),
+            editors=editors,
+            reviews=reviews,
+            clock=clock,
+            mcp_servers=lambda workspace: configured_servers(workspace, environ),
+            confined=lambda spec, placed: sandboxes.keeps_out(
+                spec,
+                Path(placed.workspace),
+                implied=placed.reads_only is True or placed.mode in ("proposal", "worktree"),
+            ),
+            version=__version__,
+        )
+        service = SessionService(ports)
+        for notice in await reviews.settle_all():
+            show_notice(notice)
+        await service.recover(skip_failures=True)
+        await _log_losses(store, clock)
+        try:
+            yield Host(service, ports, reviews, attached)
+        finally:
+            await service.close()
+    finally:
+        await store.close()
+
+
+def _incomplete(problems: Sequence[str]) -> Notice:
+    more = len(problems) - _NAMED
+    lines = [*problems[:_NAMED], *([f"and {more} more"] if more > 0 else [])]
+    return Notice(
+        level="warning",
+        text="The log of your sessions is not whole; Portico goes on with what is there. "
+        "To see what is missing, run: portico sessions verify",
+        details="\n".join(lines),
+    )
+
+
+async def _log_losses(store: SqliteStore, clock: Clock) -> None:
+    """Let those who read a session know what is missing from it. One that is open elsewhere is told of there."""
+    for loss in store.losses:
+        lease = None
+        if loss.what != "all":
+            lease = store.lease(session_lease_name(SessionId(loss.session_id)), "recovery")
+        if lease is not None:
+            try:
+                notice = Notice(level="warning", text=f"The log of this session is not whole: {loss.words}.")
+                await append_events(store, clock, SessionId(loss.session_id), [notice])
+            finally:
+                lease.release()
+
+
+def _windows(local: LocalEditorProvider, clock: Clock, tell: RecordWindowEvent) -> "EditorWindows":
+    # Late: a command that nothing can be attached to need not know of it.
+    from portico.app.editor_windows import EditorWindows
+
+    return EditorWindows(local, clock, tell)
+
+
+def python_program() -> str:
+    """The interpreter that runs this, for agents that are part of Portico."""
+    return sys.executable

@@ -1,0 +1,59 @@
+"""Porter's setup from settings and environment: model, budgets, scenarios, trust.
+
+A session needs the settings when it is opened, and whatever has to do with models only when one is asked.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portico.config.paths import config_folder
+from portico.config.settings import load_settings
+from portico.porter.setup import KnownModel, PorterSetup
+
+if TYPE_CHECKING:
+    from portico.porter.model_loop.usage import SpendingLimit
+    from portico.porter.models.model import Model
+
+
+def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
+    """What holds in a workspace now. InvalidInput when a settings file is broken."""
+    folder = config_folder(environ)
+    settings = load_settings(folder, workspace)
+
+    def choose() -> str | None:
+        from portico.porter.models.selection import default_model
+
+        return default_model(settings.model, environ)
+
+    def open_named(name: str) -> "Model":
+        from portico.porter.models.selection import open_model
+
+        return open_model(name, settings.models, environ)
+
+    def known() -> tuple[KnownModel, ...]:
+        from portico.porter.models.known_models import known_models
+
+        return known_models(settings.models, environ)
+
+    def check(name: str) -> None:
+        from portico.porter.models.providers import find_provider, parse_model_name
+
+        find_provider(parse_model_name(name).provider, settings.models)
+
+    def spending_limit(tokens: int, dollars: float) -> "SpendingLimit":
+        from portico.porter.models.budget import Budget, allowances
+        from portico.porter.models.ledger import SpentTotal, day_ledger
+
+        limits = allowances(settings.budgets, environ)
+        return Budget(limits, day_ledger(environ), session=SpentTotal(tokens, dollars))
+
+    return PorterSetup(
+        choose=choose,
+        open=open_named,
+        known=known,
+        check=check,
+        spending_limit=spending_limit,
+        scenarios=folder / "scenarios",
+        trusted=settings.trusted,
+    )

@@ -1,0 +1,56 @@
+"""Builds the review proxies of a chain: review for ACP editors and the tool that proposes changes."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from portico.app.clock import SystemClock
+from portico.config.paths import state_folder
+from portico.domain.events import ProposalUpdated
+from portico.domain.ids import SessionId, make_session_id
+from portico.domain.reviews import ReviewMode
+from portico.editors.files import LocalFiles
+from portico.review.acp.editor_sessions import EditorSessions
+from portico.review.acp.proposal_tool import ProposalToolProxy
+from portico.review.acp.proxy import ReviewProxy, ReviewProxyOptions
+from portico.review.service import ReviewService
+from portico.review.text.change_set import ChangeSet
+
+
+def review_proxy(
+    environ: Mapping[str, str],
+    agent: str,
+    mode: ReviewMode,
+    reviews: ReviewService,
+    keeps_out: Callable[[Path], bool],
+) -> ReviewProxy:
+    """Review in an editor that speaks ACP, for sessions with one agent, which a sandbox `keeps_out` of folders."""
+    needs = ReviewProxyOptions(
+        agent=agent,
+        mode=mode,
+        reviews=reviews,
+        sessions=open_editor_sessions(environ),
+        open_files=LocalFiles,
+        make_id=_make_id,
+        keeps_out=keeps_out,
+    )
+    return ReviewProxy(needs)
+
+
+def open_editor_sessions(environ: Mapping[str, str]) -> EditorSessions:
+    """The sessions that were opened by editors, in this process or any other."""
+    return EditorSessions(state_folder(environ) / "review" / "editor_sessions")
+
+
+def proposal_tool_proxy(reviews: ReviewService) -> ProposalToolProxy:
+    """The tool by which an agent proposes changes where they are reviewed."""
+
+    async def propose(session: str, workspace: Path, changes: ChangeSet) -> ProposalUpdated | None:
+        told, _ = await reviews.propose(session, workspace, changes)
+        return told
+
+    return ProposalToolProxy(propose)
+
+
+def _make_id() -> SessionId:
+    return make_session_id(SystemClock().now_ms(), os.urandom(7))

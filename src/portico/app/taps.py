@@ -1,0 +1,60 @@
+"""Taps that write the frames of a connection to files, and the trace file that `--trace` names.
+
+And the trace of its chains, if it was asked for.
+"""
+
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from portico.rpc.connection import Tap
+from portico.rpc.streams import ByteStream
+
+if TYPE_CHECKING:
+    from portico.conductor.tracing.writer import TraceWriter
+
+TAP_FOLDER_VARIABLE = "PORTICO_TAP"
+_numbers = count(1)
+
+
+def file_tap(environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]) -> Tap | None:
+    """A tap for one connection, named after what is at its other end; `role` is what this side is in ACP."""
+    folder = environ.get(TAP_FOLDER_VARIABLE)
+    if not folder:
+        return None
+    from portico.rpc.tap import FileTap
+
+    name = "".join(letter if letter.isalnum() else "-" for letter in wire) + f"-{next(_numbers)}"
+    path = Path(folder) / f"{os.getpid()}-{role}-{name}.ndjson"
+    return FileTap(path, connection=name, role=role, environ=environ)
+
+
+def tap_stream(
+    stream: ByteStream, environ: Mapping[str, str], wire: str, role: Literal["client", "agent"]
+) -> ByteStream:
+    """The stream itself, or one that shows a tap what goes through it."""
+    tap = file_tap(environ, wire, role)
+    if tap is None:
+        return stream
+    from portico.rpc.tap import TappedStream
+
+    return TappedStream(stream, tap)
+
+
+@contextmanager
+def open_trace(path: Path | None, environ: Mapping[str, str]) -> "Iterator[TraceWriter | None]":
+    """The trace that `--trace` names. InvalidInput, before anything starts, if it cannot be written."""
+    if path is None:
+        yield None
+        return
+    from portico.conductor.tracing.writer import TraceWriter
+
+    trace = TraceWriter.open(path, environ, lambda: time.time_ns() // 1_000_000)
+    try:
+        yield trace
+    finally:
+        trace.close()

@@ -1,0 +1,107 @@
+"""Installation of known agents from npm, after the person has confirmed package and version.
+
+`portico agents install` does it as its only task; `chat` and `exec` offer it where the agent is missing.
+"""
+
+import argparse
+import asyncio
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from portico.agents.installation import NpmPackage, install, newest_version
+from portico.agents.registry import AgentRegistry
+from portico.domain.errors import AgentNotFound, ErrorDetails, ExitCode, InvalidInput, PorticoError
+from portico.doors.terminal.input.confirmation import confirm
+from portico.doors.terminal.render.renderer import is_plain_output
+from portico.doors.terminal.sanitizer import clean_line
+from portico.sessions.ports import AgentSpec
+from portico.sessions.tasks import cancel_and_wait
+
+
+def install_agent(
+    registry: AgentRegistry, name: str, environ: Mapping[str, str], flags: argparse.Namespace
+) -> int:
+    """Install the named agent, or say why that is not for Portico to do. The exit code."""
+    known = registry.known(name)
+    if known is None:
+        registry.resolve(name)  # AgentNotFound, with the names that there are.
+        raise InvalidInput(
+            f"{name} is started by a command of yours or of Portico's; there is nothing to install."
+        )
+    if known.package is None:
+        raise AgentNotFound(
+            f"{name} is in no package that Portico knows.",
+            suggestion=known.install_hint,
+            details=ErrorDetails(agent=name),
+        )
+    package = newest_version(known.package, environ)
+    if not flags.yes:
+        if flags.api or not sys.stdin.isatty():
+            raise InvalidInput(
+                f"{name} would be installed from npm as {package}, which needs your confirmation.",
+                suggestion=f"Say yes with: portico agents install {name} --yes",
+            )
+        print(_origin(name, package))
+        if not asyncio.run(confirm("Install it?")):
+            print("Nothing was installed.")
+            return int(ExitCode.POLICY)
+    folder = asyncio.run(_install(name, package, environ, shown=not flags.api))
+    told = {"status": "ok", "agent": name, "package": str(package), "folder": str(folder)}
+    print(msgspec.json.encode(told).decode() if flags.api else f"Installed {package} for {name} in {folder}.")
+    return 0
+
+
+async def offer_installation(
+    registry: AgentRegistry, spec: AgentSpec, environ: Mapping[str, str]
+) -> AgentSpec:
+    """Ask the person at the terminal whether to install a known agent that is missing, and install it.
+
+    Returns how to start the agent, unchanged if nothing is missing. AgentNotFound if the person does not say yes.
+    """
+    known = registry.known(spec.name)
+    if known is None or known.package is None or spec != registry.resolve(spec.name):
+        return spec
+    if registry.find(spec.name) is not None or registry.problem(spec.name) is not None:
+        return spec
+    missing = f"{spec.name} is not installed."
+    print(f"{missing} Looking up its package on npm…", file=sys.stderr)
+    try:
+        package = await asyncio.to_thread(newest_version, known.package, environ)
+    except PorticoError as error:
+        raise AgentNotFound(
+            f"{missing} {error.message}", suggestion=error.suggestion, details=ErrorDetails(agent=spec.name)
+        ) from error
+    print(_origin(spec.name, package), file=sys.stderr)
+    if not await confirm("Install it now?"):
+        raise AgentNotFound(missing, suggestion=known.install_hint, details=ErrorDetails(agent=spec.name))
+    folder = await _install(spec.name, package, environ, shown=True)
+    print(f"Installed in {folder}.", file=sys.stderr)
+    return registry.resolve(spec.name)
+
+
+def _origin(name: str, package: NpmPackage) -> str:
+    return f"{name} comes from npm: {clean_line(str(package))}, with all that it depends on. It may run programs when installed."
+
+
+async def _install(name: str, package: NpmPackage, environ: Mapping[str, str], *, shown: bool) -> Path:
+    """Install a package. With `shown`, standard error says so, and a terminal counts the seconds."""
+    work = asyncio.create_task(asyncio.to_thread(install, name, package, environ), name=f"installing {name}")
+    words = f"Installing {clean_line(str(package))}…"
+    moves = shown and not is_plain_output(sys.stderr, environ.get("TERM", ""))
+    if shown and not moves:
+        print(words, file=sys.stderr)
+    begun = time.monotonic()
+    try:
+        while not work.done():
+            if moves:
+                print(f"\r{words} {time.monotonic() - begun:.0f} s", end="", file=sys.stderr, flush=True)
+            await asyncio.wait((work,), timeout=1)
+        return await work
+    finally:
+        if moves:
+            print(file=sys.stderr)
+        await cancel_and_wait(work)

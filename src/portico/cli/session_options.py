@@ -1,0 +1,313 @@
+"""Flags that `exec` and `chat` share, and the session that they open: its agent, mode and rules."""
+
+import argparse
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar, get_args
+
+import msgspec
+
+from portico.agents.registry import AgentRegistry
+from portico.app.chain import ChainOptions
+from portico.app.host import Host, python_program
+from portico.cli.agent_installation import offer_installation
+from portico.cli.arguments import CommandParser, require_folder, require_utf8
+from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
+from portico.client.session import ClientSession, LocalSession
+from portico.conductor.permissions.policy import parse_rule
+from portico.config.model_settings import Allowance, parse_allowance
+from portico.config.paths import config_folder
+from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
+from portico.domain.errors import InvalidInput, SessionBusy
+from portico.domain.ids import SessionId
+from portico.domain.reviews import ReviewMode
+from portico.domain.session_summary import SessionSummary
+from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.lookup import find_session, latest_session
+from portico.sessions.ports import AgentSpec
+from portico.sessions.requests.approver import is_interactive
+
+if TYPE_CHECKING:
+    from portico.server.remote_session import RemoteSession
+
+_Opened = TypeVar("_Opened")
+
+_BUDGET_VARIABLE = "PORTICO_BUDGET_TURN"
+_TRY_AGAIN_SECONDS = 0.25
+
+
+class SelectedSession(msgspec.Struct, frozen=True, kw_only=True):
+    """An open session: what to watch from, and what holds in its workspace."""
+
+    session_id: SessionId
+    conversation: ClientSession
+    after_seq: int
+    new: bool
+    workspace: Path
+    agent: str
+
+
+def add_session_flags(parser: CommandParser) -> None:
+    parser.add_argument("--cwd", metavar="DIR", default=".", help="the folder to work in (default: this one)")
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--session", metavar="ID", help="go on with this session; a unique beginning will do")
+    which.add_argument(
+        "--continue", dest="go_on", action="store_true", help="go on with the latest session of this folder"
+    )
+    which.add_argument(
+        "--agent-session", metavar="ID", help="go on with a session that the agent has of its own"
+    )
+    agent = parser.add_mutually_exclusive_group()
+    agent.add_argument(
+        "--agent", metavar="NAME", help="the agent to talk to (default: the setting agent, else porter)"
+    )
+    agent.add_argument("--agent-command", metavar="CMD", help='any ACP agent, as in "my-agent --acp"')
+    parser.add_argument("--model", metavar="NAME", help="the model, where the agent offers a choice")
+    parser.add_argument(
+        "--option",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="set an option of the agent: mode=plan, web=on",
+    )
+    parser.add_argument(
+        "--allow",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="allow without asking: edit, execute:pytest*",
+    )
+    parser.add_argument(
+        "--deny",
+        metavar="RULE",
+        action="append",
+        default=[],
+        help="deny without asking, as in 'execute:rm *' (also /bin/rm, sh -c, sudo); wins over --allow. "
+        "It cannot see what scripts and programs do themselves: that takes a sandbox",
+    )
+    parser.add_argument(
+        "--mode",
+        choices=get_args(ReviewMode),
+        help="how changes reach your files: at once, as a proposal that you look at first, on a branch, "
+        "or in a worktree (default: the session's, else the setting review.mode)",
+    )
+    parser.add_argument(
+        "--read-only", action="store_true", help="begin a session that writes and runs nothing, beside others"
+    )
+    add_sandbox_flag(parser)
+    parser.add_argument(
+        "--budget-usd",
+        metavar="DOLLARS",
+        type=_dollars,
+        help="what a turn of Porter's may cost, for this run alone",
+    )
+    parser.add_argument(
+        "--budget-tokens",
+        metavar="COUNT",
+        type=_tokens,
+        help="how many tokens it may take, as in 200k",
+    )
+    parser.add_argument("--wait", action="store_true", help="wait while another turn is in the way")
+
+
+def environ_with_limits(flags: argparse.Namespace, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment of this run, with the budget and the sandbox of the flags in it. They are kept nowhere else."""
+    environ = environ_with_sandbox(flags, environ)
+    wanted = Allowance(tokens=flags.budget_tokens, dollars=flags.budget_usd)
+    if wanted == Allowance():
+        return dict(environ)
+    before = environ.get(_BUDGET_VARIABLE, "").strip()
+    return {**environ, _BUDGET_VARIABLE: str(wanted.over(parse_allowance(before) if before else Allowance()))}
+
+
+def chain_options_of(flags: argparse.Namespace) -> ChainOptions:
+    """What the flags add to the settings. InvalidInput for a rule that makes no sense."""
+    for rule in (*flags.allow, *flags.deny):
+        parse_rule(rule)
+    return ChainOptions(allow=tuple(flags.allow), deny=tuple(flags.deny))
+
+
+def agent_options_of(flags: argparse.Namespace) -> dict[str, str | bool]:
+    """The options of the agent that the flags set. InvalidInput for one that is no NAME=VALUE."""
+    options: dict[str, str | bool] = {} if flags.model is None else {"model": flags.model}
+    for word in flags.option:
+        name, equals, value = require_utf8(word, "An option").partition("=")
+        if not name or not equals:
+            raise InvalidInput(f"--option {word} is no NAME=VALUE.", suggestion="As in: --option mode=plan")
+        options[name] = value
+    return options
+
+
+def check_rules(settings: Settings) -> None:
+    """InvalidInput for a rule of the settings that is none."""
+    for rule in (*settings.permissions.allow, *settings.permissions.deny):
+        try:
+            parse_rule(rule)
+        except InvalidInput as error:
+            raise InvalidInput(f"In the settings: {error.message}", suggestion=error.suggestion) from error
+
+
+async def choose_session(
+    host: Host,
+    flags: argparse.Namespace,
+    environ: Mapping[str, str],
+    *,
+    only_own_turns: bool,
+    for_person: bool,
+) -> SelectedSession:
+    """Open the session that the flags name, or a new one. One that the user's server has is joined there.
+
+    With `only_own_turns`, what others do in a session that is joined is not shown. With `for_person`, a person at the
+    terminal may be asked whether to install a missing agent.
+    """
+    service = host.service
+    workspace = require_folder(flags.cwd)
+    earlier = await _earlier(host, flags, workspace)
+    if earlier is not None:
+        workspace = Path(earlier.workspace)
+    settings = load_settings(config_folder(environ), workspace)
+    check_rules(settings)
+    registry = AgentRegistry(python=python_program(), environ=environ, custom=settings.agents)
+    spec = _agent(flags, settings, earlier, registry, environ)
+    mode = _mode(flags, settings, earlier)
+    if for_person and is_interactive() and not _is_elsewhere(host, earlier):
+        spec = await offer_installation(registry, spec, environ)
+    adopted = flags.agent_session is not None
+    if adopted:
+        wanted = require_utf8(flags.agent_session, "The name of the agent's session")
+        await host.ports.reviews.check(workspace, mode)
+        session_id, begun = await service.adopt(workspace, spec, wanted, reads_only=flags.read_only)
+        after_seq = begun - 1
+    elif earlier is None:
+        session_id = await service.start(workspace, spec, mode=mode, reads_only=flags.read_only)
+        after_seq = 0
+    else:
+        session_id = earlier.session_id
+
+        async def open_earlier() -> "int | RemoteSession":
+            try:
+                return await service.reopen(session_id, spec)
+            except SessionBusy:
+                # Only now: it takes a while to load, and most sessions are open nowhere.
+                from portico.server.remote_session import join_session
+
+                return await join_session(host, earlier, environ, only_own_turns=only_own_turns)
+
+        opened = await _once_free(open_earlier, wait=flags.wait)
+        if isinstance(opened, int):
+            after_seq = opened - 1
+        else:
+            conversation = opened
+            _check_joining(flags, spec, earlier)
+            if mode != earlier.mode:
+                await conversation.calls.set_mode(session_id, mode)
+            return SelectedSession(
+                session_id=session_id,
+                conversation=conversation,
+                after_seq=await conversation.entry(),
+                new=False,
+                workspace=workspace,
+                agent=earlier.agent,
+            )
+    if mode != _begun_in(mode, earlier, adopted=adopted):
+        await service.set_mode(session_id, mode)
+    return SelectedSession(
+        session_id=session_id,
+        conversation=LocalSession(service, session_id),
+        after_seq=after_seq,
+        new=earlier is None and not adopted,
+        workspace=workspace,
+        agent=spec.name,
+    )
+
+
+async def _once_free(open_it: Callable[[], Awaitable[_Opened]], *, wait: bool) -> _Opened:
+    """What is opened, at once or, for somebody who waits, when no other program has it any more."""
+    while True:
+        try:
+            return await open_it()
+        except SessionBusy:
+            if not wait:
+                raise
+        await asyncio.sleep(_TRY_AGAIN_SECONDS)
+
+
+async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> SessionSummary | None:
+    if flags.session is not None:
+        return await find_session(host.store, flags.session)
+    return await latest_session(host.store, workspace) if flags.go_on else None
+
+
+def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
+    """Whether another process has the session open, and its agent."""
+    return earlier is not None and host.store.lease_holder(session_lease_name(earlier.session_id)) is not None
+
+
+def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:
+    """The flag decides, else the session itself, else the settings. What only reads has nothing to review."""
+    if flags.mode is not None and (flags.read_only or (earlier is not None and earlier.reads_only)):
+        raise InvalidInput(
+            "A session that only reads changes nothing, so --mode does not go with it.",
+            suggestion="Leave out one of them, or start another session.",
+        )
+    chosen: ReviewMode | None = flags.mode
+    if earlier is not None:
+        return chosen or earlier.mode
+    return chosen or ("direct" if flags.read_only else settings.mode)
+
+
+def _begun_in(mode: ReviewMode, earlier: SessionSummary | None, *, adopted: bool) -> ReviewMode:
+    """How the changes of a session reach the files when it was just opened."""
+    if earlier is not None:
+        return earlier.mode
+    return "direct" if adopted else mode
+
+
+def _check_joining(flags: argparse.Namespace, spec: AgentSpec, earlier: SessionSummary) -> None:
+    """InvalidInput for what can be said only by whoever opens a session."""
+    chosen = {
+        "--allow": flags.allow or None,
+        "--deny": flags.deny or None,
+        "--trace": flags.trace or None,
+        "--sandbox": flags.sandbox,
+        "--budget-usd": flags.budget_usd,
+        "--budget-tokens": flags.budget_tokens,
+    }
+    refused = [name for name, value in chosen.items() if value is not None]
+    if spec.command != earlier.agent_command and (flags.agent or flags.agent_command):
+        refused.append("--agent" if flags.agent else "--agent-command")
+    if refused:
+        raise InvalidInput(
+            f"Session {earlier.session_id} is open in your server with rules and an agent of its own, so "
+            f"{' and '.join(refused)} cannot be had.",
+            suggestion=f"Leave {'it' if len(refused) == 1 else 'them'} out, or end the server first: portico stop",
+        )
+
+
+def _dollars(text: str) -> float:
+    dollars = None if "," in text else parse_allowance(f"${text.removeprefix('$')}").dollars
+    if dollars is None:
+        raise InvalidInput(f"{text!r} is no sum of dollars.", suggestion="As in: 0.50")
+    return dollars
+
+
+def _tokens(text: str) -> int:
+    tokens = None if "," in text else parse_allowance(text).tokens
+    if tokens is None:
+        raise InvalidInput(f"{text!r} is no number of tokens.", suggestion="As in: 200000, or 200k")
+    return tokens
+
+
+def _agent(
+    flags: argparse.Namespace,
+    settings: Settings,
+    earlier: SessionSummary | None,
+    registry: AgentRegistry,
+    environ: Mapping[str, str],
+) -> AgentSpec:
+    """The flags decide, else the session itself, else the environment, else the settings."""
+    if earlier is not None and not flags.agent_command and not flags.agent:
+        return registry.resume(earlier.agent, earlier.agent_command)
+    default = environ.get(AGENT_VARIABLE) or settings.agent
+    return registry.choose(name=flags.agent, command=flags.agent_command, default=default)

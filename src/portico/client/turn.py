@@ -1,0 +1,152 @@
+"""Follows one turn to its end: shows its events, answers its requests, stops it on Ctrl-C.
+
+The first Ctrl-C stops the turn, the second ends the agent at once. A turn that somebody else began is
+stopped by that only: it goes on when this command ends.
+"""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import aclosing, asynccontextmanager, suppress
+from types import TracebackType
+from typing import Self
+
+from portico.client.session import ClientSession, ClientTurn
+from portico.domain.errors import InvalidInput
+from portico.domain.events import (
+    Event,
+    PermissionRequested,
+    PermissionResolved,
+    PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+)
+from portico.processes.signals import END_SIGNALS, on_signals
+from portico.sessions.requests.approver import Approver
+from portico.sessions.requests.questions import NOBODY_THERE
+from portico.sessions.tasks import cancel_and_wait
+
+ShowEvent = Callable[[Event], Awaitable[None]]
+Inquiry = PermissionRequested | QuestionAsked
+
+
+async def follow_turn(
+    conversation: ClientSession,
+    turn: ClientTurn,
+    *,
+    after_seq: int,
+    show: ShowEvent,
+    answer: Approver,
+    on_end_signal: Callable[[], object] = lambda: None,
+) -> int:
+    """Show every event after `after_seq` up to the end of a turn; the seq of its last one.
+
+    A turn that could not begin shows nothing and raises. `told_to_end` is called when a signal stops the turn
+    that is meant for the command as a whole.
+    """
+    begun = asyncio.create_task(turn.run(), name="the turn")
+    shown = asyncio.create_task(
+        _show_turn(conversation, turn, after_seq=after_seq, show=show, answer=answer),
+        name="showing the turn",
+    )
+    try:
+        async with _stopped_by_signals(turn, on_end_signal):
+            await asyncio.wait((begun, shown), return_when=asyncio.FIRST_EXCEPTION)
+            if begun.done() and begun.exception() is None:
+                return await shown
+            if shown.done() and (failure := shown.exception()) is not None:
+                if turn.is_ours:
+                    turn.stop(force=True)
+                await asyncio.wait((begun,))
+                raise failure
+            await begun
+            return await shown
+    finally:
+        await cancel_and_wait(begun, shown)
+
+
+async def _show_turn(
+    conversation: ClientSession, turn: ClientTurn, *, after_seq: int, show: ShowEvent, answer: Approver
+) -> int:
+    held: list[Event] | None = []
+    events = turn.events(after_seq=after_seq)
+    async with aclosing(events), _Questions(conversation, answer) as questions:
+        async for event in events:
+            after_seq = event.seq
+            if held is not None:
+                held.append(event)
+                if not isinstance(event.payload, PromptSubmitted):
+                    continue
+            for one in held or [event]:
+                await show(one)
+            held = None
+            match event.payload:
+                case PermissionRequested() | QuestionAsked() as inquiry:
+                    questions.ask(inquiry)
+                case PermissionResolved(request_id=request_id) | QuestionAnswered(request_id=request_id):
+                    questions.take_back(request_id)
+                case _:
+                    pass
+    return after_seq
+
+
+class _Questions:
+    """Asks questions side by side. One that is settled elsewhere, or left at the end, is taken back."""
+
+    def __init__(self, conversation: ClientSession, answer: Approver) -> None:
+        self._conversation = conversation
+        self._answer = answer
+        self._asked: dict[str, asyncio.Task[None]] = {}
+        self._group = asyncio.TaskGroup()
+
+    async def __aenter__(self) -> Self:
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for question in self._asked.values():
+            question.cancel()
+        try:
+            await self._group.__aexit__(kind, error, trace)
+        except ExceptionGroup as failures:
+            raise failures.exceptions[0] from None
+
+    def ask(self, request: Inquiry) -> None:
+        question = _answered(self._conversation, request, self._answer)
+        self._asked[request.request_id] = self._group.create_task(question, name="a question")
+
+    def take_back(self, request_id: str) -> None:
+        if (question := self._asked.pop(request_id, None)) is not None:
+            question.cancel()
+
+
+async def _answered(conversation: ClientSession, request: Inquiry, answer: Approver) -> None:
+    with suppress(InvalidInput):  # the turn was stopped, or another door was quicker
+        if isinstance(request, PermissionRequested):
+            await conversation.answer(request.request_id, await answer.decide(request))
+            return
+        reply = await answer.reply(request)
+        try:
+            await conversation.reply(request.request_id, reply)
+        except InvalidInput:
+            await conversation.reply(request.request_id, NOBODY_THERE)
+            raise
+
+
+@asynccontextmanager
+async def _stopped_by_signals(turn: ClientTurn, on_end_signal: Callable[[], object]) -> AsyncIterator[None]:
+    asked = 0
+
+    def stop() -> None:
+        nonlocal asked
+        asked += 1
+        turn.stop(force=asked > 1)
+
+    def end() -> None:
+        on_end_signal()
+        stop()
+
+    async with on_signals(stop, (signal.SIGINT,)), on_signals(end, END_SIGNALS if turn.is_ours else ()):
+        yield

@@ -1,0 +1,66 @@
+"""Translation of paths between a session's folder and the person's workspace.
+
+Both have the same files under the same relative names, but a session in a tree of its own has other folders before
+them, and may have changed what stands in them.
+"""
+
+import os
+import re
+from pathlib import Path, PurePath
+
+import msgspec
+
+from portico.conductor.mcp_bridge.session_servers import ChainSession
+from portico.domain.ids import SessionId
+from portico.domain.secret_files import is_private
+
+
+class SessionPaths(msgspec.Struct, frozen=True):
+    session_id: SessionId
+    workspace: Path
+    folder: Path
+
+    @classmethod
+    def of(cls, session: ChainSession) -> "SessionPaths":
+        workspace = session.placed.workspace or session.cwd
+        return cls(SessionId(session.placed.session), Path(workspace), Path(session.cwd))
+
+    @property
+    def apart(self) -> bool:
+        return self.folder != self.workspace
+
+    def theirs(self, path: str) -> str:
+        """The person's file that an agent means, be it named in its own folder or in the person's."""
+        place = PurePath(os.path.normpath(self.folder / path))
+        if self.apart and place.is_relative_to(self.folder):
+            return str(self.workspace / place.relative_to(self.folder))
+        return str(place)
+
+    def shown(self, path: str) -> str:
+        """A file of the person as the agent finds it: by the name that it has in both folders."""
+        place = PurePath(path)
+        return place.relative_to(self.workspace).as_posix() if self._has(place) else path
+
+    def hides(self, path: str) -> bool:
+        """Whether agents must not look into a file."""
+        place = PurePath(path)
+        return is_private((place.relative_to(self.workspace) if self._has(place) else place).parts)
+
+    def _has(self, place: PurePath) -> bool:
+        return place.is_relative_to(self.workspace)
+
+
+def find_symbol(text: str, symbol: str, line: int) -> tuple[int, int] | None:
+    """Where a name stands nearest to a line, which counts from one: line and column as editors count them."""
+    before = r"(?<!\w)" if symbol[:1].isidentifier() else ""
+    after = r"(?!\w)" if symbol[-1:].isidentifier() or symbol[-1:].isdigit() else ""
+    pattern = re.compile(before + re.escape(symbol) + after)
+    places = [
+        (number, found.start())
+        for number, words in enumerate(text.split("\n"))
+        if (found := pattern.search(words)) is not None
+    ]
+    if not places:
+        return None
+    number, start = min(places, key=lambda place: abs(place[0] - (line - 1)))
+    return number, len(text.split("\n")[number][:start].encode("utf-16-le")) // 2

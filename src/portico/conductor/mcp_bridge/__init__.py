@@ -1,0 +1,3 @@
+"""Owns MCP over ACP: offers in-process MCP servers to agents, and bridges them to agents that speak only
+stdio or HTTP.
+"""

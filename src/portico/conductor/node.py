@@ -1,0 +1,141 @@
+"""A node of the chain: adapts an in-process proxy, decides what it sees and contains its failures.
+
+Ids pass through unchanged between stations of one process, so a response finds its way by its id
+alone. Ids that a proxy makes up itself are strings that no client or agent uses.
+"""
+
+import logging
+from collections.abc import Callable, Coroutine
+from typing import Any, Protocol
+
+from msgspec import UnsetType
+
+from portico.conductor.message import Message, failure
+from portico.conductor.proxy import OnResponse, Proxy
+from portico.rpc.messages import INTERNAL_ERROR, RequestId, RpcError
+
+log = logging.getLogger(__name__)
+
+Send = Callable[[Message], None]
+
+
+class NodeRoute(Protocol):
+    """What the chain does for a station."""
+
+    def send_right_of(self, node: "ChainNode", message: Message) -> None: ...
+
+    def send_left_of(self, node: "ChainNode", message: Message) -> None: ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None: ...
+
+    def next_id(self) -> str: ...
+
+    async def drain_others(self, node: "ChainNode") -> None:
+        """Wait until everyone that a station may send to has kept up."""
+        ...
+
+
+class ChainNode(Protocol):
+    """Anything that can stand in a chain."""
+
+    name: str
+
+    def join(self, route: NodeRoute) -> None: ...
+
+    def wants_from_client(self, message: Message) -> bool: ...
+
+    def wants_from_agent(self, message: Message) -> bool: ...
+
+    def receive_from_client(self, message: Message) -> None:
+        """A message from the client's side."""
+        ...
+
+    def receive_from_agent(self, message: Message) -> None:
+        """A message from the agent's side."""
+        ...
+
+    async def run(self) -> None:
+        """Whatever it has to do besides; ends when the chain cancels it."""
+        ...
+
+    async def drain(self) -> None:
+        """Wait until it has kept up with what it was given."""
+        ...
+
+
+class ProxyNode:
+    """A proxy inside this process."""
+
+    def __init__(self, proxy: Proxy) -> None:
+        self.name = proxy.name
+        self._proxy = proxy
+        self._from_left: dict[RequestId, OnResponse] = {}
+        self._from_right: dict[RequestId, OnResponse] = {}
+        self._route: NodeRoute | None = None
+
+    def join(self, route: NodeRoute) -> None:
+        self._route = route
+        self._proxy.join_chain(self)
+
+    @property
+    def route(self) -> NodeRoute:
+        if self._route is None:
+            raise RuntimeError(f"{self.name} is not part of a chain")
+        return self._route
+
+    def wants_from_client(self, message: Message) -> bool:
+        if message.method is None:
+            return message.id in self._from_left
+        return message.method in self._proxy.client_methods
+
+    def wants_from_agent(self, message: Message) -> bool:
+        if message.method is None:
+            return message.id in self._from_right
+        return message.method in self._proxy.agent_methods
+
+    def receive_from_client(self, message: Message) -> None:
+        self._hand_over(message, self._from_left, self._proxy.from_client, self.send_right, self.send_left)
+
+    def receive_from_agent(self, message: Message) -> None:
+        self._hand_over(message, self._from_right, self._proxy.from_agent, self.send_left, self.send_right)
+
+    async def run(self) -> None:
+        return
+
+    async def drain(self) -> None:
+        return
+
+    def send_left(self, message: Message) -> None:
+        self.route.send_left_of(self, message)
+
+    def send_right(self, message: Message) -> None:
+        self.route.send_right_of(self, message)
+
+    def await_left(self, request_id: RequestId, then: OnResponse) -> None:
+        self._from_left[request_id] = then
+
+    def await_right(self, request_id: RequestId, then: OnResponse) -> None:
+        self._from_right[request_id] = then
+
+    def next_id(self) -> str:
+        return self.route.next_id()
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        self.route.spawn(work, f"{self.name}: {name}")
+
+    def _hand_over(
+        self, message: Message, awaited: dict[RequestId, OnResponse], hook: Send, onward: Send, back: Send
+    ) -> None:
+        """Let the proxy have a message. If it fails, a request is refused in its name; others go on."""
+        try:
+            if message.method is None and not isinstance(message.id, UnsetType):
+                awaited.pop(message.id)(message)
+            else:
+                hook(message)
+        except Exception as error:  # top level of a proxy's hook: the chain goes on without it
+            log.exception("the proxy %s failed", self.name)
+            if message.method is not None and not isinstance(message.id, UnsetType):
+                what = f"the proxy {self.name} failed: {type(error).__name__}"
+                back(failure(message.id, RpcError(INTERNAL_ERROR, what)))
+            else:
+                onward(message)

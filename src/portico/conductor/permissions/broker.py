@@ -1,0 +1,394 @@
+"""The permission broker: a proxy that decides permission requests by policy and asks the client about the
+rest.
+
+The order is: denials, read-only sessions, what a person approved for the session or for good, allowances, the
+agent's bypass, the review that changes in a tree of the session's own are yet to meet, a person. What a denial may
+be meant for goes to a person straight away. It fails closed: whatever goes wrong on the way to a clear yes is a denial, and a denial is one of the agent's own options that reject, or
+an error where it offers none.
+"""
+
+import asyncio
+import logging
+from contextlib import suppress
+from typing import Any, Literal
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.acp.extensions import (
+    FAULT,
+    PERMISSION_DECIDED,
+    PROPOSAL_UPDATED,
+    SESSION_LEFT,
+    Scope,
+    SessionLeft,
+    fault_notification,
+)
+from portico.acp.lenient_decoder import decode
+from portico.conductor.message import Message, request
+from portico.conductor.permissions import wire_format as wire
+from portico.conductor.permissions.action import RequestedAction, requested_action
+from portico.conductor.permissions.approvals import Approvals
+from portico.conductor.permissions.client_requests import (
+    ACTION_METHODS,
+    CLIENT_REQUEST_METHODS,
+    READ_METHODS,
+    read_client_request,
+)
+from portico.conductor.permissions.decisions import PolicyDecision, PolicyEvaluator
+from portico.conductor.permissions.grants import OneTimeGrants, PermissionGrants, rule_to_keep
+from portico.conductor.permissions.policy import PermissionPolicy, PermissionRule
+from portico.conductor.permissions.request import (
+    BrokeredRequest,
+    PermissionOptions,
+    decision_notification,
+    request_for_client_method,
+    request_from_agent,
+)
+from portico.conductor.permissions.suggested_rule import suggested_rule
+from portico.conductor.permissions.tool_calls import ToolCallTracker
+from portico.conductor.session_proxy import SessionFolders, SessionProxy
+from portico.domain import codecs
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    ErrorObject,
+    RequestId,
+    RpcError,
+    make_fault,
+)
+
+log = logging.getLogger(__name__)
+
+_ASK = "session/request_permission"
+_STOP = "session/cancel"
+_OURS = frozenset({PERMISSION_DECIDED, FAULT, PROPOSAL_UPDATED})
+
+
+class PermissionBroker(SessionProxy):
+    name = "permissions"
+    client_methods = SessionProxy.client_methods | {"initialize", _STOP, SESSION_LEFT}
+    agent_methods = frozenset({_ASK, "session/update", CANCEL_REQUEST}) | _OURS | ACTION_METHODS
+
+    def __init__(
+        self, *, agent: str, policy: PermissionPolicy, approvals: Approvals, approved_as: str | None = None
+    ) -> None:
+        super().__init__()
+        self._agent = agent
+        self._approved_as = approved_as or agent
+        if policy.deny:
+            self.agent_methods = PermissionBroker.agent_methods | READ_METHODS
+        self._remembered = PermissionGrants(approvals)
+        self._decisions = PolicyEvaluator(policy, self._remembered)
+        self._grants = OneTimeGrants()
+        self._told = ToolCallTracker()
+        self._client_knows_portico = False
+        self._asked: dict[RequestId, BrokeredRequest] = {}
+        self._withdrawn: set[RequestId] = set()
+
+    def from_client(self, message: Message) -> None:
+        if message.method == "initialize":
+            self._client_knows_portico = wire.knows_portico(message.params)
+            self.place.spawn(self._deny_at_the_end(), "denying what is left open")
+            self.place.send_right(message)
+        elif message.method == SESSION_LEFT:
+            self._leave(message)
+        elif message.method == _STOP:
+            self._stop(message)
+        else:
+            super().from_client(message)
+
+    def from_agent(self, message: Message) -> None:
+        if message.method == "session/update":
+            self._told.hear(message, self.folders)
+            self.place.send_left(message)
+        elif message.method == CANCEL_REQUEST:
+            self._withdraw(message)
+        elif message.method in _OURS:
+            self._pass_over(message)
+        elif message.method in CLIENT_REQUEST_METHODS:
+            self._run_errand(message)
+        elif message.is_request:
+            self._take(message)
+
+    def session_ended(self, session_id: str) -> None:
+        for shown_id, question in list(self._asked.items()):
+            if question.root == session_id:
+                self._deny(self._asked.pop(shown_id))
+                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+        self._remembered.forget(session_id)
+        self._grants.forget(session_id)
+        self._told.forget(session_id)
+
+    def _leave(self, message: Message) -> None:
+        """The client has left a session: from now on nothing is decided in its name."""
+        with suppress(msgspec.DecodeError):
+            session_id = codecs.decode_json(message.params, SessionLeft).session_id
+            if self.folders.pop(session_id, None) is not None:
+                self.session_ended(session_id)
+
+    def _stop(self, message: Message) -> None:
+        """A turn is stopped, and so is what is asked in it: no agent waits for a yes, and none comes after that."""
+        self.place.send_right(message)
+        with suppress(msgspec.DecodeError):
+            session_id = codecs.decode_json(message.params, acp.CancelNotification).session_id
+            for shown_id, question in list(self._asked.items()):
+                if question.root == session_id:
+                    del self._asked[shown_id]
+                    outcome = acp.CancelledPermissionOutcome()
+                    self._answer(question, acp.RequestPermissionResponse(outcome=outcome))
+
+    def _pass_over(self, message: Message) -> None:
+        """An agent speaks in Portico's own name: a decision that nobody made must not look like one."""
+        detail = f"{message.method} is for Portico to say, not for {self._agent}"
+        log.warning("passed over: %s", detail)
+        self.refuse_agent(message, RpcError(METHOD_NOT_FOUND, detail))
+        if self._client_knows_portico:
+            self.tell_client(
+                FAULT, fault_notification(make_fault("bad_params", detail, bytes(message.params)))
+            )
+
+    def _run_errand(self, message: Message) -> None:
+        """Let the client do what nothing denies; a person is asked first about what is protected or in doubt."""
+        errand = read_client_request(message, self.place.next_id())
+        root = None if errand is None else self._session_of(errand.session_id)
+        if errand is None and message.method in ACTION_METHODS and self.folders:
+            self.refuse_agent(
+                message, RpcError(INVALID_PARAMS, f"{message.method}: the parameters do not fit")
+            )
+            return
+        if errand is None or root is None:
+            self.place.send_left(message)
+            return
+        reads_only = self.folders[root].reads_only
+        deed = self._deed(errand.call, self.folders[root])
+        denial = self._decisions.denial(deed, reads_only=reads_only)
+        if denial is None and (
+            message.method in READ_METHODS
+            or not self._decisions.needs_person(deed)
+            or (self._client_knows_portico and deed.is_git_internal)  # It refuses that by itself.
+            or self._grants.use(root, deed)
+            or self._decisions.allowance(root, deed, reads_only=reads_only) is not None
+        ):
+            self.place.send_left(message)
+            return
+        question = request_for_client_method(message, errand.call, deed, root, self._suggestion(deed))
+        if denial is None:
+            self._show(question)
+        else:
+            self._carry_out(question, denial)
+
+    def _session_of(self, session_id: str) -> str | None:
+        """The open session that an errand belongs to; for one of a session that is not open, the strictest."""
+        root = self._told.root_of(session_id)
+        if root in self.folders:
+            return root
+        return min(self.folders, key=lambda one: not self.folders[one].reads_only, default=None)
+
+    def _deed(self, call: acp.ToolCallUpdate, folders: SessionFolders) -> RequestedAction:
+        folder = None if folders.copy_of is None else folders.cwd
+        deed = requested_action(call, agent=self._agent, workspace=folders.workspace, folder=folder)
+        return msgspec.structs.replace(deed, approved_as=self._approved_as)
+
+    def _suggestion(self, deed: RequestedAction) -> PermissionRule | None:
+        """The rule to offer; none where no rule would help, because a denial is in doubt."""
+        return None if self._decisions.may_be_denied(deed) else suggested_rule(deed)
+
+    def _take(self, message: Message) -> None:
+        try:
+            asked = decode(message.params, acp.RequestPermissionRequest)
+        except msgspec.DecodeError as error:
+            self.refuse_agent(message, RpcError(INVALID_PARAMS, f"{_ASK}: {error}"))
+            return
+        root = self._told.root_of(asked.session_id)
+        if root not in self.folders:
+            log.warning("%s asked for a permission in a session that is not open", self._agent)
+            self._reject(message, PermissionOptions(asked.options))
+            return
+        call = self._told.complete(asked.session_id, asked.tool_call)
+        deed = self._deed(call, self.folders[root])
+        once = PermissionOptions(asked.options).allow_once
+        suggestion = None if once is None else self._suggestion(deed)
+        question = request_from_agent(message, asked, deed, root, suggestion)
+        decision = self._decide(question)
+        if decision is None and once is not None and _is_reviewed(deed):
+            self._select(message, once)
+        elif decision is None:
+            self._show(question)
+        else:
+            self._carry_out(question, decision)
+
+    def _decide(self, question: BrokeredRequest) -> PolicyDecision | None:
+        """What was decided beforehand; None leaves it to a person."""
+        deed, reads_only = question.deed, self.folders[question.root].reads_only
+        if (denial := self._decisions.denial(deed, reads_only=reads_only)) is not None:
+            return denial
+        if question.choices.allow_once is None or self._is_one_of_several(question):
+            return None
+        return self._decisions.allowance(question.root, deed, reads_only=reads_only)
+
+    def _is_one_of_several(self, question: BrokeredRequest) -> bool:
+        """Whether a client that hears of decisions is being asked about the same tool call already.
+
+        It knows what was decided by the tool call, and would take this for the answer to the other question.
+        """
+        return self._client_knows_portico and any(
+            other is not question and (other.root, other.call_id) == (question.root, question.call_id)
+            for other in self._asked.values()
+        )
+
+    def _carry_out(self, question: BrokeredRequest, decision: PolicyDecision) -> None:
+        """Tell the client what was decided without it, then the agent."""
+        if self._is_one_of_several(question):
+            detail = f"{_why(decision)}, while another question about its tool call is open"
+            fault = make_fault("bad_params", detail, bytes(question.message.params))
+            self.tell_client(FAULT, fault_notification(fault))
+        elif self._client_knows_portico:
+            self.tell_client(PERMISSION_DECIDED, decision_notification(question, decision))
+        if decision.outcome == "allowed" and question.choices.allow_once is not None:
+            self._allow(question, question.choices.allow_once)
+        elif question.is_client_request:
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, _why(decision)))
+        else:
+            self._deny(question)
+
+    def _show(self, question: BrokeredRequest) -> None:
+        """Show the question under an id of our own, so that no second answer to it means anything."""
+        shown_id, params = self.place.next_id(), question.params
+        if self._client_knows_portico:
+            params = wire.with_scopes(params, question.suggestion)
+        elif question.suggestion is not None and self._shows_our_options(question):
+            params = wire.with_options(params, question.suggestion)
+        self._asked[shown_id] = question
+        self.forward_left(request(shown_id, _ASK, params), lambda answer: self._answered(shown_id, answer))
+
+    def _answered(self, shown_id: RequestId, answer: Message) -> None:
+        withdrawn = shown_id in self._withdrawn
+        self._withdrawn.discard(shown_id)
+        question = self._asked.pop(shown_id, None)
+        if question is None:
+            return  # settled meanwhile: the agent has its answer
+        read = wire.read_answer(answer)
+        if read is not None:
+            if isinstance(read.outcome, acp.SelectedPermissionOutcome):
+                self._take_choice(question, read.outcome.option_id, read)
+            else:
+                self._answer(question, read.for_agent)
+        elif withdrawn and isinstance(answer.error, ErrorObject) and answer.error.code == REQUEST_CANCELLED:
+            self.refuse_agent(question.message, RpcError(REQUEST_CANCELLED, "the request was cancelled"))
+        else:
+            self._deny(question)
+
+    def _take_choice(self, question: BrokeredRequest, chosen: str, read: wire.PermissionAnswer) -> None:
+        scope: Scope = "once"
+        ours, once = wire.PORTICO_OPTIONS.get(chosen), question.choices.allow_once
+        if (meaning := question.choices.meaning(chosen)) is not None:
+            if meaning == "allow":
+                self._grant(question)
+            self._answer(question, read.for_agent, allows=meaning == "allow")
+            if meaning == "allow" and self._client_knows_portico:
+                scope = read.scope
+        elif ours is not None and once is not None and self._shows_our_options(question):
+            self._allow(question, once)
+            scope = ours
+        else:
+            self._deny(question)
+        if scope != "once" and question.suggestion is not None:
+            rule = rule_to_keep(read.rule, question.suggestion)
+            if rule is not None:
+                self._remember(question, rule, scope)
+
+    def _shows_our_options(self, question: BrokeredRequest) -> bool:
+        """Not where the client has a better way, nor where another broker nearer to the agent shows its own."""
+        taken = any(option in question.choices for option in wire.PORTICO_OPTIONS)
+        return not self._client_knows_portico and question.suggestion is not None and not taken
+
+    def _remember(
+        self, question: BrokeredRequest, rule: PermissionRule, scope: Literal["session", "always"]
+    ) -> None:
+        """Keep a rule. Other questions of the session that it answers are taken back from the client."""
+        kept = self._remembered.remember(question.root, question.deed, rule, scope)
+        if kept is None:
+            return
+        for shown_id, other in list(self._asked.items()):
+            once = other.choices.allow_once
+            if other.root != question.root or self._is_one_of_several(other):
+                continue
+            if self._decisions.may_be_denied(other.deed):
+                continue
+            if once is not None and kept.covers(other.deed):
+                del self._asked[shown_id]
+                self._carry_out(other, PolicyDecision("allowed", "approval", kept.unscoped))
+                if not self._client_knows_portico:
+                    self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+
+    def _withdraw(self, message: Message) -> None:
+        """The agent takes a request back; a question of ours is known to the client by another id."""
+        taken_back = wire.cancelled_id(message.params)
+        for shown_id, question in self._asked.items():
+            if question.message.id == taken_back:
+                self._withdrawn.add(shown_id)
+                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                return
+        self.place.send_left(message)
+
+    def _allow(self, question: BrokeredRequest, option_id: str) -> None:
+        self._grant(question)
+        outcome = acp.SelectedPermissionOutcome(option_id=option_id)
+        self._answer(question, acp.RequestPermissionResponse(outcome=outcome), allows=True)
+
+    def _grant(self, question: BrokeredRequest) -> None:
+        """Remember that it was allowed, if the agent will have the client do it and that would be asked about."""
+        if not question.is_client_request and self._decisions.needs_person(question.deed):
+            self._grants.add(question.root, question.deed)
+
+    def _answer(self, question: BrokeredRequest, answer: Any, *, allows: bool = False) -> None:
+        """Answer the agent. An errand that is allowed goes on to the client, who answers it."""
+        if not question.is_client_request:
+            self.answer_agent(question.message, answer)
+        elif allows:
+            self.place.send_left(question.message)
+        else:
+            self.refuse_agent(question.message, RpcError(INVALID_PARAMS, "the person did not allow it"))
+
+    def _deny(self, question: BrokeredRequest) -> None:
+        if question.is_client_request:
+            self._answer(question, None)
+        else:
+            self._reject(question.message, question.choices)
+
+    def _reject(self, message: Message, choices: PermissionOptions) -> None:
+        if choices.reject is not None:
+            self._select(message, choices.reject)
+        else:
+            what = "permission denied; the request offered no option to reject"
+            self.refuse_agent(message, RpcError(INTERNAL_ERROR, what))
+
+    def _select(self, message: Message, option_id: str) -> None:
+        outcome = acp.SelectedPermissionOutcome(option_id=option_id)
+        self.answer_agent(message, acp.RequestPermissionResponse(outcome=outcome))
+
+    async def _deny_at_the_end(self) -> None:
+        """Belongs to the chain, which cancels it when an end is gone: nobody can answer any more."""
+        try:
+            await asyncio.get_running_loop().create_future()
+        finally:
+            while self._asked:
+                self._deny(self._asked.popitem()[1])
+
+
+def _is_reviewed(deed: RequestedAction) -> bool:
+    """Whether the person will look at a change before it reaches a file, and so need not be asked about making it.
+
+    It leaves no trace as a permission: the trace is the proposal.
+    """
+    return deed.in_working_copy and deed.changes_files
+
+
+def _why(decision: PolicyDecision) -> str:
+    if decision.source == "read_only":
+        return "This session only reads; nothing is written and nothing is run in it."
+    return f"denied by the rule {decision.rule}"

@@ -1,0 +1,263 @@
+"""Permission rules: their syntax, what each of them covers, and the policy made of them.
+
+A rule is a tool kind, or `all`, and optionally a pattern: `read`, `edit:src/**`, `execute:pytest*`.
+An agent's name in front keeps it to that agent: `claude/execute:npm test`. An allowance must cover
+everything that a request is about; a denial need only touch something of it.
+"""
+
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from typing import get_args
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.conductor.permissions.action import RequestedAction
+from portico.conductor.permissions.shell_commands import (
+    ShellCommands,
+    after_options,
+    parse_shell_commands,
+    program_name,
+)
+from portico.conductor.permissions.shell_syntax import ShellWord
+from portico.domain.errors import InvalidInput
+from portico.domain.protected_files import controlling_program
+
+KINDS = (*get_args(acp.ToolKind), "all")
+# Whose deeds are neither commands nor files; they are known by their title alone.
+TITLED_KINDS = frozenset({"search", "think", "fetch", "switch_mode", "other"})
+_FILE_KINDS = frozenset({"read", "edit", "delete", "move"})
+_SHELL = re.compile(r"[;&|<>$`(){}\\\x00-\x08\x0a-\x1f\x7f]")
+_WILD = re.compile(r"[*?[]")
+_ESCAPED = re.compile(r"\[([*?[])\]")
+
+
+class PermissionRule(msgspec.Struct, frozen=True):
+    kind: str
+    pattern: str | None = None
+    agent: str | None = None
+
+    @property
+    def text(self) -> str:
+        prefix = "" if self.agent is None else f"{self.agent}/"
+        return prefix + self.unscoped
+
+    @property
+    def unscoped(self) -> str:
+        """As it is written when the agent is said elsewhere."""
+        return self.kind if self.pattern is None else f"{self.kind}:{self.pattern}"
+
+    def covers(self, deed: RequestedAction) -> bool:
+        """Whether everything that the deed is about falls under this rule."""
+        if not self._speaks_of(deed) or self._is_about_less(deed):
+            return False
+        if self.pattern is None:
+            return not deed.is_protected
+        if deed.elsewhere or (deed.commands and deed.kind != "execute"):
+            return False
+        if deed.kind == "execute":
+            within = not any(map(deed.is_rooted, deed.paths)) and not deed.addresses
+            return bool(deed.understood and within and deed.commands) and all(
+                self._covers_command(command.text) for command in deed.commands
+            )
+        if deed.kind in TITLED_KINDS and not deed.is_protected and self._covers_title(deed):
+            return True
+        known = deed.understood and bool(deed.paths) and not deed.addresses
+        return known and all(self._covers_path(path, deed) for path in deed.paths)
+
+    def touches(self, deed: RequestedAction) -> bool:
+        """Whether anything that the deed is about falls under this rule, or cannot be told."""
+        if self._speaks_of(deed) and self.pattern is None:
+            return True
+        if self._speaks_of_commands(deed):
+            if deed.kind == "execute" and not deed.commands:
+                return True
+            if self.pattern is None or any(map(self._touches_line, _lines(deed))):
+                return True
+        if not self._speaks_of(deed) or deed.kind == "execute":
+            return False
+        return not deed.paths or self._touches_paths(deed)
+
+    def may_touch(self, deed: RequestedAction) -> bool:
+        """Whether it cannot be ruled out that something of the deed falls under this rule."""
+        if self._speaks_of_commands(deed) and any(map(self._may_touch_line, _lines(deed))):
+            return True
+        is_unsorted = deed.kind == "other" and self.kind in _FILE_KINDS and self.agent in (None, deed.agent)
+        return is_unsorted and (self._touches_paths(deed) if self.pattern else bool(deed.paths))
+
+    def _speaks_of(self, deed: RequestedAction) -> bool:
+        return self.agent in (None, deed.agent) and self.kind in ("all", deed.kind)
+
+    def _speaks_of_commands(self, deed: RequestedAction) -> bool:
+        """Whether it is about the commands in a request, of whatever kind its agent says that it is."""
+        is_run = deed.kind == "execute" or bool(deed.commands)
+        return is_run and self.agent in (None, deed.agent) and self.kind in ("all", "execute")
+
+    def _is_about_less(self, deed: RequestedAction) -> bool:
+        """Whether a request has a command in it although it is of a kind that runs none."""
+        return bool(deed.commands) and deed.kind != "execute" and self.kind != "all"
+
+    def _covers_title(self, deed: RequestedAction) -> bool:
+        """A tool that is known by its title may be given anything but what leads out of the workspace."""
+        if (
+            not deed.title
+            or _literal(self.pattern or "") != deed.title
+            or any(map(deed.is_rooted, deed.paths))
+        ):
+            return False
+        return not any(deed.is_rooted(text) for text in deed.texts) and all(
+            address in deed.title for address in deed.addresses
+        )
+
+    def _covers_command(self, command: str) -> bool:
+        """A pattern never stretches over shell syntax: `pytest*` is not `pytest; rm -r .`."""
+        pattern = self.pattern or ""
+        if command in (pattern, _literal(pattern)):
+            return True
+        return not has_shell_syntax(command) and _matches_command(pattern, command)
+
+    def _touches_line(self, line: str) -> bool:
+        """A program is meant by its name, wherever it stands in a line and whatever starts it."""
+        pattern = self.pattern or ""
+        if _matches_command(pattern, line):
+            return True
+        program, space, rest = pattern.partition(" ")
+        named = program.casefold() + space + rest
+        return any(
+            _matches_command(pattern, _joined(words)) or _matches_command(named, _named(words))
+            for words in _commands(line).commands
+        )
+
+    def _may_touch_line(self, line: str) -> bool:
+        """Something may hide in it, or its words be other ones, or come in another order."""
+        found = _commands(line)
+        if self.pattern is None or found.hides:
+            return found.hides
+        program, space, rest = self.pattern.partition(" ")
+        program = program_name(program)
+        for words in found.commands:
+            if not _matches(program, program_name(words[0].text)):
+                continue
+            if any(word.varies for word in words) or _matches_command(program + space + rest, _named(words)):
+                return True
+            for others in after_options(words[1:]):
+                if _matches_command(program + space + rest, _named((words[0], *others))):
+                    return True
+        return False
+
+    def _covers_path(self, path: str, deed: RequestedAction) -> bool:
+        """A relative pattern never leaves the workspace. `**` alone is meant for everywhere.
+
+        A file that is protected from changes is covered by a pattern that names it, or a folder of its kind.
+        """
+        pattern = self._path_pattern(deed)
+        if deed.changes_files and controlling_program(path.split("/")) and not _names_protected(pattern):
+            return False
+        if deed.is_rooted(pattern):
+            return _matches(pattern, deed.absolute(path))
+        return (pattern == "**" or not deed.is_rooted(path)) and _matches(pattern, path)
+
+    def _touches_paths(self, deed: RequestedAction) -> bool:
+        return any(self._touches_path(path, deed) for path in (*deed.paths, *deed.texts))
+
+    def _touches_path(self, path: str, deed: RequestedAction) -> bool:
+        """A denial holds for all that is in a folder, and in whatever case a file system may take a name."""
+        pattern = self._path_pattern(deed).rstrip("/").casefold()
+        names = (path, deed.absolute(path))
+        return any(_matches(pattern, place.casefold()) for name in names for place in _with_folders(name))
+
+    def _path_pattern(self, deed: RequestedAction) -> str:
+        pattern = (self.pattern or "").removeprefix("./")
+        return pattern.replace("\\", "/") if deed.on_windows else pattern
+
+
+class PermissionPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """What was decided beforehand. `bypass` allows whatever nothing denies."""
+
+    allow: tuple[PermissionRule, ...] = ()
+    deny: tuple[PermissionRule, ...] = ()
+    bypass: bool = False
+
+    def denying_rule(self, deed: RequestedAction) -> PermissionRule | None:
+        return next((rule for rule in self.deny if rule.touches(deed)), None)
+
+    def possibly_denying_rule(self, deed: RequestedAction) -> PermissionRule | None:
+        """The denial that cannot be ruled out."""
+        return next((rule for rule in self.deny if rule.may_touch(deed)), None)
+
+
+def find_covering_rule(rules: Iterable[PermissionRule], deed: RequestedAction) -> PermissionRule | None:
+    return next((rule for rule in rules if rule.covers(deed)), None)
+
+
+def parse_rule(text: str) -> PermissionRule:
+    head, colon, pattern = text.partition(":")
+    agent, slash, kind = head.rpartition("/")
+    if kind not in KINDS or (colon and not pattern) or (slash and not agent):
+        raise InvalidInput(
+            f"{text!r} is not a permission rule.",
+            suggestion=f"Write a kind ({', '.join(KINDS)}), or kind:pattern, as in edit:src/** or "
+            "execute:pytest*; an agent may stand in front, as in claude/edit",
+        )
+    return PermissionRule(kind, pattern or None, agent or None)
+
+
+def escape_pattern(text: str) -> str:
+    """A pattern that matches this text and no other."""
+    return _WILD.sub(lambda found: f"[{found[0]}]", text)
+
+
+def has_shell_syntax(command: str) -> bool:
+    return _SHELL.search(command) is not None
+
+
+def _lines(deed: RequestedAction) -> Iterator[str]:
+    """Every text that may be run, as a shell would take it."""
+    for command in deed.commands:
+        yield command.text
+        if command.words:
+            yield shlex.join(command.words)
+    yield from deed.texts
+
+
+@lru_cache(maxsize=64)
+def _commands(line: str) -> ShellCommands:
+    return parse_shell_commands(line)
+
+
+def _joined(words: tuple[ShellWord, ...]) -> str:
+    return " ".join(word.text for word in words)
+
+
+def _named(words: tuple[ShellWord, ...]) -> str:
+    """A command by its program's name alone."""
+    return " ".join((program_name(words[0].text), *(word.text for word in words[1:])))
+
+
+def _literal(pattern: str) -> str | None:
+    """The one text that a pattern without wildcards stands for."""
+    return None if _WILD.search(_ESCAPED.sub("", pattern)) else _ESCAPED.sub(r"\1", pattern)
+
+
+def _names_protected(pattern: str) -> bool:
+    named = [part for part in pattern.split("/") if _literal(part) is not None]
+    return controlling_program([_ESCAPED.sub(r"\1", part) for part in named]) is not None
+
+
+def _matches(pattern: str, text: str) -> bool:
+    return fnmatchcase(text, pattern.replace("**", "*"))
+
+
+def _matches_command(pattern: str, command: str) -> bool:
+    """`git diff *` is `git diff` with any arguments and with none; it is not `git difftool`."""
+    return _matches(pattern, command) or (pattern.endswith(" *") and _matches(pattern[:-2], command))
+
+
+def _with_folders(path: str) -> Iterator[str]:
+    yield path
+    while (folder := path.rpartition("/")[0]) and folder != path:
+        yield folder
+        path = folder

@@ -1,0 +1,120 @@
+"""Portico's extension of ACP permission requests: scopes, extra options and the client's answer.
+
+A client that announces `clientCapabilities._meta.portico.permissions` is told which scopes it may
+choose and hears of every decision that was made without it. Any other client is shown two options
+more. Either way the agent sees its own options only.
+"""
+
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from portico.acp import _schema as acp
+from portico.acp.extensions import VERSION, ChosenScope, OfferedScopes, PorticoCapabilities, Scope, from_meta
+from portico.acp.lenient_decoder import decode
+from portico.conductor.message import Message
+from portico.conductor.permissions.policy import PermissionRule
+from portico.domain import codecs
+from portico.rpc.messages import RequestId
+
+_LONGEST_NAME = 80
+
+PORTICO_OPTIONS: dict[str, Literal["session", "always"]] = {
+    "portico:session": "session",
+    "portico:always": "always",
+}
+
+
+class PermissionAnswer(msgspec.Struct, frozen=True):
+    """What a client answered, and what of it the agent is to see."""
+
+    outcome: acp.RequestPermissionOutcome
+    scope: Scope
+    rule: str | None
+    for_agent: Raw
+
+
+class PermissionCancel(msgspec.Struct, frozen=True, rename="camel"):
+    request_id: RequestId
+
+
+class RequestParts(msgspec.Struct, frozen=True, rename="camel"):
+    tool_call: Raw
+    options: Raw
+
+
+def knows_portico(initialize: Raw) -> bool:
+    """Whether a client announced in `initialize` that it speaks this language."""
+    try:
+        meta = decode(initialize, acp.InitializeRequest).client_capabilities.meta
+    except msgspec.DecodeError:
+        return False
+    return from_meta(meta, PorticoCapabilities).permissions >= VERSION
+
+
+def with_scopes(params: Raw, rule: PermissionRule | None) -> Raw:
+    """The question with the scopes that a client who knows Portico may choose."""
+    scopes: tuple[Scope, ...] = ("once",) if rule is None else ("once", "session", "always")
+    offered = OfferedScopes(scopes, None if rule is None else rule.text)
+    fields = codecs.decode_json(params, dict[str, Raw])
+    return _encoded({**fields, "_meta": {**_meta(fields), "portico": offered}})
+
+
+def with_options(params: Raw, rule: PermissionRule) -> Raw:
+    """The question with two options more, after the agent's own."""
+    fields = codecs.decode_json(params, dict[str, Raw])
+    shown = _shown(rule.text)
+    names = (f"Allow for this session: {shown} (Portico)", f"Always allow: {shown} (Portico)")
+    more = [
+        acp.PermissionOption(option_id=option_id, name=name, kind="allow_always")
+        for option_id, name in zip(PORTICO_OPTIONS, names, strict=True)
+    ]
+    return _encoded({**fields, "options": [*codecs.decode_json(fields["options"], list[Raw]), *more]})
+
+
+def read_answer(message: Message) -> PermissionAnswer | None:
+    """What a client chose, and for how long; None for an error or what makes no sense."""
+    if not isinstance(message.result, Raw) or not isinstance(message.error, UnsetType):
+        return None
+    try:
+        response = decode(message.result, acp.RequestPermissionResponse)
+    except msgspec.DecodeError:
+        return None
+    chosen = from_meta(response.meta, ChosenScope)
+    return PermissionAnswer(response.outcome, chosen.scope, chosen.rule, _without_scope(message.result))
+
+
+def cancelled_id(params: Raw) -> RequestId | UnsetType:
+    """Which request a `$/cancel_request` is about."""
+    try:
+        return codecs.decode_json(params, PermissionCancel).request_id
+    except msgspec.DecodeError:
+        return UNSET
+
+
+def _without_scope(result: Raw) -> Raw:
+    """The answer as the agent gets it: not a byte different, unless there is something of ours in it."""
+    fields = codecs.decode_json(result, dict[str, Raw])
+    meta = _meta(fields)
+    if meta.pop("portico", None) is None:
+        return result
+    others = {name: value for name, value in fields.items() if name != "_meta"}
+    return _encoded({**others, "_meta": meta} if meta else others)
+
+
+def _meta(fields: dict[str, Raw]) -> dict[str, Any]:
+    try:
+        return codecs.decode_json(fields.get("_meta", b"{}"), dict[str, Raw] | None) or {}
+    except msgspec.DecodeError:
+        return {}
+
+
+def _shown(text: str) -> str:
+    """A rule on one line of a button, on which two lines of a command do not look like one."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text.replace("\n", "\\n"))
+    return line if len(line) <= _LONGEST_NAME else f"{line[: _LONGEST_NAME - 1]}…"
+
+
+def _encoded(value: Any) -> Raw:
+    return Raw(msgspec.json.encode(value))

@@ -1,0 +1,296 @@
+"""A node that is a separate program: a proxy in any language, over standard input and output.
+
+To it, the client is its peer, and the next one in the chain is reached through `proxy/successor`.
+Ids belong to one hop: each request is given a new one on either side of the program, and a
+cancellation is translated, never passed on.
+"""
+
+import logging
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+
+from portico.conductor.message import Message, failure, from_frame, notification, request
+from portico.conductor.node import NodeRoute
+from portico.conductor.successor import (
+    INITIALIZE,
+    LEGACY_PROXY_INITIALIZE,
+    PROXY_INITIALIZE,
+    PROXY_SUCCESSOR,
+    CancelParams,
+    cancelled_request_id,
+    is_wrapped,
+    unwrap_message,
+    wrap_message,
+)
+from portico.domain import codecs
+from portico.rpc.framing import LineSplitter, OverlongLine
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    ErrorObject,
+    Fault,
+    RequestId,
+    RpcError,
+    decode_frame,
+    malformed_request_id,
+    malformed_response_error,
+    malformed_response_id,
+)
+from portico.rpc.streams import ByteStream, StreamClosed
+
+log = logging.getLogger(__name__)
+
+_TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
+
+Send = Callable[[Message], None]
+ExitReport = Callable[[], Awaitable[str]]
+"""How the program ended and what it said last, as a sentence; empty if nothing is known."""
+
+
+class _OfSession(msgspec.Struct, frozen=True, rename="camel"):
+    session_id: str
+
+
+class _Hop:
+    """Requests on one side of the program: which id here stands for which id there."""
+
+    def __init__(self) -> None:
+        self._origins: dict[RequestId, tuple[RequestId, Send]] = {}
+        self._given: dict[RequestId, RequestId] = {}
+
+    def open(self, origin: RequestId, given: RequestId, back: Send) -> None:
+        self._origins[given] = (origin, back)
+        self._given[origin] = given
+
+    def close(self, message: Message) -> bool:
+        """Take a response back to whoever asked; False if nobody did."""
+        if isinstance(message.id, UnsetType) or message.id not in self._origins:
+            return False
+        origin, back = self._origins.pop(message.id)
+        self._given.pop(origin, None)
+        back(message.renamed(origin))
+        return True
+
+    def given(self, params: Raw) -> RequestId | UnsetType:
+        """The id under which a request that is being cancelled went on."""
+        named = cancelled_request_id(params)
+        return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
+
+    def cancel_all(self, send: Send) -> None:
+        """Take back what is open, since whoever asked is gone. What is still answered goes nowhere."""
+        for given in list(self._origins):
+            send(notification(CANCEL_REQUEST, CancelParams(given)))
+
+    def fail_all(self, error: RpcError) -> None:
+        while self._origins:
+            _, (origin, back) = self._origins.popitem()
+            back(failure(origin, error))
+        self._given.clear()
+
+
+async def _nothing() -> str:
+    return ""
+
+
+class ProgramNode:
+    """`is_starting` while it was told to initialize, and nobody but itself keeps it from answering."""
+
+    def __init__(self, name: str, stream: ByteStream, last_words: ExitReport = _nothing) -> None:
+        self.name = name
+        self.is_starting = False
+        self._stream = stream
+        self._last_words = last_words
+        self._route: NodeRoute | None = None
+        self._spelling = PROXY_SUCCESSOR
+        self._asked_by_left = _Hop()
+        self._asked_by_right = _Hop()
+        self._asks_left = _Hop()
+        self._asks_right = _Hop()
+        self._turns: dict[RequestId, str] = {}
+        self._gone: RpcError | None = None
+
+    def join(self, route: NodeRoute) -> None:
+        self._route = route
+
+    def wants_from_client(self, message: Message) -> bool:
+        return True
+
+    def wants_from_agent(self, message: Message) -> bool:
+        return True
+
+    def receive_from_client(self, message: Message) -> None:
+        if message.is_response:
+            self._asks_left.close(message)
+        elif message.method == CANCEL_REQUEST:
+            self._cancel_at_program(self._asked_by_left, message)
+        elif isinstance(message.id, UnsetType):
+            self._to_program(message)
+        elif message.method == INITIALIZE:
+            self.is_starting = True
+            self._greet(message.id, PROXY_INITIALIZE, message.params)
+        else:
+            self._ask_program(message.id, self._asked_by_left, message.renamed, self._to_left)
+
+    def receive_from_agent(self, message: Message) -> None:
+        if message.is_response:
+            self._asks_right.close(message)
+        elif message.method == CANCEL_REQUEST:
+            self._cancel_at_program(self._asked_by_right, message)
+        elif isinstance(message.id, UnsetType):
+            self._to_program(wrap_message(message, self._spelling, UNSET))
+        else:
+            wrap = partial(wrap_message, message, self._spelling)
+            self._ask_program(message.id, self._asked_by_right, wrap, self._to_right)
+
+    async def run(self) -> None:
+        """Read what the program says, until it is gone; then nothing is left open that it had a part in."""
+        splitter = LineSplitter()
+        while chunk := await self._stream.read():
+            for line in splitter.feed(chunk):
+                try:
+                    self._receive(line)
+                except Exception:  # top level of a received line: no message of a program ends the chain
+                    log.exception("a message of the proxy %s could not be handled", self.name)
+            await self._way().drain_others(self)
+        words = await self._last_words()
+        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
+        for session_id in list(self._turns.values()):
+            self._to_right(notification(_CANCEL_TURN, _OfSession(session_id)))
+        self._asks_left.cancel_all(self._to_left)
+        self._asks_right.cancel_all(self._to_right)
+        for hop in (self._asked_by_left, self._asked_by_right):
+            hop.fail_all(self._gone)
+
+    async def drain(self) -> None:
+        with suppress(StreamClosed):
+            await self._stream.drain()
+
+    def _receive(self, line: bytes | OverlongLine) -> None:
+        if isinstance(line, bytes) and not line.strip():
+            return
+        frame = decode_frame(line)
+        if isinstance(frame, Fault):
+            log.warning("the proxy %s sent something malformed (%s)", self.name, frame.kind)
+            if not isinstance(request_id := malformed_request_id(line), UnsetType):
+                self._to_program(failure(request_id, RpcError(INVALID_REQUEST, frame.detail)))
+            elif not isinstance(answered := malformed_response_id(line), UnsetType):
+                self._take_response(failure(answered, malformed_response_error(frame)))
+        elif isinstance(line, bytes):
+            self._take(from_frame(frame, line))
+
+    def _take(self, message: Message) -> None:
+        if message.is_response:
+            self._take_response(message)
+        elif message.method == CANCEL_REQUEST:
+            self._cancel_beyond(message)
+        elif isinstance(message.id, UnsetType):
+            self._take_notification(message)
+        else:
+            self._take_request(message, message.id)
+
+    def _take_request(self, message: Message, request_id: RequestId) -> None:
+        given = self._way().next_id()
+        if not is_wrapped(message):
+            self._asks_left.open(request_id, given, self._to_program)
+            self._to_left(message.renamed(given))
+            return
+        try:
+            inner = self._unwrapped(message, given)
+        except RpcError as error:
+            self._to_program(failure(request_id, error))
+            return
+        back: Send = self._to_program
+        if inner.method == INITIALIZE:
+            self.is_starting, back = False, self._hand_back_greeting
+        elif inner.method == _TURN:
+            back = self._begin_turn(inner, given)
+        self._asks_right.open(request_id, given, back)
+        self._to_right(inner)
+
+    def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
+        """Remember whose turn it is until it is over; how its end is handed back."""
+        with suppress(msgspec.DecodeError):
+            self._turns[given] = codecs.decode_json(prompt.params, _OfSession).session_id
+
+        def hand_back(answer: Message) -> None:
+            self._turns.pop(given, None)
+            self._to_program(answer)
+
+        return hand_back
+
+    def _hand_back_greeting(self, answer: Message) -> None:
+        self.is_starting = True
+        self._to_program(answer)
+
+    def _take_notification(self, message: Message) -> None:
+        if not is_wrapped(message):
+            self._to_left(message)
+            return
+        with suppress(RpcError):
+            self._to_right(self._unwrapped(message, UNSET))
+
+    def _take_response(self, message: Message) -> None:
+        if not (self._asked_by_left.close(message) or self._asked_by_right.close(message)):
+            log.warning("the proxy %s answered %r, which nobody asked", self.name, message.id)
+
+    def _cancel_at_program(self, hop: _Hop, message: Message) -> None:
+        given = hop.given(message.params)
+        if not isinstance(given, UnsetType):
+            self._to_program(notification(CANCEL_REQUEST, CancelParams(given)))
+
+    def _cancel_beyond(self, message: Message) -> None:
+        for hop, send in ((self._asks_left, self._to_left), (self._asks_right, self._to_right)):
+            given = hop.given(message.params)
+            if not isinstance(given, UnsetType):
+                send(notification(CANCEL_REQUEST, CancelParams(given)))
+
+    def _greet(self, origin: RequestId, word: str, params: Raw) -> None:
+        """Tell the program to initialize as a proxy; if it does not know the word, in the older one."""
+
+        def answered(answer: Message) -> None:
+            refused = isinstance(answer.error, ErrorObject) and answer.error.code == METHOD_NOT_FOUND
+            if refused and word == PROXY_INITIALIZE:
+                self._greet(origin, LEGACY_PROXY_INITIALIZE, params)
+            else:
+                self.is_starting = False
+                self._to_left(answer)
+
+        self._ask_program(origin, self._asked_by_left, lambda given: request(given, word, params), answered)
+
+    def _ask_program(
+        self, origin: RequestId, hop: _Hop, worded: Callable[[RequestId], Message], back: Send
+    ) -> None:
+        if self._gone is not None:
+            back(failure(origin, self._gone))
+            return
+        given = self._way().next_id()
+        hop.open(origin, given, back)
+        self._to_program(worded(given))
+
+    def _unwrapped(self, message: Message, request_id: RequestId | UnsetType) -> Message:
+        """What a `proxy/successor` carries; the program's spelling is remembered and used back."""
+        self._spelling = str(message.method)
+        return unwrap_message(message, request_id)
+
+    def _way(self) -> NodeRoute:
+        if self._route is None:
+            raise RuntimeError(f"{self.name} is not part of a chain")
+        return self._route
+
+    def _to_left(self, message: Message) -> None:
+        self._way().send_left_of(self, message)
+
+    def _to_right(self, message: Message) -> None:
+        self._way().send_right_of(self, message)
+
+    def _to_program(self, message: Message) -> None:
+        try:
+            self._stream.write(message.line)
+        except StreamClosed:
+            log.debug("a message for the proxy %s, which is gone, was passed over", self.name)

@@ -1,0 +1,70 @@
+"""The summary of a session that lists show, folded from its events."""
+
+import msgspec
+
+from portico.domain.events import Event, PromptSubmitted, SessionStarted, StateChanged, TitleUpdated
+from portico.domain.ids import SessionId, TurnId
+from portico.domain.reviews import ReviewMode
+from portico.domain.turns import TurnState
+
+_TITLE_LENGTH = 80
+
+
+class SessionSummary(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """What a list of sessions shows, without reading any body."""
+
+    session_id: SessionId
+    workspace: str
+    agent: str
+    agent_command: tuple[str, ...] = ()
+    reads_only: bool = False
+    mode: ReviewMode = "direct"
+    title: str = ""
+    titled: bool = False
+    state: TurnState = TurnState.IDLE
+    created_at: int = 0
+    updated_at: int = 0
+    last_seq: int = 0
+    last_turn: TurnId | None = None
+    agent_session_id: str | None = None
+
+
+def fold(summary: SessionSummary | None, event: Event) -> SessionSummary:
+    """The summary after one more event. The first event of a session must be `session_started`."""
+    payload = event.payload
+    if summary is None:
+        if not isinstance(payload, SessionStarted):
+            raise ValueError(f"session {event.session_id} begins with {event.kind}, not session_started")
+        summary = SessionSummary(
+            session_id=event.session_id,
+            workspace=payload.workspace,
+            agent=payload.agent,
+            agent_command=payload.agent_command,
+            reads_only=payload.reads_only,
+            created_at=event.at,
+        )
+    changes: dict[str, object] = {"updated_at": event.at, "last_seq": event.seq}
+    if event.turn_id is not None:
+        changes["last_turn"] = event.turn_id
+    match payload:
+        case StateChanged(state=state, agent_session=agent_session):
+            changes["state"] = state
+            if agent_session is not None:
+                changes["agent_session_id"] = agent_session.agent_session_id
+        case PromptSubmitted(text=text) if not summary.title:
+            changes["title"] = one_line(text)
+        case TitleUpdated(title=title):
+            changes |= {"title": one_line(title), "titled": True}
+        case SessionStarted(agent=agent, agent_command=command, mode=mode, forked_from=forked_from):
+            changes |= {"agent": agent, "agent_command": command, "mode": mode}
+            if forked_from is not None:
+                changes["agent_session_id"] = None
+        case _:
+            pass
+    return msgspec.structs.replace(summary, **changes)
+
+
+def one_line(text: str) -> str:
+    """The first words of a text, fit for a list."""
+    line = " ".join(text.replace("\x00", "").split())
+    return line if len(line) <= _TITLE_LENGTH else line[: _TITLE_LENGTH - 1] + "…"

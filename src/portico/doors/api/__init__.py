@@ -1,0 +1,1 @@
+"""Owns AgentService: the sessions of this host over Connect, gRPC-Web and gRPC."""

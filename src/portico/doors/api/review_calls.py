@@ -1,0 +1,128 @@
+"""AgentService methods for proposals, checkpoints and review modes; they translate and delegate."""
+
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+from portico.api.v1 import agent_pb as pb
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.doors.api.proposal_messages import read_review_mode, to_proposal, to_proposed_files, to_restored
+from portico.doors.api.review_messages import (
+    read_proposal_choice,
+    read_review_ending,
+    require_checkpoint_id,
+    require_proposal_id,
+    to_checkpoint,
+    to_contents,
+    to_status,
+)
+from portico.doors.api.session_calls import Context, SessionCalls
+from portico.doors.api.session_messages import require_session_id
+
+_Result = TypeVar("_Result")
+
+
+class ReviewCalls(SessionCalls):
+    """A decision that has begun is carried out, also when its caller leaves."""
+
+    async def get_proposal(self, request: pb.GetProposalRequest, _: Context, /) -> pb.GetProposalResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        if not request.proposal_id:
+            return pb.GetProposalResponse(
+                proposals=[to_proposal(one) for one in await self._reviews.proposals(name)]
+            )
+        found = await self._reviews.proposal(name, request.proposal_id)
+        contents = await self._reviews.contents(name, request.proposal_id, request.paths)
+        return pb.GetProposalResponse(
+            proposals=[to_proposal(found)], contents=[to_contents(one) for one in contents]
+        )
+
+    async def apply_proposal(
+        self, request: pb.ApplyProposalRequest, _: Context, /
+    ) -> pb.ApplyProposalResponse:
+        name = require_session_id(request.session_id)
+        choice = read_proposal_choice(request.proposal_id, request.revision, request.files)
+        applied = await self._decided(self._reviews.apply(name, choice), name)
+        return pb.ApplyProposalResponse(
+            proposal=to_proposal(applied.proposal),
+            applied=not applied.conflicted,
+            merged=list(applied.merged),
+        )
+
+    async def discard_proposal(
+        self, request: pb.DiscardProposalRequest, _: Context, /
+    ) -> pb.DiscardProposalResponse:
+        name = require_session_id(request.session_id)
+        choice = read_proposal_choice(request.proposal_id, request.revision, request.files)
+        proposal = await self._decided(self._reviews.discard(name, choice), name)
+        return pb.DiscardProposalResponse(proposal=to_proposal(proposal))
+
+    async def undo_apply(self, request: pb.UndoApplyRequest, _: Context, /) -> pb.UndoApplyResponse:
+        name = require_session_id(request.session_id)
+        undone = await self._decided(self._reviews.undo(name, require_proposal_id(request.proposal_id)), name)
+        return pb.UndoApplyResponse(
+            proposal=to_proposal(undone.proposal), undone=undone.undone, already=undone.already
+        )
+
+    async def get_revision_prompt(
+        self, request: pb.GetRevisionPromptRequest, _: Context, /
+    ) -> pb.GetRevisionPromptResponse:
+        name = require_session_id(request.session_id)
+        choice = read_proposal_choice(request.proposal_id, request.revision, request.files)
+        return pb.GetRevisionPromptResponse(
+            text=await self._reviews.revision_prompt(name, choice, request.comment)
+        )
+
+    async def list_checkpoints(
+        self, request: pb.ListCheckpointsRequest, _: Context, /
+    ) -> pb.ListCheckpointsResponse:
+        found = await self._reviews.checkpoints(require_session_id(request.session_id))
+        return pb.ListCheckpointsResponse(checkpoints=[to_checkpoint(one) for one in found])
+
+    async def get_checkpoint_diff(
+        self, request: pb.GetCheckpointDiffRequest, _: Context, /
+    ) -> pb.GetCheckpointDiffResponse:
+        name = require_session_id(request.session_id)
+        changed = await self._reviews.checkpoint_diff(
+            name, require_checkpoint_id(request.checkpoint_id), request.other_checkpoint_id or None
+        )
+        return pb.GetCheckpointDiffResponse(files=to_proposed_files(changed.files), unlisted=changed.unlisted)
+
+    async def restore_checkpoint(
+        self, request: pb.RestoreCheckpointRequest, _: Context, /
+    ) -> pb.RestoreCheckpointResponse:
+        name = require_session_id(request.session_id)
+        wanted = require_checkpoint_id(request.checkpoint_id)
+        done = await self._decided(self._reviews.restore(name, wanted), name)
+        return pb.RestoreCheckpointResponse(
+            restored=to_restored(done.restored),
+            proposal=None if done.proposal is None else to_proposal(done.proposal),
+        )
+
+    async def get_review_status(
+        self, request: pb.GetReviewStatusRequest, _: Context, /
+    ) -> pb.GetReviewStatusResponse:
+        return to_status(await self._reviews.status(require_session_id(request.session_id)))
+
+    async def set_review_mode(
+        self, request: pb.SetReviewModeRequest, _: Context, /
+    ) -> pb.SetReviewModeResponse:
+        name, mode = require_session_id(request.session_id), read_review_mode(request.mode)
+        if mode is None:
+            raise InvalidInput(
+                "The call has no mode.", suggestion="Choose direct, proposal, branch or worktree."
+            )
+        await self.dispatcher.open(name)
+        await self._service.set_mode(name, mode)
+        return pb.SetReviewModeResponse(session=await self._detail(name))
+
+    async def finish_review(self, request: pb.FinishReviewRequest, _: Context, /) -> pb.FinishReviewResponse:
+        name, ending = require_session_id(request.session_id), read_review_ending(request.ending)
+        # Its agent must not stay in a folder that may go; it comes back with the next prompt.
+        await self.dispatcher.release(name)
+        done = await self._decided(self._reviews.finish(name, ending, request.message or None), name)
+        return pb.FinishReviewResponse(commit=done.commit, reference=done.reference, notes=list(done.notes))
+
+    async def _decided(self, work: Coroutine[Any, Any, _Result], name: SessionId) -> _Result:
+        return await self.dispatcher.run_to_completion(work, name=f"deciding on changes of {name}")

@@ -1,0 +1,236 @@
+"""Implementation of AgentService, and the ASGI application that serves it."""
+
+from collections.abc import AsyncIterator
+from contextlib import aclosing
+from pathlib import Path
+
+from connectrpc.codec import proto_binary_codec
+
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.domain.errors import InvalidInput
+from portico.doors.api.catalog import PromptBlank, SettingView
+from portico.doors.api.error_interceptor import ErrorInterceptor
+from portico.doors.api.event_messages import one_of, to_time
+from portico.doors.api.json_codec import BoundedJsonCodec
+from portico.doors.api.review_calls import ReviewCalls
+from portico.doors.api.session_calls import Context
+from portico.doors.api.session_messages import page_size, require_session_id
+from portico.doors.api.streams import merge_streams
+from portico.files.deadline import within_deadline
+from portico.sessions.lookup import is_folder
+
+FOUND_FILES = 50
+MAX_REQUEST_BYTES = 48 * 1024 * 1024
+"""What may be attached to a prompt, and its encoding, fits; anything larger is refused."""
+
+
+class ApiService(ReviewCalls):
+    """The sessions of this host, and what surrounds them."""
+
+    async def get_server_info(
+        self, request: pb.GetServerInfoRequest, _: Context, /
+    ) -> pb.GetServerInfoResponse:
+        info = await self._surroundings.info()
+        return pb.GetServerInfoResponse(
+            version=info.version,
+            page_build=info.page_build,
+            started_at=to_time(info.started_at),
+            workspace=info.workspace,
+            default_agent=info.default_agent,
+            home=info.home,
+        )
+
+    async def list_agents(self, request: pb.ListAgentsRequest, _: Context, /) -> pb.ListAgentsResponse:
+        return pb.ListAgentsResponse(
+            agents=[
+                pb.Agent(
+                    name=one.name,
+                    title=one.title,
+                    installed=one.installed,
+                    install_hint=one.install_hint,
+                    is_default=one.is_default,
+                )
+                for one in await self._surroundings.agents(await self._folder(request.workspace))
+            ]
+        )
+
+    async def list_scenarios(
+        self, request: pb.ListScenariosRequest, _: Context, /
+    ) -> pb.ListScenariosResponse:
+        found = await self._surroundings.scenarios(await self._folder(request.workspace))
+        return pb.ListScenariosResponse(
+            scenarios=[
+                pb.Scenario(
+                    name=one.name, description=one.description, model=one.model, is_default=one.is_default
+                )
+                for one in found.scenarios
+            ],
+            problems=list(found.problems),
+        )
+
+    async def list_providers(
+        self, request: pb.ListProvidersRequest, _: Context, /
+    ) -> pb.ListProvidersResponse:
+        found = await self._surroundings.providers(await self._folder(request.workspace))
+        return pb.ListProvidersResponse(
+            providers=[
+                pb.Provider(
+                    name=one.name,
+                    title=one.title,
+                    ready=one.ready,
+                    detail=one.detail,
+                    key_variable=one.key_variable,
+                    needs_key=one.needs_key,
+                    has_key=one.has_key,
+                    models=list(one.models),
+                )
+                for one in found.providers
+            ],
+            model=found.model,
+        )
+
+    async def list_models(self, request: pb.ListModelsRequest, _: Context, /) -> pb.ListModelsResponse:
+        return pb.ListModelsResponse(
+            models=[
+                pb.Model(
+                    name=one.name,
+                    about=one.about,
+                    is_default=one.is_default,
+                    window=one.window,
+                    tools=one.tools,
+                    images=one.images,
+                )
+                for one in await self._surroundings.models(await self._folder(request.workspace))
+            ]
+        )
+
+    async def complete_model(
+        self, request: pb.CompleteModelRequest, _: Context, /
+    ) -> AsyncIterator[pb.CompleteModelResponse]:
+        answer = self._surroundings.complete(await self._folder(request.workspace), request)
+        async with aclosing(merge_streams(answer, closing=self._closing)) as stream:
+            async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def attach_editor(
+        self, request: pb.AttachEditorRequest, _: Context, /
+    ) -> AsyncIterator[pb.AttachEditorResponse]:
+        async with aclosing(self._editors.attach(request)) as stream:
+            async for update in stream:
+                yield update
+
+    async def authenticate_agent(
+        self, request: pb.AuthenticateAgentRequest, _: Context, /
+    ) -> pb.AuthenticateAgentResponse:
+        name = require_session_id(request.session_id)
+        await self.dispatcher.open(name)
+        signing = await self._service.signing(name)
+        await signing.authenticate(signing.method(request.method_id or None))
+        return pb.AuthenticateAgentResponse()
+
+    async def set_secret(self, request: pb.SetSecretRequest, _: Context, /) -> pb.SetSecretResponse:
+        if not request.name:
+            raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
+        keeper = await self._surroundings.keep_secret(request.name, request.value)
+        self.dispatcher.mark_agents_outdated()
+        return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
+
+    async def find_files(self, request: pb.FindFilesRequest, _: Context, /) -> pb.FindFilesResponse:
+        summary = await self._service.show(require_session_id(request.session_id))
+        found = await self._surroundings.find_files(
+            Path(summary.workspace), request.query, page_size(request.limit, FOUND_FILES)
+        )
+        return pb.FindFilesResponse(
+            files=[pb.FoundFile(path=one.path, matched=list(one.matched)) for one in found]
+        )
+
+    async def list_prompts(self, request: pb.ListPromptsRequest, _: Context, /) -> pb.ListPromptsResponse:
+        return pb.ListPromptsResponse(
+            prompts=[
+                pb.KeptPrompt(
+                    name=one.name,
+                    description=one.description,
+                    origin=pb.PromptOrigin[one.origin.upper()],
+                    problem=one.problem,
+                )
+                for one in await self._surroundings.prompts(await self._folder(request.workspace))
+            ]
+        )
+
+    async def get_prompt(self, request: pb.GetPromptRequest, _: Context, /) -> pb.GetPromptResponse:
+        pieces = await self._surroundings.prompt(await self._folder(request.workspace), request.name)
+        return pb.GetPromptResponse(pieces=[_piece(one) for one in pieces])
+
+    async def get_settings(self, request: pb.GetSettingsRequest, _: Context, /) -> pb.GetSettingsResponse:
+        found = await self._surroundings.settings(await self._folder(request.workspace))
+        return pb.GetSettingsResponse(
+            settings=[_setting(one) for one in found.settings], problems=list(found.problems)
+        )
+
+    async def set_settings(self, request: pb.SetSettingsRequest, _: Context, /) -> pb.SetSettingsResponse:
+        await self._surroundings.change_settings([(one.name, one.value_json) for one in request.settings])
+        found = await self._surroundings.settings(await self._folder(""))
+        return pb.SetSettingsResponse(settings=[_setting(one) for one in found.settings])
+
+    async def list_approvals(
+        self, request: pb.ListApprovalsRequest, _: Context, /
+    ) -> pb.ListApprovalsResponse:
+        return pb.ListApprovalsResponse(
+            approvals=[
+                pb.Approval(
+                    approval_id=one.approval_id,
+                    agent=one.agent,
+                    rule=one.rule,
+                    workspace=one.workspace,
+                    given_at=to_time(one.given_at),
+                )
+                for one in self._surroundings.approvals()
+            ]
+        )
+
+    async def revoke_approval(
+        self, request: pb.RevokeApprovalRequest, _: Context, /
+    ) -> pb.RevokeApprovalResponse:
+        self._surroundings.revoke_approval(request.approval_id)
+        return pb.RevokeApprovalResponse()
+
+    async def _folder(self, workspace: str) -> Path:
+        """One that is gone has nothing in it; InvalidInput for what cannot be a folder."""
+        folder = Path(workspace) if workspace else self._surroundings.workspace
+        await within_deadline(lambda: is_folder(folder))
+        return folder
+
+
+def stream_paths() -> frozenset[str]:
+    """Where the calls are whose answers go on: by the contract, not by what a caller says."""
+    described = AgentService.desc()
+    return frozenset(
+        f"/{described.type_name}/{method.name}"
+        for method in described.methods
+        if method.method_kind == "server_streaming"
+    )
+
+
+def asgi_application(service: ApiService) -> AgentServiceASGIApplication:
+    """The service as an ASGI application that speaks Connect, gRPC-Web and gRPC."""
+    return AgentServiceASGIApplication(
+        service,
+        interceptors=[ErrorInterceptor()],
+        read_max_bytes=MAX_REQUEST_BYTES,
+        codecs=[proto_binary_codec(), BoundedJsonCodec()],
+    )
+
+
+def _piece(piece: str | PromptBlank) -> pb.PromptPiece:
+    if isinstance(piece, str):
+        return pb.PromptPiece(piece=one_of("text", piece))
+    blank = pb.PromptBlank(name=piece.name, description=piece.description)
+    return pb.PromptPiece(piece=one_of("blank", blank))
+
+
+def _setting(view: SettingView) -> pb.Setting:
+    return pb.Setting(
+        name=view.name, value_json=view.value_json, source=view.source, description=view.description
+    )

@@ -1,0 +1,284 @@
+"""AgentService methods for sessions and turns; they translate and delegate."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any
+
+from connectrpc.request import RequestContext
+
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1.agent_connect import AgentService
+from portico.domain.drafts import QueuedPrompt, SessionDraft
+from portico.domain.errors import InvalidInput
+from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
+from portico.domain.ids import SessionId
+from portico.doors.api.catalog import ServerCatalog
+from portico.doors.api.event_messages import one_of, to_event, to_options, to_todos
+from portico.doors.api.proposal_messages import read_review_mode, to_proposal
+from portico.doors.api.session_messages import (
+    page_size,
+    read_attachment,
+    read_decision,
+    read_reply,
+    require_session_id,
+    to_detail,
+    to_drafts,
+    to_queued,
+    to_summary,
+    todos,
+)
+from portico.doors.api.streams import merge_streams
+from portico.doors.api.window_calls import WindowCalls
+from portico.files.deadline import within_deadline
+from portico.sessions.cleanup import SessionCleanup
+from portico.sessions.content.attachments import read_attachments
+from portico.sessions.content.mentions import links_in
+from portico.sessions.drafts import Drafts
+from portico.sessions.log.export import export_json, export_markdown
+from portico.sessions.lookup import resolve_workspace
+from portico.sessions.ports import Ports
+from portico.sessions.review_actions import ReviewActions
+from portico.sessions.service import SessionService
+from portico.sessions.session_list import RemovedSession, SessionList
+from portico.sessions.turn import TurnPrompt
+from portico.sessions.turn_queue import TurnQueue
+from portico.sessions.windows import WindowRegistry
+
+TIMELINE_PAGE = 200
+LIST_PAGE = 50
+PREVIEW_EVENTS = 200
+
+Context = RequestContext[Any, Any]
+
+
+class SessionCalls(AgentService):
+    def __init__(
+        self,
+        service: SessionService,
+        ports: Ports,
+        reviews: ReviewActions,
+        surroundings: ServerCatalog,
+        closing: asyncio.Event,
+        windows: WindowRegistry | None = None,
+    ) -> None:
+        self.desks = Drafts(ports.store, ports.clock)
+        self.dispatcher = TurnQueue(service, self.desks, surroundings.agent_of)
+        self.housekeeping = SessionCleanup(service, self.dispatcher, self.desks, ports.store, ports.clock)
+        self._service = service
+        self._store = ports.store
+        self._reviews = reviews
+        self._list = SessionList(service, ports.store, ports.clock)
+        self._surroundings = surroundings
+        self._closing = closing
+        self._editors = WindowCalls(windows, closing)
+
+    async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
+        workspace = Path(request.workspace) if request.workspace else self._surroundings.workspace
+        await within_deadline(lambda: resolve_workspace(workspace))  # before its settings are looked for
+        spec = await self._surroundings.agent(request.agent, workspace)
+        mode = read_review_mode(request.mode) or await self._surroundings.mode(workspace)
+        started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
+        self.dispatcher.warm(started)
+        return pb.StartSessionResponse(session=await self._detail(started))
+
+    async def list_sessions(self, request: pb.ListSessionsRequest, _: Context, /) -> pb.ListSessionsResponse:
+        size = page_size(request.limit, LIST_PAGE)
+        found = await self._list.page(
+            workspace=request.workspace or None,
+            search=request.search,
+            before=SessionId(request.after_session_id) if request.after_session_id else None,
+            limit=size + 1,
+        )
+        return pb.ListSessionsResponse(
+            sessions=[to_summary(one) for one in found[:size]], more=len(found) > size
+        )
+
+    async def watch_sessions(
+        self, request: pb.WatchSessionsRequest, _: Context, /
+    ) -> AsyncIterator[pb.WatchSessionsResponse]:
+        changes = self._list.watch(workspace=request.workspace or None)
+        async with aclosing(merge_streams(changes, closing=self._closing)) as stream:
+            async for change in stream:
+                if change is None:
+                    yield pb.WatchSessionsResponse(change=one_of("heartbeat", pb.Heartbeat()))
+                elif isinstance(change, RemovedSession):
+                    yield pb.WatchSessionsResponse(change=one_of("removed_session_id", change.session_id))
+                else:
+                    yield pb.WatchSessionsResponse(change=one_of("changed", to_summary(change)))
+
+    async def get_session(self, request: pb.GetSessionRequest, _: Context, /) -> pb.GetSessionResponse:
+        return pb.GetSessionResponse(session=await self._detail(require_session_id(request.session_id)))
+
+    async def get_timeline(self, request: pb.GetTimelineRequest, _: Context, /) -> pb.GetTimelineResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        size = page_size(request.limit, TIMELINE_PAGE)
+        events = await self._store.tail(name, before_seq=request.before_seq or None, limit=size)
+        return pb.GetTimelineResponse(
+            events=[to_event(event) for event in events], more=bool(events) and events[0].seq > 1
+        )
+
+    async def resume_session(
+        self, request: pb.ResumeSessionRequest, _: Context, /
+    ) -> pb.ResumeSessionResponse:
+        name = require_session_id(request.session_id)
+        await self.dispatcher.resume(name)
+        return pb.ResumeSessionResponse(session=await self._detail(name))
+
+    async def discard_turn(self, request: pb.DiscardTurnRequest, _: Context, /) -> pb.DiscardTurnResponse:
+        name = require_session_id(request.session_id)
+        await self.dispatcher.open(name)
+        await self._service.discard(name)
+        return pb.DiscardTurnResponse()
+
+    async def fork_session(self, request: pb.ForkSessionRequest, _: Context, /) -> pb.ForkSessionResponse:
+        forked = await self._service.fork(require_session_id(request.session_id))
+        self.dispatcher.warm(forked)
+        return pb.ForkSessionResponse(session=await self._detail(forked))
+
+    async def clear_session(self, request: pb.ClearSessionRequest, _: Context, /) -> pb.ClearSessionResponse:
+        name = require_session_id(request.session_id)
+        await self.dispatcher.delete(name, discard_proposals=request.discard_proposals)
+        return pb.ClearSessionResponse()
+
+    async def export_session(
+        self, request: pb.ExportSessionRequest, _: Context, /
+    ) -> pb.ExportSessionResponse:
+        summary = await self._service.show(require_session_id(request.session_id))
+        as_json = request.format is pb.ExportFormat.JSON
+        export = export_json if as_json else export_markdown
+        content = "".join([part async for part in export(self._store, summary)])
+        return pb.ExportSessionResponse(
+            file_name=f"{summary.session_id}.{'json' if as_json else 'md'}", content=content
+        )
+
+    async def get_conversation_preview(
+        self, request: pb.GetConversationPreviewRequest, _: Context, /
+    ) -> pb.GetConversationPreviewResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        prompt, answer = "", ""
+        for event in await self._store.tail(name, before_seq=None, limit=PREVIEW_EVENTS):
+            match event.payload:
+                case PromptSubmitted(text=text):
+                    prompt, answer = text, ""
+                case TextDelta(text=text):
+                    answer += text
+                case _:
+                    pass
+        return pb.GetConversationPreviewResponse(last_prompt=prompt, last_answer=answer)
+
+    async def invoke(self, request: pb.InvokeRequest, _: Context, /) -> AsyncIterator[pb.InvokeResponse]:
+        name = require_session_id(request.session_id)
+        if request.queued_prompt_id:
+            updates = self.dispatcher.send_queued(name, request.queued_prompt_id)
+        else:
+            queue = request.when_busy is pb.WhenBusy.QUEUE
+            updates = self.dispatcher.send(name, await self._prompt(name, request), queue=queue)
+        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
+            async for update in stream:
+                if isinstance(update, QueuedPrompt):
+                    yield pb.InvokeResponse(update=one_of("queued", to_queued(update)))
+                elif update is not None:
+                    yield pb.InvokeResponse(update=one_of("event", to_event(update)))
+
+    async def stop_turn(self, request: pb.StopTurnRequest, _: Context, /) -> pb.StopTurnResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        stopped = self._service.is_busy(name) and self._service.stop(name, force=request.force)
+        return pb.StopTurnResponse(stopped=stopped)
+
+    async def stop_command(self, request: pb.StopCommandRequest, _: Context, /) -> pb.StopCommandResponse:
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        stopped = self._service.is_busy(name) and await self._service.stop_command(name, request.terminal_id)
+        return pb.StopCommandResponse(stopped=stopped)
+
+    async def watch(self, request: pb.WatchRequest, _: Context, /) -> AsyncIterator[pb.WatchResponse]:
+        name = require_session_id(request.session_id)
+        last_seq = request.after_seq
+        events: AsyncGenerator[Event | SessionDraft] = self._service.watch(name, after_seq=last_seq)
+        news = merge_streams(events, self.desks.watch(name), closing=self._closing)
+        with self.housekeeping.watching(name):
+            async with aclosing(news) as stream:
+                async for one in stream:
+                    if one is None:
+                        heartbeat = pb.Heartbeat(last_seq=last_seq)
+                        yield pb.WatchResponse(update=one_of("heartbeat", heartbeat))
+                    elif isinstance(one, SessionDraft):
+                        yield pb.WatchResponse(update=one_of("desk", to_drafts(one)))
+                    else:
+                        last_seq = one.seq
+                        yield pb.WatchResponse(update=one_of("event", to_event(one)))
+
+    async def submit_client_event(
+        self, request: pb.SubmitClientEventRequest, _: Context, /
+    ) -> pb.SubmitClientEventResponse:
+        said: Any = request.event
+        if said is not None and said.field in ("editor_reply", "editor_state"):
+            self._editors.take(said.value)
+            return pb.SubmitClientEventResponse()
+        name = require_session_id(request.session_id)
+        await self._service.show(name)
+        match said and said.field:
+            case "permission_decisions":
+                await self._decide(name, said.value.decisions)
+            case "question_reply":
+                self._service.reply(name, said.value.request_id, read_reply(said.value))
+                await self._service.save_answers(name)
+            case "draft":
+                await self.desks.write_draft(name, said.value.text, said.value.client_id)
+            case "queue_removal":
+                await self.dispatcher.remove(name, said.value.prompt_id)
+            case _:
+                raise InvalidInput("The call says nothing.", suggestion="Set one of the events.")
+        return pb.SubmitClientEventResponse()
+
+    async def set_session_config(
+        self, request: pb.SetSessionConfigRequest, _: Context, /
+    ) -> pb.SetSessionConfigResponse:
+        name = require_session_id(request.session_id)
+        if request.value is None:
+            raise InvalidInput("The call has no value.", suggestion="Set choice or switched_on.")
+        await self.dispatcher.open(name)
+        await self._service.set_option(name, request.option_id, request.value.value)
+        view = await self._service.view(name)
+        options = [one for one in view.standing if isinstance(one, ConfigUpdated)]
+        return pb.SetSessionConfigResponse(options=to_options(options[0].options) if options else [])
+
+    async def get_todos(self, request: pb.GetTodosRequest, _: Context, /) -> pb.GetTodosResponse:
+        view = await self._service.view(require_session_id(request.session_id))
+        lists = [one for one in view.standing if isinstance(one, TodosUpdated)]
+        return pb.GetTodosResponse(todos=to_todos(lists[0].todos) if lists else [])
+
+    async def write_todos(self, request: pb.WriteTodosRequest, _: Context, /) -> pb.WriteTodosResponse:
+        name = require_session_id(request.session_id)
+        await self.dispatcher.open(name)
+        written = todos(request.todos)
+        await self._service.write_todos(name, written)
+        return pb.WriteTodosResponse(todos=to_todos(written))
+
+    async def _decide(self, name: SessionId, decisions: Sequence[pb.PermissionDecision]) -> None:
+        """Pass every answer on, also when another door was faster with one of them; that is told then."""
+        refused: InvalidInput | None = None
+        for one in decisions:
+            try:
+                self._service.answer(name, one.request_id, read_decision(one))
+            except InvalidInput as error:
+                refused = refused or error
+        await self._service.save_answers(name)
+        if refused is not None:
+            raise refused
+
+    async def _detail(self, name: SessionId) -> pb.SessionDetail:
+        detail = to_detail(await self._service.view(name), await self.desks.get(name))
+        detail.proposals = [to_proposal(one) for one in await self._reviews.proposals(name)]
+        return detail
+
+    async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> TurnPrompt:
+        workspace = Path((await self._service.show(name)).workspace)
+        blocks = await read_attachments([read_attachment(one, workspace) for one in request.attachments])
+        links = await asyncio.to_thread(links_in, request.text, workspace)
+        return TurnPrompt(text=request.text, blocks=(*blocks, *links))

@@ -1,0 +1,179 @@
+"""Codec between session views, lists, drafts and answers and the messages of the contract."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
+from portico.domain import codecs, events, values
+from portico.domain.drafts import QueuedPrompt, SessionDraft
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.doors.api.event_messages import (
+    to_commands,
+    to_options,
+    to_permission,
+    to_plan,
+    to_question,
+    to_sandbox,
+    to_state,
+    to_time,
+    to_todos,
+    to_usage,
+)
+from portico.doors.api.proposal_messages import to_review_mode
+from portico.sessions.content.attachments import AttachedBytes, AttachedFile, AttachmentSource
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.requests.questions import QuestionAnswer
+from portico.sessions.session_list import SessionListEntry
+from portico.sessions.session_view import SessionView
+
+MAX_PAGE = 1_000
+
+_SCOPES: dict[events_pb.PermissionScope, values.PermissionScope] = {
+    events_pb.PermissionScope.SESSION: "session",
+    events_pb.PermissionScope.ALWAYS: "always",
+}
+_PROGRESS: dict[events_pb.Progress, Literal["pending", "in_progress", "completed"]] = {
+    events_pb.Progress.IN_PROGRESS: "in_progress",
+    events_pb.Progress.COMPLETED: "completed",
+}
+_PRIORITIES: dict[events_pb.Priority, Literal["high", "medium", "low"]] = {
+    events_pb.Priority.HIGH: "high",
+    events_pb.Priority.LOW: "low",
+}
+
+
+def to_summary(listed: SessionListEntry) -> pb.SessionSummary:
+    summary = listed.summary
+    return pb.SessionSummary(
+        session_id=summary.session_id,
+        workspace=summary.workspace,
+        agent=summary.agent,
+        title=summary.title,
+        state=to_state(summary.state),
+        created_at=to_time(summary.created_at),
+        updated_at=to_time(summary.updated_at),
+        last_seq=summary.last_seq,
+        reads_only=summary.reads_only,
+        mode=to_review_mode(summary.mode),
+        has_draft=listed.drafted,
+        queued=listed.queued,
+        is_new=summary.last_turn is None,
+        waiting=listed.waiting,
+        sandbox=to_sandbox(listed.sandbox),
+    )
+
+
+def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
+    waiting = len(view.permissions) + len(view.questions)
+    listed = SessionListEntry(
+        summary=view.summary,
+        drafted=desk.drafted,
+        queued=len(desk.queue),
+        waiting=waiting,
+        sandbox=view.sandbox,
+    )
+    detail = pb.SessionDetail(
+        summary=to_summary(listed),
+        permissions=[to_permission(one) for one in view.permissions],
+        questions=[to_question(one) for one in view.questions],
+        desk=to_drafts(desk),
+        prompt_capabilities=pb.PromptCapabilities(
+            image=view.takes.image, audio=view.takes.audio, embedded_context=view.takes.embedded_context
+        ),
+        can_fork=view.can_fork,
+        open_elsewhere=view.open_elsewhere,
+    )
+    for payload in view.standing:
+        match payload:
+            case events.CommandsUpdated(commands=commands):
+                detail.commands = to_commands(commands)
+            case events.ConfigUpdated(options=options):
+                detail.options = to_options(options)
+            case events.UsageUpdated():
+                detail.usage = to_usage(payload)
+            case events.PlanUpdated(entries=entries):
+                detail.plan = to_plan(entries)
+            case events.TodosUpdated(todos=todos):
+                detail.todos = to_todos(todos)
+            case _:
+                raise TypeError(f"{payload.kind} does not say how things stand")
+    return detail
+
+
+def to_drafts(desk: SessionDraft) -> pb.Desk:
+    return pb.Desk(
+        draft=desk.draft,
+        client_id=desk.client_id,
+        queue=[to_queued(one) for one in desk.queue],
+        revision=desk.revision,
+    )
+
+
+def to_queued(prompt: QueuedPrompt) -> pb.QueuedPrompt:
+    return pb.QueuedPrompt(prompt_id=prompt.prompt_id, text=prompt.text, attachments=len(prompt.blocks))
+
+
+def require_session_id(text: str) -> SessionId:
+    if not text:
+        raise InvalidInput("The call names no session.", suggestion="Give session_id.")
+    return SessionId(text)
+
+
+def page_size(asked: int, usual: int) -> int:
+    return min(asked, MAX_PAGE) if asked > 0 else usual
+
+
+def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSource:
+    """What a caller attached. A path is one of the session's folder; its bytes are read by whoever sends it."""
+    source = attachment.source
+    if source is None:
+        raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
+    if source.field == "path":
+        try:
+            path = (workspace / source.value).resolve()
+            inside = path.is_relative_to(workspace.resolve())
+        except (
+            OSError,
+            ValueError,
+            RuntimeError,
+        ) as error:  # the last is a loop of links, before Python 3.13
+            raise InvalidInput(f"{source.value!r} cannot be attached: {error}.") from error
+        if not inside:
+            raise InvalidInput(
+                f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
+            )
+        return AttachedFile(path, workspace)
+    return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
+
+
+def read_decision(said: pb.PermissionDecision) -> PermissionReply:
+    """An answer. Without an option it denies; without a scope it holds once."""
+    scope = _SCOPES.get(said.scope, "once")
+    return PermissionReply(option_id=said.option_id or None, by="person", scope=scope)
+
+
+def read_reply(said: pb.QuestionReply) -> QuestionAnswer:
+    if said.action is events_pb.QuestionAction.UNSPECIFIED:
+        raise InvalidInput("The reply has no action.", suggestion="Accept, decline or cancel.")
+    try:
+        content = codecs.decode_json(said.content_json or "{}")
+        return codecs.convert({"action": said.action.name.lower(), "content": content}, QuestionAnswer)
+    except msgspec.MsgspecError as error:
+        raise InvalidInput(f"The values of the reply are not right: {error}") from error
+
+
+def todos(said: Iterable[events_pb.Todo]) -> list[values.TodoItem]:
+    return [
+        values.TodoItem(
+            todo_id=one.todo_id or f"todo-{place}",
+            content=one.content,
+            status=_PROGRESS.get(one.status, "pending"),
+            priority=_PRIORITIES.get(one.priority, "medium"),
+        )
+        for place, one in enumerate(said, start=1)
+    ]

@@ -1,0 +1,95 @@
+"""Encoder from tool calls and their content to messages of the contract."""
+
+from collections.abc import Iterable
+from typing import Any, assert_never
+
+from protobuf import Oneof
+
+from portico.api.fields import json_text, raw_json, to_enum, to_int32
+from portico.api.v1 import events_pb as pb
+from portico.domain import events, values
+
+
+def to_tool_started(payload: events.ToolStarted) -> pb.ToolStarted:
+    return pb.ToolStarted(
+        tool_id=payload.tool_id,
+        title=payload.title,
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
+        status=to_enum(pb.ToolStatus, payload.status),
+        name=payload.name or "",
+        content=to_parts(payload.content),
+        locations=to_locations(payload.locations),
+        input_json=raw_json(payload.input),
+        output_json=raw_json(payload.output),
+    )
+
+
+def to_tool_updated(payload: events.ToolUpdated) -> pb.ToolUpdated:
+    terminal, grown = payload.terminal, payload.grown
+    return pb.ToolUpdated(
+        tool_id=payload.tool_id,
+        title=payload.title,
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
+        status=to_enum(pb.ToolStatus, payload.status),
+        content=_content(payload.content),
+        locations=_places(payload.locations),
+        input_json=raw_json(payload.input),
+        output_json=raw_json(payload.output),
+        grown=None if grown is None else pb.TextGrowth(dropped=grown.dropped, text=grown.text),
+        terminal=None
+        if terminal is None
+        else pb.TerminalOutput(
+            terminal_id=terminal.terminal_id,
+            text=terminal.text,
+            ended=terminal.ended,
+            exit_code=to_int32(terminal.exit_code),
+            signal=terminal.signal or "",
+            left_out=terminal.left_out,
+        ),
+    )
+
+
+def to_tool_completed(payload: events.ToolCompleted) -> pb.ToolCompleted:
+    return pb.ToolCompleted(
+        tool_id=payload.tool_id,
+        success=payload.success,
+        duration_ms=payload.duration_ms,
+        title=payload.title,
+        tool_kind=to_enum(pb.ToolKind, payload.tool_kind),
+        content=_content(payload.content),
+        locations=_places(payload.locations),
+        input_json=raw_json(payload.input),
+        output_json=raw_json(payload.output),
+    )
+
+
+def _content(parts: tuple[values.ToolPart, ...] | None) -> pb.ToolContent | None:
+    return None if parts is None else pb.ToolContent(parts=to_parts(parts))
+
+
+def to_parts(parts: Iterable[values.ToolPart]) -> list[pb.ToolPart]:
+    return [_part(part) for part in parts]
+
+
+def _part(part: values.ToolPart) -> pb.ToolPart:
+    shown: Any
+    match part:
+        case values.TextPart(text=text):
+            shown = Oneof("text", pb.TextPart(text=text))
+        case values.DiffPart(path=path, new_text=new_text, old_text=old_text):
+            shown = Oneof("diff", pb.DiffPart(path=path, new_text=new_text, old_text=old_text))
+        case values.TerminalPart(terminal_id=terminal_id):
+            shown = Oneof("terminal", pb.TerminalPart(terminal_id=terminal_id))
+        case values.BlockPart(block=block):
+            shown = Oneof("block", pb.BlockPart(block_json=json_text(block)))
+        case _:
+            assert_never(part)
+    return pb.ToolPart(part=shown)
+
+
+def _places(locations: tuple[values.Location, ...] | None) -> pb.ToolLocations | None:
+    return None if locations is None else pb.ToolLocations(locations=to_locations(locations))
+
+
+def to_locations(locations: Iterable[values.Location]) -> list[pb.Location]:
+    return [pb.Location(path=one.path, line=to_int32(one.line)) for one in locations]

@@ -1,0 +1,152 @@
+"""AgentService methods for attached editor windows, and the codec of their messages."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Any, assert_never
+
+from portico.api.fields import to_enum
+from portico.api.v1 import agent_pb as pb
+from portico.domain import windows
+from portico.domain.errors import InvalidInput
+from portico.doors.api.event_messages import one_of
+from portico.doors.api.streams import merge_streams
+from portico.sessions.windows import WindowRegistry
+
+_SEVERITIES: dict[pb.ProblemSeverity, windows.Severity] = {
+    pb.ProblemSeverity.ERROR: "error",
+    pb.ProblemSeverity.WARNING: "warning",
+    pb.ProblemSeverity.HINT: "hint",
+}
+
+
+class WindowCalls:
+    """The calls of windows, as far as there is somebody to lend one to."""
+
+    def __init__(self, desk: WindowRegistry | None, closing: asyncio.Event) -> None:
+        self._desk = desk
+        self._closing = closing
+
+    async def attach(self, request: pb.AttachEditorRequest) -> AsyncGenerator[pb.AttachEditorResponse]:
+        updates = self._need_desk().attach(_introduction(request))
+        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
+            async for update in stream:
+                yield to_window_update(update)
+
+    def take(self, said: pb.EditorReply | pb.EditorState) -> None:
+        """What a window says besides its stream."""
+        desk = self._need_desk()
+        if isinstance(said, pb.EditorReply):
+            desk.reply(said.request_id, read_window_answer(said))
+        else:
+            desk.update_status(said.editor_id, said.unsaved, focused=said.focused)
+
+    def _need_desk(self) -> WindowRegistry:
+        if self._desk is None:
+            raise InvalidInput("No editor can be attached here.")
+        return self._desk
+
+
+def to_window_update(update: windows.WindowUpdate | None) -> pb.AttachEditorResponse:
+    """What a window is told; None is a sign of life."""
+    match update:
+        case None:
+            told = one_of("heartbeat", pb.Heartbeat())
+        case windows.WindowAttached(editor_id=editor_id):
+            told = one_of("attached", pb.EditorAttached(editor_id=editor_id))
+        case windows.WindowRequest():
+            told = one_of("request", _request(update))
+        case windows.WindowRequestCancelled(request_id=request_id):
+            told = one_of("cancelled", pb.EditorRequestCancelled(request_id=request_id))
+        case _:
+            assert_never(update)
+    return pb.AttachEditorResponse(update=told)
+
+
+def read_window_answer(said: pb.EditorReply) -> windows.WindowResult:
+    result: Any = said.result
+    match result and result.field:
+        case "buffer":
+            buffer: pb.BufferText = result.value
+            # An absent text reads as an empty one.
+            return windows.BufferText(text=buffer.text if buffer.has_field("text") else None)
+        case "edits":
+            edits: pb.EditsApplied = result.value
+            return windows.WindowEditResult(
+                applied=edits.applied, changed=tuple(edits.changed), not_saved=tuple(edits.not_saved)
+            )
+        case "findings":
+            return _found(result.value)
+        case "command":
+            command: pb.CommandDispatched = result.value
+            return windows.TerminalCommandResult(
+                sent=command.sent, terminal=command.terminal, message=command.message
+            )
+        case "failure":
+            return windows.WindowFailure(message=result.value)
+        case _:
+            raise InvalidInput("The reply of the editor has no result.", suggestion="Set one, or failure.")
+
+
+def _introduction(request: pb.AttachEditorRequest) -> windows.WindowIntroduction:
+    offered = request.capabilities or pb.EditorCapabilities()
+    return windows.WindowIntroduction(
+        name=request.name or "editor",
+        folders=tuple(request.folders),
+        abilities=windows.WindowAbilities(
+            buffers=offered.buffers,
+            edits=offered.edits,
+            lookups=offered.lookups,
+            commands=offered.commands,
+        ),
+    )
+
+
+def _request(asked: windows.WindowRequest) -> pb.EditorRequest:
+    question = asked.question
+    match question:
+        case windows.ReadBuffer(path=path):
+            wanted = one_of("read_buffer", pb.ReadBuffer(path=path))
+        case windows.ApplyEdits(label=label, files=files):
+            edited = [
+                pb.EditedFile(path=one.path, expected=one.expected, content=one.content) for one in files
+            ]
+            wanted = one_of("apply_edits", pb.ApplyEdits(label=label, files=edited))
+        case windows.CodeLookup(kind=kind, path=path, line=line, column=column, query=query):
+            sought = to_enum(pb.EditorLookupKind, kind)
+            wanted = one_of(
+                "lookup", pb.EditorLookup(kind=sought, path=path, line=line, column=column, query=query)
+            )
+        case windows.TerminalCommand(command=command, cwd=cwd, title=title):
+            wanted = one_of("dispatch_command", pb.DispatchCommand(command=command, cwd=cwd, title=title))
+        case _:
+            assert_never(question)
+    return pb.EditorRequest(request_id=asked.request_id, session_id=asked.session_id, request=wanted)
+
+
+def _found(findings: pb.EditorFindings) -> windows.CodeLookupResult:
+    places = tuple(
+        windows.CodeLocation(
+            path=one.path,
+            line=one.line,
+            column=one.column,
+            end_line=one.end_line,
+            end_column=one.end_column,
+            name=one.name,
+            detail=one.detail,
+            text=one.text,
+        )
+        for one in findings.places
+    )
+    problems = tuple(
+        windows.CodeProblem(
+            path=one.path,
+            line=one.line,
+            column=one.column,
+            severity=_SEVERITIES.get(one.severity, "information"),
+            message=one.message,
+            source=one.source,
+        )
+        for one in findings.problems
+    )
+    return windows.CodeLookupResult(places=places, problems=problems, words=findings.words)

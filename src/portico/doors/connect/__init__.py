@@ -1,1 +1,0 @@
-"""AgentService: the sessions of this host over Connect, gRPC-Web and gRPC."""

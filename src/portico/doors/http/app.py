@@ -1,0 +1,202 @@
+"""ASGI application of the server: health, page and its cookie, stop, and AgentService.
+
+| path                          | who                             | what                                   |
+|-------------------------------|---------------------------------|----------------------------------------|
+| `GET /healthz`                | anybody; more with the token    | alive, which version; how it does      |
+| `POST /auth`                  | the token or a pass             | the page's cookie                      |
+| `POST /stop`                  | the token                       | ends the server gracefully             |
+| `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
+| `GET` of anything else        | anybody                         | the page's files                       |
+"""
+
+import asyncio
+import logging
+import os
+from typing import Protocol
+
+import msgspec
+
+from portico.doors.http.admission import StreamLimit, recognise_caller
+from portico.doors.http.asgi import ASGIApp, HttpRequest, HttpResponse, Receive, Scope, Send
+from portico.doors.http.credentials import Credentials
+from portico.doors.http.grpc_web_text import GrpcWebTextCall, is_grpc_web_text
+from portico.doors.http.guard import MAX_BODY_BYTES, SERVICE_PATH, BoundedBody, RequestGuard, bearer_token
+from portico.doors.http.page import PageFolder
+from portico.doors.http.refusals import RequestRefused, is_plain_grpc, wrong_method
+
+log = logging.getLogger("portico.web")
+
+CHALLENGE_HEADER = "portico-challenge"
+_LONGEST_CHALLENGE = 200
+_LONGEST_LOGGED_PATH = 200
+
+
+class HealthIssue(msgspec.Struct, frozen=True):
+    """What keeps a server that answers from its work, and what to do about it."""
+
+    message: str
+    suggestion: str | None
+
+
+class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
+    """How a server does, for those who know its token. One whose log fails cannot count its sessions."""
+
+    pid: int
+    workspace: str
+    uptime_seconds: float
+    sessions: int | None
+    active_sessions: int | None
+    memory_bytes: int | None
+    trouble: HealthIssue | None = None
+
+
+class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What `/healthz` says: the first two to anybody, the proof to a challenge, the rest for the token."""
+
+    status: str
+    version: str
+    proof: str | None = None
+    health: ServerHealth | None = None
+
+
+class ServerControl(Protocol):
+    """What the door knows of the process it stands in."""
+
+    async def health(self) -> ServerHealth: ...
+
+    def stop(self) -> None:
+        """Begin to stop. Calls that are under way are ended first."""
+        ...
+
+
+def build_app(
+    *,
+    service: ASGIApp,
+    token: str,
+    page: PageFolder,
+    version: str,
+    closing: asyncio.Event,
+    life: ServerControl,
+    streams: StreamLimit | None = None,
+    max_body: int = MAX_BODY_BYTES,
+) -> ASGIApp:
+    """The whole door. `service` is asked only what an admitted caller asks; `closing` refuses new calls."""
+    credentials = Credentials(token)
+    guard = RequestGuard(credentials, closing, max_body)
+    pulse = HealthReport(status="ok", version=version)
+    door = _Router(service, streams or StreamLimit(()), credentials, guard, page, pulse, life)
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        request, answer = HttpRequest(scope), HttpResponse(send)
+        in_grpc = is_plain_grpc(request) and _has_trailers(scope)
+        try:
+            guard.admit(request)
+            await door.open(request, scope, receive, answer)
+        except RequestRefused as refused:
+            _log_refusal(request, refused)
+            await refused.tell(answer, in_grpc=in_grpc)
+        except Exception:
+            log.exception("failed method=%s path=%r", request.method, _short(request.path))
+            if not answer.started:
+                failed = RequestRefused(500, "internal", "The server failed; its log says how.")
+                await failed.tell(answer, in_grpc=in_grpc)
+
+    return app
+
+
+class _Router:
+    """Sends each admitted request where it wants to go."""
+
+    def __init__(
+        self,
+        service: ASGIApp,
+        streams: StreamLimit,
+        credentials: Credentials,
+        guard: RequestGuard,
+        page: PageFolder,
+        pulse: HealthReport,
+        life: ServerControl,
+    ) -> None:
+        self._service = service
+        self._streams = streams
+        self._credentials = credentials
+        self._guard = guard
+        self._page = page
+        self._pulse = pulse
+        self._life = life
+
+    async def open(self, request: HttpRequest, scope: Scope, receive: Receive, answer: HttpResponse) -> None:
+        match request.path:
+            case "/healthz":
+                await self._tell_health(request, answer)
+            case "/auth":
+                _only(request, "POST")
+                await answer.whole(204, headers=[self._guard.issue_page_cookie(request)])
+            case "/stop":
+                _only(request, "POST")
+                self._guard.require_token(request)
+                await answer.json(202, msgspec.structs.replace(self._pulse, status="stopping"))
+                self._life.stop()
+            case path if path.startswith(SERVICE_PATH):
+                self._guard.require_program_or_page(request)
+                recognise_caller(scope)
+                self._guard.require_text(request)
+                _refuse_plain_grpc(request, scope)
+                in_grpc = is_plain_grpc(request)
+                body = BoundedBody(receive, answer, self._guard.max_body, in_grpc=in_grpc)
+                with self._streams.counted(path):
+                    if is_grpc_web_text(request):
+                        call = GrpcWebTextCall(scope, body.receive, body.send)
+                        await self._service(call.scope, call.receive, call.send)
+                    else:
+                        await self._service(scope, body.receive, body.send)
+            case _:
+                await self._show(request, answer)
+
+    async def _tell_health(self, request: HttpRequest, answer: HttpResponse) -> None:
+        _only(request, "GET", "HEAD")
+        pulse = self._pulse
+        challenge = request.header(CHALLENGE_HEADER)
+        if challenge is not None and len(challenge) <= _LONGEST_CHALLENGE:
+            proof = self._credentials.proof(challenge, os.getpid())
+            pulse = msgspec.structs.replace(pulse, proof=proof)
+        if bearer_token(request) is not None:
+            self._guard.require_token(request)
+            pulse = msgspec.structs.replace(pulse, health=await self._life.health())
+        await answer.json(200, pulse)
+
+    async def _show(self, request: HttpRequest, answer: HttpResponse) -> None:
+        _only(request, "GET", "HEAD")
+        file = await asyncio.to_thread(self._page.load, request.path)
+        if file is None:
+            raise RequestRefused(404, "not_found", "There is nothing here.")
+        await answer.whole(file.status, file.body, content_type=file.content_type, headers=file.headers)
+
+
+def _only(request: HttpRequest, *methods: str) -> None:
+    if request.method not in methods:
+        raise wrong_method(*methods)
+
+
+def _refuse_plain_grpc(request: HttpRequest, scope: Scope) -> None:
+    """gRPC ends its answers with trailers, which only HTTP/2 carries here."""
+    if is_plain_grpc(request) and not _has_trailers(scope):
+        raise RequestRefused(415, "unimplemented", "gRPC needs HTTP/2. Use that, or Connect or gRPC-Web.")
+
+
+def _has_trailers(scope: Scope) -> bool:
+    return "http.response.trailers" in scope.get("extensions", {})
+
+
+def _log_refusal(request: HttpRequest, refused: RequestRefused) -> None:
+    log.warning(
+        "refused status=%d method=%s path=%r reason=%r",
+        refused.status,
+        request.method,
+        _short(request.path),
+        refused.refusal.message,
+    )
+
+
+def _short(path: str) -> str:
+    return path[:_LONGEST_LOGGED_PATH]

@@ -1,0 +1,80 @@
+"""Request and response of one HTTP call, as thin wrappers over ASGI.
+
+The server's own types stay outside: these are the few shapes of ASGI that are used here.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable, MutableMapping
+from typing import Any
+
+import msgspec
+
+from portico.doors.http.headers import Header, with_safe_headers
+
+Scope = MutableMapping[str, Any]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+_json = msgspec.json.Encoder()
+
+
+class HttpRequest:
+    """What can be known of a call before its body is read."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.method: str = scope["method"]
+        self.path: str = scope["path"]
+        self.port: int = scope["server"][1]
+        self._headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
+
+    def headers(self, name: str) -> list[str]:
+        """Every value of a header, as often as it was sent."""
+        wanted = name.encode()
+        return [value.decode("latin-1") for key, value in self._headers if key == wanted]
+
+    @property
+    def is_text(self) -> bool:
+        """Whether every header can be read as UTF-8."""
+        try:
+            for name, value in self._headers:
+                name.decode()
+                value.decode()
+        except UnicodeDecodeError:
+            return False
+        return True
+
+    def header(self, name: str) -> str | None:
+        """The value of a header that was sent exactly once."""
+        found = self.headers(name)
+        return found[0] if len(found) == 1 else None
+
+
+class HttpResponse:
+    """The way back to the caller. Whatever is sent, the headers that keep a browser safe are on it."""
+
+    def __init__(self, send: Send) -> None:
+        self.started = False
+        self._send = send
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.started = True
+            message = {**message, "headers": with_safe_headers(message.get("headers", ()))}
+        await self._send(message)
+
+    async def whole(
+        self, status: int, body: bytes = b"", *, content_type: str = "", headers: Iterable[Header] = ()
+    ) -> None:
+        """Answer in one go."""
+        described = [(b"content-type", content_type.encode())] if content_type else []
+        if status != 204:
+            described.append((b"content-length", str(len(body)).encode()))
+        await self(
+            {"type": "http.response.start", "status": status, "headers": [*described, *headers]},
+        )
+        await self({"type": "http.response.body", "body": body, "more_body": False})
+
+    async def json(self, status: int, value: object, headers: Iterable[Header] = ()) -> None:
+        body = _json.encode(value)
+        await self.whole(status, body, content_type="application/json", headers=headers)

@@ -1,0 +1,37 @@
+"""Security headers of every response, and the content security policy of the page."""
+
+from collections.abc import Iterable
+
+Header = tuple[bytes, bytes]
+
+_SAFE: tuple[Header, ...] = (
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"cache-control", b"no-store"),
+)
+
+
+def with_safe_headers(headers: Iterable[Header]) -> list[Header]:
+    """These headers, and the safe value of each one that is not among them."""
+    given = list(headers)
+    names = {name.lower() for name, _ in given}
+    return [*given, *((name, value) for name, value in _SAFE if name not in names)]
+
+
+def page_policy(nonce: str) -> Header:
+    """What the page may load: its own files, and nothing of anybody else's."""
+    rules = (
+        "default-src 'none'",
+        f"script-src 'nonce-{nonce}' 'self'",
+        f"style-src 'nonce-{nonce}' 'self'",
+        "img-src 'self' data: blob:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "frame-ancestors 'none'",
+        "base-uri 'none'",
+        "form-action 'none'",
+    )
+    return b"content-security-policy", "; ".join(rules).encode()

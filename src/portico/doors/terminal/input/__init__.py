@@ -1,0 +1,1 @@
+"""Owns what a person types in the terminal: prompts, answers, fields."""

@@ -1,0 +1,65 @@
+"""Source of chat prompts: an editable line on a terminal, or lines from a pipe."""
+
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.line_reader import LineReader
+from portico.doors.terminal.input.prompt_blanks import Blank
+from portico.doors.terminal.render.renderer import is_plain_output
+
+
+class KeptPrompt(msgspec.Struct, frozen=True):
+    """A prompt that is kept as a file, the text that stands for its name, and what that leaves open."""
+
+    name: str
+    description: str
+    text: str
+    blanks: tuple[Blank, ...] = ()
+
+
+class ChatInput(Protocol):
+    async def read(self) -> str | None:
+        """The next prompt, never blank; None when the person leaves.
+
+        What was typed when it is cancelled is there again the next time.
+        """
+        ...
+
+
+class PlainChatInput:
+    """Prompts from an input that is no terminal: one a line; a backslash at the end joins the next."""
+
+    def __init__(self, lines: LineReader) -> None:
+        self._lines = lines
+        self._begun = ""
+
+    async def read(self) -> str | None:
+        while (line := await self._lines.read_line()) is not None:
+            if line.endswith("\\"):
+                self._begun += line[:-1] + "\n"
+                continue
+            prompt, self._begun = self._begun + line, ""
+            if prompt.strip():
+                return prompt
+        prompt, self._begun = self._begun, ""
+        return prompt if prompt.strip() else None
+
+
+def open_chat_input(
+    status: Callable[[], ChatStatus],
+    prompts: Callable[[], Iterable[KeptPrompt]],
+    *,
+    history: Path,
+    term: str,
+) -> ChatInput:
+    """The input that suits standard input and output. `history` keeps prompts for the arrow keys."""
+    if not sys.stdin.isatty() or is_plain_output(sys.stdout, term):
+        return PlainChatInput(LineReader(sys.stdin.fileno()))
+    from portico.doors.terminal.input.chat_line import ChatLine
+
+    return ChatLine(status, prompts, history=history)

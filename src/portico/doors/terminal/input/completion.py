@@ -1,0 +1,89 @@
+"""Completion in the chat line: commands and prompts after `/`, files after `@`."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
+from portico.domain.values import AgentCommand
+from portico.doors.terminal.input.chat_input import KeptPrompt
+from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.workspace_files import WorkspaceFiles
+from portico.doors.terminal.sanitizer import clean_line
+
+_COMMAND = re.compile(r"/(\S*)\Z")
+_OWN_COMMANDS = (
+    AgentCommand(name="options", description="see and set the agent's options", hint="NAME VALUE"),
+    AgentCommand(
+        name="proposal", description="see what is proposed and decide on it", hint="diff, apply, discard"
+    ),
+    AgentCommand(name="exit", description="leave; the conversation is kept"),
+)
+_FILE = re.compile(r"(?:\A|(?<=\s))@(\S*)\Z")
+
+
+def is_completable(text: str) -> bool:
+    """Whether the text before the cursor ends in something that can be completed."""
+    return bool(_COMMAND.match(text) or _FILE.search(text))
+
+
+class ChatCompleter(Completer):
+    """Asks for commands and prompts each time, because they may have changed."""
+
+    def __init__(
+        self,
+        status: Callable[[], ChatStatus],
+        files: WorkspaceFiles,
+        prompts: Callable[[], Iterable[KeptPrompt]],
+    ) -> None:
+        self._status = status
+        self._files = files
+        self._prompts = prompts
+
+    def named(self, text: str) -> KeptPrompt | None:
+        """The kept prompt whose name, and nothing else, was typed; a command of that name goes before it."""
+        typed = text.strip()
+        if (found := _COMMAND.match(typed)) is None:
+            return None
+        commands = (*self._status().commands, *_OWN_COMMANDS)
+        if any(clean_line(command.name).lstrip("/") == found[1] for command in commands):
+            return None
+        prompts = (prompt for prompt in self._prompts() if prompt.name == found[1])
+        return next((prompt for prompt in prompts if prompt.text.strip() not in ("", typed)), None)
+
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+        text = document.text_before_cursor
+        if found := _COMMAND.match(text):
+            yield from _commands(found[1], (*self._status().commands, *_OWN_COMMANDS))
+            yield from _kept(found[1], self._prompts())
+        elif found := _FILE.search(text):
+            for path in self._files.matching(found[1]):
+                shown = clean_line(path)
+                mention = f'@"{shown}" ' if " " in shown else f"@{shown} "
+                yield Completion(mention, start_position=-len(found[0]), display=shown)
+
+
+def _commands(typed: str, commands: tuple[AgentCommand, ...]) -> Iterator[Completion]:
+    """Commands whose name begins with what was typed; if there is none, those that contain it."""
+    named = [(clean_line(command.name).lstrip("/"), command) for command in commands]
+    fitting = [pair for pair in named if pair[0].lower().startswith(typed.lower())]
+    for name, command in fitting or [pair for pair in named if typed.lower() in pair[0].lower()]:
+        hint = f"  {clean_line(command.hint)}" if command.hint else ""
+        yield Completion(
+            f"/{name} ",
+            start_position=-len(typed) - 1,
+            display=f"/{name}",
+            display_meta=f"{clean_line(command.description)}{hint}",
+        )
+
+
+def _kept(typed: str, prompts: Iterable[KeptPrompt]) -> Iterator[Completion]:
+    for prompt in prompts:
+        if typed.lower() in prompt.name.lower():
+            yield Completion(
+                prompt.text,
+                start_position=-len(typed) - 1,
+                display=f"/{prompt.name}",
+                display_meta=f"prompt  {clean_line(prompt.description)}".rstrip(),
+            )

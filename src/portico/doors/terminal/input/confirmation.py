@@ -1,0 +1,19 @@
+"""Yes-or-no question to the person at the terminal."""
+
+import sys
+
+from portico.doors.terminal.input.line_reader import LineReader
+
+
+async def confirm(question: str) -> bool:
+    """Whether the person says yes. The end of input is a no; Ctrl-C ends the command at once.
+
+    The question is on standard error, since standard output may go elsewhere. What was typed before it is no answer.
+    """
+    lines = LineReader(sys.stdin.fileno())
+    lines.discard_typed_ahead()
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    answer = await lines.read_line()
+    if answer is None:
+        print(file=sys.stderr)
+    return (answer or "").strip().lower() in ("y", "yes")

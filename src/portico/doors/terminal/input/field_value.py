@@ -1,0 +1,112 @@
+"""Parser of typed text into the value of a question field, and the hint beside the field.
+
+Choices go by the number shown, by value or by name. An empty line takes the default, or leaves out
+what need not be filled in; a single dash leaves it out although there is a default.
+"""
+
+from portico.domain.values import OptionChoice, QuestionField, QuestionValue
+from portico.doors.terminal.sanitizer import clean_line
+from portico.sessions.requests.field_validation import label_of, problem_with
+
+LEFT_OUT = "-"
+_YES = ("y", "yes", "true", "on")
+_NO = ("n", "no", "false", "off")
+
+
+def parse_field_value(field: QuestionField, typed: str) -> QuestionValue | None:
+    """The value; None leaves the field out. ValueError with what is wrong, for the person who typed it."""
+    words = typed if field.secret else typed.strip()
+    if not words:
+        if field.default is None and field.required:
+            raise ValueError(f"{clean_line(label_of(field))} is needed.")
+        return field.default
+    if words == LEFT_OUT and field.default is not None and not field.required:
+        return None
+    value = _value(field, words)
+    if problem := problem_with(field, value):
+        raise ValueError(clean_line(problem))
+    return value
+
+
+def field_prompt(field: QuestionField) -> str:
+    """The line in front of what is typed: the field's name, what fits, and what an empty line means."""
+    hints = [_what_fits(field)]
+    if field.default is not None:
+        hints.append(f"Enter: {_shown(field, field.default)}")
+        hints += [] if field.required else [f"{LEFT_OUT}: nothing"]
+    elif not field.required:
+        hints.append("Enter: nothing")
+    words = ", ".join(filter(None, hints))
+    return f"{clean_line(label_of(field))} ({words}): " if words else f"{clean_line(label_of(field))}: "
+
+
+def choice_lines(field: QuestionField) -> list[str]:
+    """The choices with their numbers."""
+    return [
+        f"{number}  {clean_line(choice.name)}"
+        + (f"  {clean_line(choice.description)}" if choice.description else "")
+        for number, choice in enumerate(field.choices, start=1)
+    ]
+
+
+def _what_fits(field: QuestionField) -> str:
+    low, high = field.minimum, field.maximum
+    span = f"{low:g} to {high:g}" if low is not None and high is not None else ""
+    if not span and (low is not None or high is not None):
+        span = f"at least {low:g}" if low is not None else f"at most {high:g}"
+    match field.type:
+        case "boolean":
+            return "y/n"
+        case "choice":
+            return "a number"
+        case "choices":
+            return f"numbers, with commas between{f', {span}' if span else ''}"
+        case "string":
+            return ", ".join(
+                filter(None, (clean_line(field.format or ""), f"{span} characters" if span else ""))
+            )
+        case _:
+            return span
+
+
+def _value(field: QuestionField, words: str) -> QuestionValue:
+    match field.type:
+        case "boolean":
+            folded = words.lower()
+            return folded in _YES if folded in _YES + _NO else words
+        case "integer" | "number":
+            return _number(words)
+        case "choice":
+            return _chosen(field.choices, words)
+        case "choices":
+            parts = (
+                words.split(",") if "," in words or not words.replace(" ", "").isdecimal() else words.split()
+            )
+            return tuple(_chosen(field.choices, part.strip()) for part in parts if part.strip())
+        case _:
+            return words
+
+
+def _number(words: str) -> QuestionValue:
+    for read in (int, float):
+        try:
+            return read(words)
+        except ValueError:
+            continue
+    return words
+
+
+def _chosen(choices: tuple[OptionChoice, ...], words: str) -> str:
+    if words.isdecimal() and 1 <= int(words) <= len(choices):
+        return choices[int(words) - 1].value
+    folded = words.casefold()
+    alike = (one.value for one in choices if folded in (one.value.casefold(), one.name.casefold()))
+    return next(alike, words)
+
+
+def _shown(field: QuestionField, value: QuestionValue) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    names = {choice.value: choice.name for choice in field.choices}
+    values = value if isinstance(value, tuple) else (value,)
+    return clean_line(", ".join(names.get(str(one), str(one)) for one in values))

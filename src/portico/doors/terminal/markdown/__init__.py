@@ -1,0 +1,1 @@
+"""Owns Markdown in the terminal, block by block as it streams."""

@@ -1,0 +1,1 @@
+"""Owns the drawing of a session in the terminal, live or plain."""

@@ -1,0 +1,81 @@
+"""View of one tool call, computed from its events."""
+
+from typing import Self
+
+import msgspec
+
+from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
+from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolKind, ToolPart
+from portico.doors.terminal.labels import title_text
+
+_OUTPUT_SIZE = 16_000
+
+
+class ToolView(msgspec.Struct, frozen=True, kw_only=True):
+    """`output` is the end of what its command printed; `output_lines` counts all of it."""
+
+    tool_id: str
+    workspace: str = ""
+    title: str = ""
+    kind: ToolKind = "other"
+    started_at: int = 0
+    content: tuple[ToolPart, ...] = ()
+    output: str = ""
+    output_lines: int = 0
+    exit_words: str = ""
+    success: bool | None = None
+    duration_ms: int = 0
+
+    @classmethod
+    def started(cls, payload: ToolStarted, at: int, workspace: str) -> Self:
+        return cls(
+            tool_id=payload.tool_id,
+            workspace=workspace,
+            title=title_text(payload.title, payload.name or payload.tool_kind, workspace=workspace),
+            kind=payload.tool_kind,
+            started_at=at,
+            content=payload.content,
+        )
+
+    def updated(self, payload: ToolUpdated | ToolCompleted) -> Self:
+        """The view after a change; what the change does not mention stays."""
+        view = msgspec.structs.replace(
+            self,
+            title=title_text(payload.title, workspace=self.workspace) if payload.title else self.title,
+            kind=payload.tool_kind or self.kind,
+            content=self.content if payload.content is None else payload.content,
+        )
+        match payload:
+            case ToolUpdated(terminal=TerminalOutput() as terminal):
+                return view.printed(terminal)
+            case ToolUpdated(grown=TextGrowth() as grown):
+                return msgspec.structs.replace(view, content=grown.of(view.content))
+            case ToolCompleted(success=success, duration_ms=duration_ms):
+                return msgspec.structs.replace(view, success=success, duration_ms=duration_ms)
+            case _:
+                return view
+
+    @property
+    def diffs(self) -> tuple[DiffPart, ...]:
+        return tuple(part for part in self.content if isinstance(part, DiffPart))
+
+    @property
+    def text(self) -> str:
+        return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
+
+    def printed(self, terminal: TerminalOutput) -> Self:
+        """The view after its command printed more, or ended."""
+        output = self.output + terminal.text
+        if len(output) > 2 * _OUTPUT_SIZE:
+            output = output[-_OUTPUT_SIZE:].partition("\n")[2] or output[-_OUTPUT_SIZE:]
+        exit_words = self.exit_words
+        if terminal.signal:
+            exit_words = terminal.signal
+        elif terminal.exit_code:
+            exit_words = f"exit {terminal.exit_code}"
+        return msgspec.structs.replace(
+            self,
+            output=output,
+            output_lines=self.output_lines + terminal.text.count("\n"),
+            exit_words=exit_words,
+        )

@@ -1,0 +1,1 @@
+"""Owns proposals, checkpoints and review status as terminal text."""

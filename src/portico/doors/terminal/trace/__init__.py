@@ -1,0 +1,1 @@
+"""Owns the drawing of recorded traces in the terminal."""

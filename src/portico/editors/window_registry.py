@@ -1,0 +1,72 @@
+"""Registry of attached editor windows, by the folders they have open."""
+
+import asyncio
+import itertools
+import os
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from pathlib import Path
+
+from portico.domain.errors import InvalidInput
+from portico.domain.windows import WindowIntroduction, WindowResult, WindowUpdate
+from portico.editors.window import AttachedWindow
+from portico.editors.window_folders import WindowFolders
+from portico.sessions.ports import Clock
+from portico.sessions.windows import RecordWindowEvent
+
+MOST_WINDOWS = 64
+
+
+class AttachedWindows:
+    """Implements `sessions.windows.Windows` for sessions, and `WindowDesk` for the door that windows come by."""
+
+    def __init__(self, clock: Clock, tell: RecordWindowEvent) -> None:
+        self._clock = clock
+        self._tell = tell
+        self._windows: dict[str, AttachedWindow] = {}
+        self._order = itertools.count(1)
+
+    def of(self, workspace: Path) -> AttachedWindow | None:
+        """The focused one of a folder, else the one that was used last."""
+        if not self._windows:
+            return None
+        real = Path(os.path.realpath(workspace))
+        found = [window for window in self._windows.values() if window.folders.touch(real)]
+        return max(found, key=lambda window: (window.focused, window.used), default=None)
+
+    async def attach(self, introduction: WindowIntroduction) -> AsyncGenerator[WindowUpdate]:
+        if not introduction.folders:
+            raise InvalidInput("The editor names no folder.", suggestion="Attach it with what it has open.")
+        if len(self._windows) >= MOST_WINDOWS:
+            raise InvalidInput(
+                f"{MOST_WINDOWS} editor windows are attached already.", suggestion="Close one of them."
+            )
+        folders = await asyncio.to_thread(WindowFolders, introduction.folders)
+        window = AttachedWindow(introduction, folders, self._clock, self._tell)
+        window.used = next(self._order)
+        self._windows[window.id] = window
+        try:
+            async with aclosing(window.updates()) as updates:
+                async for update in updates:
+                    yield update
+        finally:
+            del self._windows[window.id]
+            window.leave()
+
+    def reply(self, request_id: str, answer: WindowResult) -> None:
+        for window in self._windows.values():
+            if window.waits_for(request_id):
+                window.reply(request_id, answer)
+                return
+        raise InvalidInput(
+            f"Nobody waits for an answer to the request {request_id}.",
+            suggestion="It was answered already, taken back, or given up after its deadline.",
+        )
+
+    def update_status(self, editor_id: str, unsaved: Sequence[str], *, focused: bool) -> None:
+        window = self._windows.get(editor_id)
+        if window is None:
+            raise InvalidInput(f"The editor {editor_id!r} is not attached.", suggestion="Attach it again.")
+        if focused and not window.focused:
+            window.used = next(self._order)
+        window.update_status(unsaved, focused=focused)

@@ -1,1 +1,0 @@
-"""Owns what the chain can teach an agent: package sources, code intelligence, skills and collaboration."""

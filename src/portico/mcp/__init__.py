@@ -1,0 +1,1 @@
+"""Owns the MCP codec: messages, tools, server and HTTP framing."""

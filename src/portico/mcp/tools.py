@@ -1,0 +1,87 @@
+"""Tools of an in-process MCP server: declaration, call and result.
+
+What a tool answers is read by a model. A mistake that the model can correct is a ToolFailure, written for it.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeVar
+
+import msgspec
+
+from portico.domain import codecs
+from portico.mcp.protocol import PROGRESS
+
+T = TypeVar("T")
+
+Notify = Callable[[str, Any], None]
+"""Sends the agent a notification that belongs to the request being answered."""
+
+
+class ServerToolFailure(Exception):
+    """The call could not be done, said in words that help the model to do it right."""
+
+
+class McpImage(msgspec.Struct, frozen=True, rename="camel", tag_field="type", tag="image"):
+    """An image for the model; `data` is base64."""
+
+    data: str
+    mime_type: str
+
+
+class McpText(msgspec.Struct, frozen=True, tag_field="type", tag="text"):
+    text: str
+
+
+class ServerToolResult(msgspec.Struct, frozen=True):
+    """What a call came to. A structured value that has no words of its own is shown as JSON."""
+
+    content: tuple[McpText | McpImage, ...] = ()
+    structured: Any | msgspec.UnsetType = msgspec.UNSET
+    is_error: bool = False
+
+
+class ServerToolCall(msgspec.Struct, frozen=True):
+    """One call by the model. `session_id` is None while the agent is still opening the session."""
+
+    arguments: dict[str, Any]
+    session_id: str | None
+    cwd: str
+    notify: Notify
+    progress_token: msgspec.Raw | None = None
+
+    def progress(self, done: float, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the call is, if the agent asked to be told."""
+        if self.progress_token is None:
+            return
+        told = {"progressToken": self.progress_token, "progress": done, "total": total, "message": message}
+        self.notify(PROGRESS, {name: value for name, value in told.items() if value is not None})
+
+    def read(self, type: type[T]) -> T:  # noqa: A002 - what msgspec calls it too
+        """The arguments as a value. ToolFailure names the one that does not fit."""
+        try:
+            return codecs.convert(self.arguments, type)
+        except msgspec.ValidationError as error:
+            raise ServerToolFailure(f"The arguments do not fit the tool's schema: {error}") from error
+
+
+Run = Callable[[ServerToolCall], Awaitable[ServerToolResult | str]]
+
+
+class ServerTool(msgspec.Struct, frozen=True):
+    """`input_schema` is a JSON Schema of an object; `schema_of` makes one from a struct."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    run: Run
+    title: str | None = None
+    output_schema: Mapping[str, Any] | None = None
+    read_only: bool = False
+    """Says to the agent that a call changes nothing, so that it need not ask for permission."""
+
+
+def schema_of(arguments: type[msgspec.Struct]) -> dict[str, Any]:
+    """The JSON Schema of a struct, with the object itself at the root, as MCP wants it."""
+    (root,), definitions = msgspec.json.schema_components([arguments], ref_template="#/$defs/{name}")
+    schema = dict(definitions.pop(root["$ref"].rpartition("/")[2]))
+    return {**schema, "$defs": definitions} if definitions else schema

@@ -1,0 +1,170 @@
+"""The MCP servers of a session, started with the first turn that can use them and ended with the session.
+
+One that fails is told of once and left out; the next turn tries it again. One that is silent has been waited
+for once: from then on it is tried while turns go on without it, until it answers.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
+from portico.porter.mcp.client import MOST_TOOLS, McpClient
+from portico.porter.mcp.server_requests import ServerRequests
+from portico.porter.tasks import silence_failure
+from portico.porter.tools.mcp_tool import McpTool
+from portico.porter.tools.tool import ModelTool
+from portico.porter.turn import PorterTurn
+
+_MOST_DESCRIPTION = 512 * 1024
+"""Bytes of what the tools of one server take: more than that leaves a model no room to work."""
+_LEFT_OUT = "Its tools are left out."
+_SILENT = (
+    "The conversation goes on without its tools and does not wait for it again; they are there once it answers. "
+    "See whether it starts when you run it yourself, or switch it off: `disabled` under `mcpServers` in the settings."
+)
+
+
+class McpServers:
+    """They run in the first of `folders` and are told of all; `can_ask` says whether the person can be asked."""
+
+    def __init__(
+        self,
+        servers: Sequence[schema.McpServer],
+        folders: Sequence[Path],
+        environ: Mapping[str, str],
+        *,
+        can_ask: bool,
+    ) -> None:
+        self._servers = _told_apart(servers)
+        self._folders = tuple(folders)
+        self._environ = environ
+        self._can_ask = can_ask
+        self._open: dict[str, McpClient] = {}
+        self._looking: dict[str, asyncio.Task[Sequence[McpTool]]] = {}
+        self._silent: set[str] = set()
+        self._told: set[str] = set()
+
+    async def tools(self, turn: PorterTurn) -> tuple[ModelTool, ...]:
+        """The tools of all servers that answer. The person is told once of each that does not."""
+        if not self._servers:
+            return ()
+        found = await asyncio.gather(*(self._tools_of(server, turn) for server in self._servers))
+        by_name: dict[str, ModelTool] = {}
+        for tool in (tool for tools in found for tool in tools):
+            tool.rename(by_name)
+            by_name[tool.name] = tool
+        return tuple(by_name.values())
+
+    async def close(self) -> None:
+        for looking in self._looking.values():
+            looking.cancel()
+        await asyncio.gather(*self._looking.values(), return_exceptions=True)
+        while self._open:
+            await self._open.popitem()[1].close()
+
+    async def _tools_of(self, server: schema.McpServer, turn: PorterTurn) -> Sequence[McpTool]:
+        """Those that it has now, if it is known to be silent; else it is waited for."""
+        looking = self._looking.get(server.name) or self._look(server)
+        if server.name in self._silent and not looking.done():
+            return ()
+        # Whoever stops a turn because it waits does not make the next one wait as long again.
+        await asyncio.wait({looking})
+        del self._looking[server.name]
+        try:
+            listed = looking.result()
+        except McpServerFailed as error:
+            if server.name in self._silent:
+                self._look(server)
+            elif isinstance(error, McpServerTimedOut):
+                self._silent.add(server.name)
+            more = _SILENT if server.name in self._silent else _LEFT_OUT
+            self._tell(turn, server.name, str(error), more)
+            return ()
+        self._silent.discard(server.name)
+        kept = _bounded(listed)
+        if len(kept) < len(listed):
+            words = f"The MCP server {server.name} has more to offer than a model can be told of."
+            left_out = f"{len(listed) - len(kept)} of its tools are left out; have it offer fewer."
+            self._tell(turn, f"{server.name} has too much", words, left_out)
+        return kept
+
+    def _tell(self, turn: PorterTurn, what: str, title: str, more: str) -> None:
+        if what not in self._told:
+            self._told.add(what)
+            turn.notice(title, more, severity="warning")
+
+    def _look(self, server: schema.McpServer) -> "asyncio.Task[Sequence[McpTool]]":
+        name = f"tools of the MCP server {server.name}"
+        looking = asyncio.create_task(
+            self._listed(server, long_timeout=server.name in self._silent), name=name
+        )
+        self._looking[server.name] = silence_failure(looking)
+        return looking
+
+    async def _listed(self, server: schema.McpServer, *, long_timeout: bool) -> Sequence[McpTool]:
+        """The tools of a server, which is started anew if it has ended meanwhile."""
+        if (client := self._open.get(server.name)) is not None:
+            try:
+                return [McpTool(client, described) for described in await client.tools()]
+            except McpServerTimedOut:
+                await self._give_up(server.name)
+                raise
+            except McpServerFailed:
+                await self._give_up(server.name)
+        asked = ServerRequests(self._folders, can_ask=self._can_ask)
+        client = McpClient(server.name, await self._channel(server, asked), asked)
+        try:
+            await client.begin(long_timeout=long_timeout)
+            listed = await client.tools(long_timeout=long_timeout)
+        except BaseException:
+            await client.close()
+            raise
+        self._open[server.name] = client
+        return [McpTool(client, described) for described in listed]
+
+    async def _channel(self, server: schema.McpServer, asked: ServerRequests) -> McpTransport:
+        match server.type:
+            case None | "stdio" if server.command:
+                from portico.porter.mcp.stdio_transport import open_stdio
+
+                return await open_stdio(server, self._folders[0], self._environ, asked)
+            case "http" if server.url:
+                from portico.porter.mcp.http_transport import McpHttpTransport
+
+                headers = {header.name: header.value for header in server.headers or ()}
+                return McpHttpTransport(server.name, server.url, headers, asked)
+            case kind:
+                raise McpServerFailed(
+                    f"The MCP server {server.name} is of the kind {kind!r}, which Porter does not speak."
+                )
+
+    async def _give_up(self, name: str) -> None:
+        if (client := self._open.pop(name, None)) is not None:
+            await client.close()
+
+
+def _told_apart(servers: Sequence[schema.McpServer]) -> tuple[schema.McpServer, ...]:
+    """The servers, none of which has the name of another."""
+    by_name: dict[str, schema.McpServer] = {}
+    for server in servers:
+        name, number = server.name, 2
+        while name in by_name:
+            name, number = f"{server.name}-{number}", number + 1
+        by_name[name] = msgspec.structs.replace(server, name=name)
+    return tuple(by_name.values())
+
+
+def _bounded(tools: Sequence[McpTool]) -> list[McpTool]:
+    """As many as a model can be told of."""
+    kept: list[McpTool] = []
+    room = _MOST_DESCRIPTION
+    for tool in tools:
+        size = len(tool.spec().schema)
+        if len(kept) < MOST_TOOLS and size <= room:
+            kept.append(tool)
+            room -= size
+    return kept

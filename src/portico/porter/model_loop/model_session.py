@@ -1,0 +1,194 @@
+"""The model, MCP servers and model loop of one session, opened with its first free-text prompt."""
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections.abc import Mapping
+from pathlib import Path
+from typing import assert_never
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import AuthRequired, PorticoError
+from portico.porter.markdown import code_block, language_of
+from portico.porter.model_loop.delegation import Delegation
+from portico.porter.model_loop.instructions import system_text
+from portico.porter.model_loop.loop import MeteredModel, ModelLoop
+from portico.porter.model_loop.mcp_servers import McpServers
+from portico.porter.model_loop.output_store import OutputStore
+from portico.porter.model_loop.token_estimate import TokenEstimate
+from portico.porter.model_loop.usage import NoSpendingLimit, SpendingLimit, TurnUsage
+from portico.porter.models.model import Model, ModelImage, ModelText, UserMessage
+from portico.porter.prompt import PorterPrompt, path_of
+from portico.porter.scenarios.scenario import Scenario
+from portico.porter.session import PorterSession
+from portico.porter.setup import PorterSetup, SetupReader
+from portico.porter.tools.catalog import offered_tools, unknown_tools
+from portico.porter.tools.context import ToolContext
+from portico.porter.turn import PorterTurn
+from portico.porter.workspace import Workspace
+
+# What the person gives is cut much later than what a tool finds.
+_LONGEST = 300_000
+
+
+def user_message(
+    prompt: PorterPrompt, workspace: Workspace, output_store: OutputStore, *, images: bool
+) -> UserMessage:
+    parts = tuple(_part(block, workspace, output_store, images=images) for block in prompt.blocks)
+    return UserMessage(parts or (ModelText(prompt.argument),))
+
+
+def _part(
+    block: schema.ContentBlock, workspace: Workspace, output_store: OutputStore, *, images: bool
+) -> ModelText | ModelImage:
+    match block:
+        case schema.TextContent(text=text):
+            return ModelText(output_store.cut(text, _LONGEST))
+        case schema.ImageContent(data=data, mime_type=media_type):
+            return (
+                _image(data, media_type)
+                if images
+                else ModelText("[An image that this model cannot look at.]")
+            )
+        case schema.ResourceLink(name=name, uri=uri):
+            path = path_of(uri)
+            return ModelText(f"[The person refers to {workspace.shown(path) if path else f'{name}, {uri}'}.]")
+        case schema.EmbeddedResource(resource=resource):
+            return ModelText(_attached(resource, workspace, output_store))
+        case schema.AudioContent():
+            return ModelText("[A recording that cannot be listened to here.]")
+        case _:
+            assert_never(block)
+
+
+def _attached(
+    resource: schema.EmbeddedResourceResource, workspace: Workspace, output_store: OutputStore
+) -> str:
+    path = path_of(resource.uri)
+    name = workspace.shown(path) if path else resource.uri
+    if resource.text is None:
+        return f"[The person attached {name}, which is not text.]"
+    language = language_of(path) if path else ""
+    return f"[The person attached {name}:]\n{code_block(output_store.cut(resource.text, _LONGEST), language)}"
+
+
+def _image(data: str, media_type: str) -> ModelText | ModelImage:
+    try:
+        return ModelImage(base64.b64decode(data, validate=True), media_type)
+    except (binascii.Error, ValueError):
+        return ModelText("[An image that could not be read.]")
+
+
+log = logging.getLogger(__name__)
+
+
+_TINY = "This is answered by a tiny model on this machine, which is no help with code."
+_BETTER = (
+    "Connect a better one: portico models list shows them, portico auth login PROVIDER keeps a key, "
+    "portico models use PROVIDER:MODEL chooses one."
+)
+
+
+class ModelSession:
+    def __init__(
+        self, conversation: PorterSession, setup_of: SetupReader, environ: Mapping[str, str], outputs: Path
+    ) -> None:
+        self._conversation = conversation
+        self._setup_of = setup_of
+        self._environ = environ
+        self._output_store = OutputStore(outputs)
+        self._servers = McpServers(
+            conversation.parameters.mcp_servers,
+            conversation.workspace.roots,
+            environ,
+            can_ask=conversation.can_ask,
+        )
+        self._model: Model | None = None
+        self._measure = TokenEstimate()
+        self._spending_limit: SpendingLimit | None = None
+        self._tally: TurnUsage | None = None
+        self._checked: set[str] = set()
+
+    async def answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
+        """Answer free text; how that ended. None when there is no model. Raises what the model raises."""
+        conversation, self._tally = self._conversation, None
+        setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
+        scenario = conversation.scenario
+        name = conversation.model or scenario.model or await asyncio.to_thread(setup.choose)
+        if name is None:
+            return None
+        self._tally = TurnUsage(conversation)
+        metered = await self._metered(name, setup, self._tally)
+        metered.spending_limit.begin_turn()
+        self._check(scenario, turn)
+        if metered.facts.tiny:
+            turn.notice_once(_TINY, _BETTER)
+        message = user_message(prompt, turn.workspace, self._output_store, images=metered.facts.images)
+        conversation.history.add(message)
+        context = ToolContext(
+            turn=turn,
+            scenario=scenario,
+            output_store=self._output_store,
+            background=conversation.background,
+            environ=self._environ,
+            scratch=conversation.parameters.scratch,
+            images=metered.facts.images,
+        )
+        tools = offered_tools(scenario, await self._servers.tools(turn) if metered.facts.tools else ())
+        context = msgspec.structs.replace(
+            context, delegate=Delegation(metered, context, tools, conversation.scenarios).do
+        )
+        system = await asyncio.to_thread(system_text, scenario, turn.workspace, tiny=metered.facts.tiny)
+        loop = ModelLoop(metered, context, tools, system=system, history=conversation.history, sink=turn)
+        try:
+            return await loop.run()
+        except AuthRequired:
+            # Whoever signs in again has another key.
+            await self._let_go()
+            raise
+
+    @property
+    def usage(self) -> schema.Usage | None:
+        """What the last turn took; None if no model was asked."""
+        return None if self._tally is None else self._tally.turn_usage()
+
+    async def close(self) -> None:
+        """End the servers and let go of the model."""
+        await self._servers.close()
+        await self._let_go()
+
+    async def _metered(self, name: str, setup: PorterSetup, tally: TurnUsage) -> MeteredModel:
+        if self._model is None or self._model.name != name:
+            await self._let_go()
+            self._model = setup.open(name)
+            self._measure = TokenEstimate()
+        if self._spending_limit is None:
+            spent = (self._conversation.spent_tokens, self._conversation.spent_dollars or 0.0)
+            self._spending_limit = (
+                NoSpendingLimit() if setup.spending_limit is None else setup.spending_limit(*spent)
+            )
+        return MeteredModel(
+            model=self._model,
+            facts=await self._model.facts(),
+            measure=self._measure,
+            tally=tally,
+            spending_limit=self._spending_limit,
+        )
+
+    def _check(self, scenario: Scenario, turn: PorterTurn) -> None:
+        """Say once which tools of a scenario do not exist."""
+        if scenario.name not in self._checked and (unknown := unknown_tools(scenario)):
+            title = f"The scenario {scenario.name} names tools that do not exist: {', '.join(unknown)}."
+            turn.notice(title, severity="warning")
+        self._checked.add(scenario.name)
+
+    async def _let_go(self) -> None:
+        model, self._model = self._model, None
+        if model is not None:
+            try:
+                await model.close()
+            except PorticoError:
+                log.warning("the model %s was not closed in order", model.name, exc_info=True)

@@ -1,0 +1,53 @@
+"""Guard against a model that repeats the same call with the same result."""
+
+import msgspec
+
+from portico.domain import codecs
+from portico.porter.models.model import ModelToolCall, ModelToolResult
+
+ALLOWED = 2
+GIVE_UP_AFTER = 3
+
+REFUSAL = (
+    "This call was not made: you made it {count} times with exactly these arguments and got the same result, "
+    "and nothing has changed since. Do something else: read another file, search for other words, ask the "
+    "person, or finish with what you know."
+)
+
+
+class RepetitionGuard:
+    """What was called in one turn. `refused` counts how often the model had to be stopped."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[int, int]] = {}
+        self.refused = 0
+
+    def refuses(self, call: ModelToolCall) -> str | None:
+        """Words for the model if it has made this call often enough; None to go on."""
+        count, _ = self._seen.get(_key(call), (0, 0))
+        if count < ALLOWED:
+            return None
+        self.refused += 1
+        return REFUSAL.format(count=count)
+
+    def note(self, call: ModelToolCall, result: ModelToolResult, *, changes: bool) -> None:
+        """A call was made. One that `changes` something makes the same question a new one."""
+        if changes and not result.failed:
+            self._seen.clear()
+            return
+        key, fingerprint = _key(call), hash(result.parts)
+        count, last = self._seen.get(key, (0, fingerprint))
+        self._seen[key] = (count + 1 if last == fingerprint else 1, fingerprint)
+
+    @property
+    def hopeless(self) -> bool:
+        return self.refused >= GIVE_UP_AFTER
+
+
+def _key(call: ModelToolCall) -> str:
+    try:
+        value = codecs.decode_json(call.arguments or "{}")
+        arguments = msgspec.json.encode(value, order="sorted").decode()
+    except (msgspec.MsgspecError, RecursionError):
+        arguments = call.arguments
+    return f"{call.name} {arguments}"

@@ -1,0 +1,138 @@
+"""Runs the tool calls of one answer: read-only ones in parallel, the others in order.
+
+Whatever goes wrong in a call becomes its result, so that the model can do better. Only the end of the turn,
+of the client or of our own store goes further.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from contextlib import suppress
+from itertools import groupby
+from typing import Any
+
+from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
+from portico.porter.model_loop.history import INTERRUPTED, failed_result
+from portico.porter.model_loop.repetition import RepetitionGuard
+from portico.porter.models.model import ModelText, ModelToolCall, ModelToolResult
+from portico.porter.tasks import silence_failure
+from portico.porter.tool_call import CRASHED, ToolCallDetails, was_shown
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import ModelTool, ToolError, ToolOutcome
+from portico.rpc.messages import ConnectionLost
+
+log = logging.getLogger(__name__)
+
+AT_ONCE = 8
+_NAME = 80
+_CUT_OFF = "Your answer was cut at its limit, which may have broken this call: use smaller steps."
+STOPPED = "The person stopped the turn before this call was made."
+
+
+class ToolCallBatch:
+    """The calls of one answer. `results` always has what is known so far."""
+
+    def __init__(
+        self,
+        context: ToolContext,
+        tools: Mapping[str, ModelTool],
+        repetition: RepetitionGuard,
+        *,
+        cut_off: bool,
+    ) -> None:
+        self._context = context
+        self._tools = tools
+        self._repetition = repetition
+        self._cut_off = cut_off
+        self._gate = asyncio.Semaphore(AT_ONCE)
+        self._known: dict[str, ModelToolResult] = {}
+
+    def results(self, calls: Sequence[ModelToolCall]) -> tuple[ModelToolResult, ...]:
+        """One for each call, also for those that were never made."""
+        return tuple(self._known.get(call.id) or failed_result(call, STOPPED) for call in calls)
+
+    async def make(self, calls: Sequence[ModelToolCall]) -> None:
+        for together, group in groupby(calls, key=self._runs_in_parallel):
+            if together:
+                await _all(self._one(call) for call in group)
+            else:
+                for call in group:
+                    await self._one(call)
+
+    def _runs_in_parallel(self, call: ModelToolCall) -> bool:
+        tool = self._tools.get(call.name)
+        return tool is not None and tool.together
+
+    async def _one(self, call: ModelToolCall) -> None:
+        if (words := self._repetition.refuses(call)) is not None:
+            self._known[call.id] = failed_result(call, words)
+            return
+        tool = self._tools.get(call.name)
+        if tool is None:
+            words = self._unknown(call.name)
+            self._known[call.id] = failed_result(call, words)
+            await self._show_unmade(call, words)
+            return
+        async with self._gate:
+            # Stays if the turn ends before the call does.
+            self._known[call.id] = failed_result(call, INTERRUPTED)
+            outcome = await self._outcome(tool, call)
+        parts = tuple(
+            ModelText(self._context.output_store.cut(part.text)) if isinstance(part, ModelText) else part
+            for part in outcome.parts
+        )
+        result = ModelToolResult(call.id, call.name, parts, failed=outcome.failed)
+        self._known[call.id] = result
+        self._repetition.note(call, result, changes=tool.changes)
+
+    async def _outcome(self, tool: ModelTool, call: ModelToolCall) -> ToolOutcome:
+        try:
+            return await tool.call(self._context, call.arguments)
+        except (StoreFailed, ConnectionLost):
+            raise
+        except Exception as error:  # noqa: BLE001 - a tool that crashes is told, and logged
+            words = self._words_for(error, tool)
+            if not was_shown(error):
+                shown = words if isinstance(error, (ToolError, PorticoError)) else CRASHED
+                await self._show_unmade(call, shown)
+        return ToolOutcome((ModelText(words),), failed=True)
+
+    def _words_for(self, error: Exception, tool: ModelTool) -> str:
+        """What the model is told."""
+        match error:
+            case ToolError() if self._cut_off:
+                return f"{error} {_CUT_OFF}"
+            case ToolError():
+                return str(error)
+            case PorticoError():
+                return error.message if error.suggestion is None else f"{error.message} {error.suggestion}"
+            case _:
+                log.error("the tool %s crashed", tool.name, exc_info=error)
+                return "The tool crashed, which is a fault of Porter's. Try another way."
+
+    async def _show_unmade(self, call: ModelToolCall, words: str) -> None:
+        """Let the person see a call that failed before it was begun."""
+        work = ToolCallDetails(title=f"A call of {call.name[:_NAME]} that could not be made", kind="other")
+        with suppress(InvalidInput):
+            async with self._context.turn.tool(work):
+                raise InvalidInput(words)
+
+    def _unknown(self, name: str) -> str:
+        from difflib import get_close_matches
+
+        near = get_close_matches(name, self._tools, n=2, cutoff=0.5)
+        hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(self._tools)}."
+        return f"There is no tool {name!r} here. {hint}"
+
+
+async def _all(work: Iterable[Coroutine[Any, Any, None]]) -> None:
+    """Do several things at once. When one fails, or the turn ends, the others are ended and waited for."""
+    tasks = [silence_failure(asyncio.create_task(one, name="tool call")) for one in work]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_EXCEPTION)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+    for task in tasks:
+        task.result()

@@ -1,0 +1,69 @@
+"""Token and cost accounting of a turn and its session, and the spending limit it is checked against."""
+
+from typing import Protocol
+
+from portico.acp import _schema as schema
+from portico.porter.models.model import ModelUsage
+from portico.porter.session import PorterSession
+
+
+class SpendingLimit(Protocol):
+    """Watches over what may be spent. Its methods block, for a moment."""
+
+    def begin_turn(self) -> None: ...
+
+    def check(self) -> None:
+        """BudgetExceeded when nothing more may be spent."""
+        ...
+
+    def add(self, usage: ModelUsage) -> tuple[str, ...]:
+        """Count a request; what the person should know."""
+        ...
+
+
+class NoSpendingLimit:
+    """Nobody set a limit."""
+
+    def begin_turn(self) -> None:
+        return
+
+    def check(self) -> None:
+        return
+
+    def add(self, usage: ModelUsage) -> tuple[str, ...]:
+        return ()
+
+
+class TurnUsage:
+    """Counts one turn, and adds to what the conversation keeps."""
+
+    def __init__(self, conversation: PorterSession) -> None:
+        self._conversation = conversation
+        self._turn = ModelUsage()
+
+    def add(self, usage: ModelUsage) -> None:
+        self._conversation.add_spending(usage.input + usage.output, usage.cost_usd)
+        self._turn = ModelUsage(
+            input=self._turn.input + usage.input,
+            output=self._turn.output + usage.output,
+            cache_read=self._turn.cache_read + usage.cache_read,
+            cache_write=self._turn.cache_write + usage.cache_write,
+        )
+
+    def turn_usage(self) -> schema.Usage | None:
+        """What the answer to a prompt reports; None if no model was asked."""
+        if self._turn == ModelUsage():
+            return None
+        return schema.Usage(
+            total_tokens=self._turn.input + self._turn.output,
+            input_tokens=self._turn.input,
+            output_tokens=self._turn.output,
+            cached_read_tokens=self._turn.cache_read or None,
+            cached_write_tokens=self._turn.cache_write or None,
+        )
+
+    def window(self, used: int, size: int) -> schema.UsageUpdate:
+        """How full the model's window is, for the client's gauge, and what the session cost."""
+        dollars = self._conversation.spent_dollars
+        cost = None if dollars is None else schema.Cost(amount=dollars, currency="USD")
+        return schema.UsageUpdate(used=used, size=size, cost=cost)

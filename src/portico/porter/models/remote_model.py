@@ -1,0 +1,117 @@
+"""A model behind a provider, with retries for requests that fail before any text arrived."""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import AsyncExitStack, aclosing
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from portico.config.model_settings import ModelSetting
+from portico.porter.models.clients import RequestTarget, build_client
+from portico.porter.models.model import ModelEvent, ModelFacts, ModelRequest, RequestRetry, TextChunk
+
+if TYPE_CHECKING:
+    from pydantic_ai.models import Model as WireModel
+
+
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
+    """Pauses double from `first` to `longest`. A provider that asks for more than `patience` is not waited for."""
+
+    attempts: int = 5
+    first: float = 1.0
+    longest: float = 30.0
+    patience: float = 60.0
+
+    def pause(self, attempt: int, asked: float | None) -> float | None:
+        """Seconds to wait after this attempt failed, the first being 1; None to give up."""
+        if attempt >= self.attempts or (asked is not None and asked > self.patience):
+            return None
+        if asked is not None:
+            return asked
+        # Half of it by chance, so that many who failed together do not come back together.
+        full = min(self.first * 2.0 ** (attempt - 1), self.longest)
+        return full * random.uniform(0.5, 1.0)
+
+
+Sleep = Callable[[float], Awaitable[None]]
+
+_POLICY = RetryPolicy()
+
+
+class RemoteModel:
+    """Implements `port.Model`. `locate` is asked before each attempt: keys change and endpoints move."""
+
+    def __init__(
+        self,
+        name: str,
+        locate: Callable[[], Awaitable[RequestTarget]],
+        setting: ModelSetting,
+        *,
+        policy: RetryPolicy = _POLICY,
+        sleep: Sleep = asyncio.sleep,
+    ) -> None:
+        self._name = name
+        self._locate = locate
+        self._setting = setting
+        self._policy = policy
+        self._sleep = sleep
+        self._built: tuple[RequestTarget, WireModel] | None = None
+        self._open = AsyncExitStack()
+
+    @property
+    def name(self) -> str:
+        return self._name
+
+    async def facts(self) -> ModelFacts:
+        profile = (await self._model(await self._locate())).profile
+        setting = self._setting
+        return ModelFacts(
+            window=setting.window or profile.get("context_window"),
+            tools=profile.get("supports_tools", True) if setting.tools is None else setting.tools,
+            images=profile.get("supports_image_input", True) if setting.images is None else setting.images,
+        )
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[ModelEvent]:
+        shown = False
+        number = 0
+        while True:
+            number += 1
+            place = await self._locate()
+            model = await self._model(place)
+            # Only now, and quick: `build_client` has imported what takes a second.
+            from portico.porter.models.failures import explain_failure
+            from portico.porter.models.response_stream import stream_response
+
+            try:
+                async with aclosing(
+                    stream_response(model, self._name, request, self._setting.price)
+                ) as events:
+                    async for event in events:
+                        shown = shown or isinstance(event, TextChunk)
+                        yield event
+                return
+            except Exception as error:
+                failure = explain_failure(error, place.provider, place.model, hidden=place.key)
+                pause = self._policy.pause(number, failure.pause) if failure.again and not shown else None
+                if pause is None:
+                    raise failure.error from error
+                reason = failure.error.message
+            yield RequestRetry(number + 1, self._policy.attempts, pause, reason)
+            await self._sleep(pause)
+
+    async def close(self) -> None:
+        self._built = None
+        await self._open.aclose()
+
+    async def _model(self, place: RequestTarget) -> "WireModel":
+        """The client for this place."""
+        if self._built is None or self._built[0] != place:
+            await self.close()
+            client = await asyncio.to_thread(build_client, place)
+            if client.connections is not None:
+                self._open.push_async_callback(client.connections.aclose)
+            await self._open.enter_async_context(client.model)
+            self._built = (place, client.model)
+        return self._built[1]

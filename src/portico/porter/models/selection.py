@@ -1,0 +1,53 @@
+"""Opens a model by name, and finds the default model of the environment and settings."""
+
+from collections.abc import Mapping
+
+from portico.config.model_settings import ModelSetting, ProviderSetting
+from portico.porter.models.clients import RequestTarget
+from portico.porter.models.keys import need_key
+from portico.porter.models.model import Model
+from portico.porter.models.providers import OFFLINE, ModelName, find_provider, parse_model_name
+from portico.porter.models.remote_model import RemoteModel
+
+MODEL_VARIABLE = "PORTICO_MODEL"
+
+
+def open_model(name: str, settings: Mapping[str, ProviderSetting], environ: Mapping[str, str]) -> Model:
+    """The model `provider:model`. Nothing is imported, started or sent before it is first used.
+
+    `settings` is what the person wrote under `models`. InvalidInput for a name that means nothing,
+    AuthRequired when the key is missing.
+    """
+    wanted = parse_model_name(name)
+    provider = find_provider(wanted.provider, settings)
+    setting = _model_setting(wanted, settings)
+    if provider.kind == OFFLINE:
+        from portico.porter.models.offline.model import OfflineModel
+
+        return OfflineModel(wanted, setting, environ)
+    need_key(provider, environ)
+
+    async def locate() -> RequestTarget:
+        return RequestTarget(
+            provider=provider,
+            model=wanted.model,
+            address=provider.address_in(environ),
+            key=need_key(provider, environ),
+            environ=environ,
+        )
+
+    return RemoteModel(str(wanted), locate, setting)
+
+
+def default_model(setting: str | None, environ: Mapping[str, str]) -> str | None:
+    """The environment's, then that of the settings, then the offline model if it has been fetched."""
+    if name := environ.get(MODEL_VARIABLE, "").strip() or setting:
+        return name
+    from portico.porter.models.offline.model_files import DEFAULT, is_ready
+
+    return f"{OFFLINE}:{DEFAULT.name}" if is_ready(DEFAULT, environ) else None
+
+
+def _model_setting(name: ModelName, settings: Mapping[str, ProviderSetting]) -> ModelSetting:
+    provider = settings.get(name.provider)
+    return provider.models.get(name.model, ModelSetting()) if provider else ModelSetting()

@@ -1,0 +1,1 @@
+"""Search in the workspace: files, text and symbols."""

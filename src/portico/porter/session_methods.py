@@ -1,0 +1,348 @@
+"""Serves ACP's session methods: new, load, resume, list, prompt, cancel and close."""
+
+import asyncio
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from portico.acp import _schema as schema
+from portico.acp.agent import AgentSideConnection
+from portico.acp.connection import RESOURCE_NOT_FOUND
+from portico.acp.extensions import WrittenTodos, placement_in
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import make_session_id
+from portico.porter.checklist import one_line
+from portico.porter.commands.catalog import available_commands, run_prompt
+from portico.porter.files import ClientFiles, DiskFiles, SessionFiles
+from portico.porter.markdown import strip_surrogates
+from portico.porter.model_option import DEFAULT as USUAL
+from portico.porter.model_option import OPTION_ID, model_option
+from portico.porter.prompt import PorterPrompt, read_prompt
+from portico.porter.replay import replay
+from portico.porter.scenarios.scenario import ScenarioCatalog
+from portico.porter.session import PorterSession, SessionParameters
+from portico.porter.setup import SetupReader, empty_setup
+from portico.porter.terminals import ClientCommandRunner, LocalCommandRunner
+from portico.porter.transcript import (
+    AnyEntry,
+    ChecklistItem,
+    SessionHeader,
+    TranscriptFile,
+    TranscriptStore,
+    TranscriptSummary,
+    TurnEndEntry,
+    TurnStartEntry,
+    iso_time,
+)
+from portico.porter.turn import PorterTurn
+from portico.porter.workspace import Workspace, is_folder
+from portico.rpc.messages import INVALID_PARAMS, INVALID_REQUEST, RpcError
+
+if TYPE_CHECKING:
+    from portico.porter.model_loop.model_session import ModelSession
+
+PAGE = 50
+
+
+class SessionMethods:
+    """Every session of one connection. Its public methods serve the requests of the protocol."""
+
+    def __init__(
+        self,
+        end: AgentSideConnection,
+        state: Path,
+        environ: Mapping[str, str],
+        client: schema.ClientCapabilities,
+        setup_of: SetupReader,
+    ) -> None:
+        self._end = end
+        self._transcripts = TranscriptStore(state)
+        self._environ = environ
+        self._client = client
+        self._setup_of = setup_of
+        self._open: dict[str, PorterSession] = {}
+        self._model_sessions: dict[str, ModelSession] = {}
+
+    async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
+        workspace = _workspace(request.cwd, request.additional_directories)
+        if not await asyncio.to_thread(is_folder, workspace.root):
+            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not a folder on this machine")
+        now = time.time_ns() // 1_000_000
+        opened = SessionHeader(
+            session_id=make_session_id(now, os.urandom(8)),
+            cwd=request.cwd,
+            additional_directories=tuple(request.additional_directories),
+            created=iso_time(now),
+        )
+        parameters = self._session_parameters(request)
+        scenarios = await self._scenarios(parameters, workspace)
+        transcript = self._transcripts.create(opened)
+        conversation = self._begin(opened.session_id, workspace, transcript, parameters)
+        conversation.scenarios = scenarios
+        self._announce(conversation)
+        return schema.NewSessionResponse(
+            session_id=conversation.id,
+            modes=modes_of(conversation),
+            config_options=await self._options(conversation),
+        )
+
+    async def load(self, request: schema.LoadSessionRequest) -> schema.LoadSessionResponse:
+        conversation, entries = await self._reopen(request)
+        for update in replay(entries):
+            self._end.update(conversation.id, update)
+            await self._end.drain()
+        self._announce(conversation)
+        return schema.LoadSessionResponse(
+            modes=modes_of(conversation), config_options=await self._options(conversation)
+        )
+
+    async def resume(self, request: schema.ResumeSessionRequest) -> schema.ResumeSessionResponse:
+        conversation, _ = await self._reopen(request)
+        self._announce(conversation)
+        return schema.ResumeSessionResponse(
+            modes=modes_of(conversation), config_options=await self._options(conversation)
+        )
+
+    async def set_mode(self, request: schema.SetSessionModeRequest) -> schema.SetSessionModeResponse:
+        """A mode is a scenario. It holds from the next turn on."""
+        conversation = self._opened(request.session_id)
+        if conversation.scenarios.get(request.mode_id) is None:
+            known = ", ".join(conversation.scenarios.by_name)
+            raise RpcError(INVALID_PARAMS, f"there is no scenario {request.mode_id!r}; there are: {known}")
+        conversation.choose(request.mode_id)
+        return schema.SetSessionModeResponse()
+
+    async def set_config_option(
+        self, request: schema.SetSessionConfigOptionRequest
+    ) -> schema.SetSessionConfigOptionResponse:
+        """The one option is the model. It holds from the next turn on."""
+        conversation = self._opened(request.session_id)
+        if request.config_id != OPTION_ID or not isinstance(request.value, str):
+            raise RpcError(INVALID_PARAMS, f"there is no option {request.config_id!r} with such a value")
+        chosen = None if request.value == USUAL else request.value
+        if chosen is not None:
+            setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
+            setup.check(chosen)
+        conversation.model = chosen
+        return schema.SetSessionConfigOptionResponse(config_options=await self._options(conversation))
+
+    async def list_all(self, request: schema.ListSessionsRequest) -> schema.ListSessionsResponse:
+        found = await asyncio.to_thread(self._transcripts.newest_first)
+        if request.cwd is not None:
+            found = [listing for listing in found if Path(listing.opened.cwd) == Path(request.cwd)]
+        if request.cursor is not None:
+            after = _position(request.cursor)
+            found = [listing for listing in found if listing.order < after]
+        page = found[:PAGE]
+        return schema.ListSessionsResponse(
+            sessions=[_info(listing) for listing in page],
+            next_cursor=_cursor(page[-1]) if len(found) > PAGE else None,
+        )
+
+    async def close(self, request: schema.CloseSessionRequest) -> schema.CloseSessionResponse:
+        await self._let_go(self._opened(request.session_id))
+        return schema.CloseSessionResponse()
+
+    async def delete(self, request: schema.DeleteSessionRequest) -> schema.DeleteSessionResponse:
+        if (conversation := self._open.get(request.session_id)) is not None:
+            await self._let_go(conversation)
+        await asyncio.to_thread(self._transcripts.delete, request.session_id)
+        return schema.DeleteSessionResponse()
+
+    def replace_todos(self, written: WrittenTodos) -> None:
+        """The person's list replaces ours, in a session that is open."""
+        if (conversation := self._open.get(written.session_id)) is not None:
+            conversation.replace_todos(
+                tuple(
+                    ChecklistItem(
+                        one_line(todo.content),
+                        done=todo.status == "completed",
+                        active=todo.status == "in_progress",
+                    )
+                    for todo in written.todos
+                )
+            )
+
+    async def prompt(self, request: schema.PromptRequest) -> schema.PromptResponse:
+        conversation = self._idle(self._opened(request.session_id))
+        prompt = read_prompt(request.prompt)
+        if conversation.title is None:
+            self._end.update(conversation.id, conversation.set_title(prompt.summary()))
+        conversation.transcript.append(TurnStartEntry(at=_now(), prompt=tuple(request.prompt)))
+        turn = PorterTurn(self._end, conversation, prompt.attached, self._environ)
+        reason = await conversation.take_turn(run_prompt(turn, prompt, self._answer))
+        conversation.transcript.append(TurnEndEntry(at=_now(), stop_reason=reason))
+        model_session = self._model_sessions.get(conversation.id) if prompt.command is None else None
+        return schema.PromptResponse(
+            stop_reason=reason, usage=None if model_session is None else model_session.usage
+        )
+
+    def cancel(self, session_id: str) -> None:
+        if (conversation := self._open.get(session_id)) is not None:
+            conversation.cancel()
+
+    async def close_all(self) -> None:
+        """End everything that goes on: the client is gone."""
+        for conversation in list(self._open.values()):
+            await self._let_go(conversation)
+
+    async def _let_go(self, conversation: PorterSession) -> None:
+        """End what goes on in a session: its turn, commands in the background, MCP servers."""
+        await conversation.stop()
+        self._open.pop(conversation.id, None)
+        await conversation.background.close()
+        if (model_session := self._model_sessions.pop(conversation.id, None)) is not None:
+            await model_session.close()
+
+    async def _answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
+        """Free text, answered by a model. All that a model needs is imported with the first of it."""
+        from portico.porter.model_loop.model_session import ModelSession
+
+        conversation = turn.conversation
+        model_session = self._model_sessions.get(conversation.id)
+        if model_session is None:
+            outputs = self._transcripts.outputs(conversation.id)
+            model_session = self._model_sessions[conversation.id] = ModelSession(
+                conversation, self._setup_of, self._environ, outputs
+            )
+        return await model_session.answer(turn, prompt)
+
+    async def _reopen(
+        self, request: schema.LoadSessionRequest | schema.ResumeSessionRequest
+    ) -> tuple[PorterSession, list[AnyEntry]]:
+        session_id = request.session_id
+        workspace = _workspace(request.cwd, request.additional_directories)
+        parameters = self._session_parameters(request)
+        scenarios = await self._scenarios(parameters, workspace)
+        if session_id in self._open:
+            await self._let_go(self._idle(self._open[session_id]))
+        transcript = self._transcripts.find(session_id)
+        entries = [] if transcript is None else await asyncio.to_thread(transcript.read)
+        if transcript is None or not entries or not isinstance(entries[0], SessionHeader):
+            raise RpcError(RESOURCE_NOT_FOUND, f"Porter has no session {session_id!r}")
+        conversation = self._begin(session_id, workspace, transcript, parameters)
+        conversation.scenarios = scenarios
+        conversation.recall(entries)
+        return conversation, entries
+
+    def _session_parameters(
+        self, request: schema.NewSessionRequest | schema.LoadSessionRequest | schema.ResumeSessionRequest
+    ) -> SessionParameters:
+        placed = placement_in(request.meta)
+        elicitation = self._client.elicitation
+        return SessionParameters(
+            home=Path(placed.workspace or request.cwd),
+            scratch=placed.mode in ("proposal", "worktree") and placed.workspace != request.cwd,
+            can_ask=elicitation is not None and elicitation.form is not None,
+            mcp_servers=tuple(request.mcp_servers or ()),
+        )
+
+    async def _scenarios(self, parameters: SessionParameters, workspace: Workspace) -> ScenarioCatalog:
+        """Those that hold here. Settings that cannot be read are told of by the first turn that needs them."""
+
+        def load() -> ScenarioCatalog:
+            from portico.porter.scenarios.catalog import load_scenarios
+
+            try:
+                setup = self._setup_of(parameters.home)
+            except InvalidInput:
+                setup = empty_setup(parameters.home)
+            return load_scenarios(setup.scenarios, workspace.root, trusted=setup.trusted)
+
+        return await asyncio.to_thread(load)
+
+    async def _options(self, conversation: PorterSession) -> list[schema.SessionConfigOption]:
+        def find() -> list[schema.SessionConfigOption]:
+            try:
+                setup = self._setup_of(conversation.parameters.home)
+                default = conversation.scenario.model or setup.choose()
+                return model_option(conversation.model, default, setup.known())
+            except InvalidInput:
+                return model_option(conversation.model, None, ())
+
+        return await asyncio.to_thread(find)
+
+    def _begin(
+        self, session_id: str, workspace: Workspace, transcript: TranscriptFile, parameters: SessionParameters
+    ) -> PorterSession:
+        disk, client = DiskFiles(workspace), ClientFiles(self._end, session_id)
+        files = SessionFiles(
+            client if self._client.fs.read_text_file else disk,
+            client if self._client.fs.write_text_file else disk,
+        )
+        terminals = (
+            ClientCommandRunner(self._end, session_id)
+            if self._client.terminal
+            else LocalCommandRunner(self._environ)
+        )
+        conversation = PorterSession(session_id, workspace, transcript, files, terminals, parameters)
+        self._open[session_id] = conversation
+        return conversation
+
+    def _announce(self, conversation: PorterSession) -> None:
+        self._end.update(conversation.id, available_commands())
+        for problem in conversation.scenarios.problems:
+            title = "A scenario is left out, because its file is broken."
+            notice = schema.Notice(
+                severity="warning", title=title, description=strip_surrogates(str(problem))
+            )
+            self._end.update(conversation.id, notice)
+
+    def _opened(self, session_id: str) -> PorterSession:
+        if (conversation := self._open.get(session_id)) is not None:
+            return conversation
+        known = self._transcripts.find(session_id) is not None
+        hint = "it is not open; load or resume it first" if known else "there is no such session"
+        raise RpcError(RESOURCE_NOT_FOUND, f"session {session_id!r}: {hint}")
+
+    def _idle(self, conversation: PorterSession) -> PorterSession:
+        if conversation.is_busy:
+            raise RpcError(INVALID_REQUEST, "a turn is running in this session; wait for it or cancel it")
+        return conversation
+
+
+def modes_of(conversation: PorterSession) -> schema.SessionModeState:
+    """The scenarios, as the modes that the protocol knows."""
+    return schema.SessionModeState(
+        current_mode_id=conversation.scenario.name,
+        available_modes=[
+            schema.SessionMode(id=one.name, name=one.name, description=one.description)
+            for one in conversation.scenarios.by_name.values()
+        ],
+    )
+
+
+def _workspace(cwd: str, directories: Sequence[str]) -> Workspace:
+    for name, path in (("cwd", cwd), *(("additionalDirectories", path) for path in directories)):
+        if not Path(path).is_absolute() or "\0" in path:
+            raise RpcError(INVALID_PARAMS, f"{name} must be an absolute path, not {path!r}")
+    return Workspace(Path(cwd), tuple(map(Path, directories)))
+
+
+def _info(listing: TranscriptSummary) -> schema.SessionInfo:
+    return schema.SessionInfo(
+        session_id=listing.opened.session_id,
+        cwd=listing.opened.cwd,
+        additional_directories=list(listing.opened.additional_directories),
+        title=listing.title,
+        updated_at=listing.updated,
+    )
+
+
+def _cursor(last: TranscriptSummary) -> str:
+    return f"{last.changed_ns}.{last.opened.session_id}"
+
+
+def _position(cursor: str) -> tuple[int, str]:
+    """Where the page after a cursor begins: before the session that it names."""
+    changed, _, session_id = cursor.partition(".")
+    try:
+        return int(changed), session_id
+    except ValueError as error:
+        raise RpcError(INVALID_PARAMS, f"{cursor!r} is not a cursor of this list") from error
+
+
+def _now() -> str:
+    return iso_time(time.time_ns() // 1_000_000)

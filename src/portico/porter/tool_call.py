@@ -1,0 +1,141 @@
+"""Reports one tool call to the client: announced, updated while it runs, and always ended."""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import PorticoError
+from portico.porter.markdown import strip_surrogates
+from portico.porter.terminals import CommandResult, output_block
+from portico.porter.tools.tool import ToolError
+
+Tell = Callable[[schema.SessionUpdate], None]
+
+MAX_LOCATIONS = 50
+CRASHED = "A fault of Porter's own ended this. Its log says more: portico.log in the state folder."
+_SHOWN = "shown in a tool call"
+
+
+class ToolCallDetails(msgspec.Struct, frozen=True, kw_only=True):
+    """What a tool call is about, in the words of the protocol. `waits` for what needs permission first."""
+
+    title: str
+    kind: schema.ToolKind
+    locations: tuple[schema.ToolCallLocation, ...] = ()
+    content: tuple[schema.ToolCallContent, ...] = ()
+    raw_input: Any = None
+    waits: bool = False
+
+
+class ToolCallReport:
+    """An asynchronous context: leaving it ends the call, as failed when an error leaves with it."""
+
+    def __init__(self, call_id: str, work: ToolCallDetails, tell: Tell, keep: Tell) -> None:
+        self.id = call_id
+        self.work = msgspec.structs.replace(work, title=strip_surrogates(work.title))
+        self._tell = tell
+        self._keep = keep
+        self._content = list(work.content)
+        self._status: schema.ToolCallStatus = "completed"
+        self._kept_output: schema.ToolCallContent | None = None
+
+    def as_request(self) -> schema.ToolCallUpdate:
+        """The call as a permission request shows it."""
+        return schema.ToolCallUpdate(
+            tool_call_id=self.id,
+            title=self.work.title,
+            kind=self.work.kind,
+            status="pending",
+            content=self._content,
+            locations=list(self.work.locations),
+            raw_input=self.work.raw_input,
+        )
+
+    def proceed(self) -> None:
+        """It was waiting for permission and now goes on."""
+        self._both(schema.ToolCallProgress(tool_call_id=self.id, status="in_progress"))
+
+    def show(self, content: schema.ToolCallContent) -> None:
+        """Show something in place of what was shown last. It is not kept: the end of it will be."""
+        self._content = [*self.work.content, content]
+        self._tell(schema.ToolCallProgress(tool_call_id=self.id, content=self._content))
+
+    def add_text(self, text: str) -> None:
+        """Add a text that is shown when the call ends."""
+        self._content.append(schema.Content(content=schema.TextContent(text=strip_surrogates(text))))
+
+    def locate(self, places: Iterable[tuple[Path, int]]) -> None:
+        """Say where in the files it looked; a client may follow. Names that are not text cannot be sent."""
+        sent = (schema.ToolCallLocation(path=str(path), line=line) for path, line in places if is_text(path))
+        self._both(schema.ToolCallProgress(tool_call_id=self.id, locations=list(islice(sent, MAX_LOCATIONS))))
+
+    def ran(self, ended: CommandResult) -> None:
+        """A command ended: the call is as good as its exit code, and its output stays readable later."""
+        self._status = "completed" if ended.succeeded else "failed"
+        self._kept_output = output_block(ended.output) if ended.output.strip() else None
+
+    async def __aenter__(self) -> "ToolCallReport":
+        self._both(
+            schema.ToolCall(
+                tool_call_id=self.id,
+                title=self.work.title,
+                kind=self.work.kind,
+                status="pending" if self.work.waits else "in_progress",
+                content=self._content,
+                locations=list(self.work.locations),
+                raw_input=self.work.raw_input,
+            )
+        )
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is not None:
+            self._status = "failed"
+            self.add_text(_words_for(error))
+            error.add_note(_SHOWN)
+        end = schema.ToolCallProgress(
+            tool_call_id=self.id, status=self._status, content=self._content or None
+        )
+        # A terminal dies with its client; what it showed is kept as text.
+        kept: list[schema.ToolCallContent] = [
+            part for part in self._content if not isinstance(part, schema.Terminal)
+        ]
+        if self._kept_output is not None and self._kept_output not in kept:
+            kept.append(self._kept_output)
+        self._keep(msgspec.structs.replace(end, content=kept or None))
+        self._tell(end)
+
+    def _both(self, update: schema.SessionUpdate) -> None:
+        self._keep(update)
+        self._tell(update)
+
+
+def is_text(path: Path) -> bool:
+    return strip_surrogates(str(path)) == str(path)
+
+
+def was_shown(error: BaseException) -> bool:
+    """Whether a tool call ended with this error, or with the one that it comes from, so that the person saw it."""
+    if _SHOWN in getattr(error, "__notes__", ()):
+        return True
+    return error.__cause__ is not None and was_shown(error.__cause__)
+
+
+def _words_for(error: BaseException) -> str:
+    match error:
+        case asyncio.CancelledError():
+            return "Stopped."
+        case PorticoError():
+            return error.message
+        case ToolError():
+            return str(error)
+        case _:
+            return CRASHED

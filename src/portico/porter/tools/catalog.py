@@ -1,0 +1,58 @@
+"""All built-in tools, in the order in which a model is told of them."""
+
+from portico.porter.scenarios.scenario import Scenario
+from portico.porter.tools import (
+    ask,
+    command_output,
+    delegate,
+    delete,
+    edit,
+    fetch,
+    glob,
+    grep,
+    list,  # noqa: A004 - the tool's name
+    move,
+    propose_changes,
+    read,
+    read_output,
+    run,
+    stop_command,
+    todo_read,
+    todo_write,
+    write,
+)
+from portico.porter.tools.tool import ModelTool
+
+TOOLS: tuple[ModelTool, ...] = (
+    read.TOOL,
+    list.TOOL,
+    glob.TOOL,
+    grep.TOOL,
+    edit.TOOL,
+    write.TOOL,
+    delete.TOOL,
+    move.TOOL,
+    run.TOOL,
+    command_output.TOOL,
+    stop_command.TOOL,
+    propose_changes.TOOL,
+    todo_read.TOOL,
+    todo_write.TOOL,
+    fetch.TOOL,
+    ask.TOOL,
+    delegate.TOOL,
+    read_output.TOOL,
+)
+
+
+def offered_tools(scenario: Scenario, others: tuple[ModelTool, ...] = ()) -> dict[str, ModelTool]:
+    """What a scenario lets a model use, by name; `others` come from MCP servers."""
+    return {tool.name: tool for tool in (*TOOLS, *others) if scenario.offers(tool.name)}
+
+
+def unknown_tools(scenario: Scenario) -> tuple[str, ...]:
+    """Names in a scenario that mean nothing. Patterns, and tools of servers, may fit later."""
+    known = {tool.name for tool in TOOLS}
+    return tuple(
+        name for name in scenario.tools if name not in known and "__" not in name and "*" not in name
+    )

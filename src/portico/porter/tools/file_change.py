@@ -1,0 +1,103 @@
+"""File changes by tools: protected paths, permission, and a check that the file did not change meanwhile.
+
+In a scratch folder nobody is asked, because the person reviews the result. Porter's own settings are asked
+about each time, wherever they are: they decide what Porter may do.
+"""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain.errors import PermissionDenied
+from portico.domain.secret_files import plain_name
+from portico.porter.tool_call import ToolCallDetails, ToolCallReport
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import ToolError
+
+_SETTINGS = ".portico"
+_REPOSITORY = ".git"
+
+
+def require_write_access(context: ToolContext, path: Path) -> None:
+    """ToolFailure where this scenario does not write; PermissionDenied for what nobody may change here."""
+    if not context.may_write:
+        raise ToolError(
+            f"The scenario {context.scenario.name} does not change files. Say what you would change."
+        )
+    refuse_protected(context, path)
+
+
+def refuse_protected(context: ToolContext, path: Path) -> None:
+    if _leads_through(context, path, _REPOSITORY):
+        raise PermissionDenied(f"{context.workspace.shown(path)} belongs to git; tools do not change it.")
+
+
+class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is about to happen to some files, and what to say if the person does not want it."""
+
+    work: ToolCallDetails
+    paths: tuple[Path, ...]
+    otherwise: str
+    scope: str = "edit"
+    covers: str = "every change of files"
+
+
+async def ask_permission(context: ToolContext, call: ToolCallReport, change: ChangeRequest) -> None:
+    """Ask the person where that is needed."""
+    guarded = any(_leads_through(context, path, _SETTINGS) for path in change.paths)
+    if not guarded and is_preapproved(context, change.paths):
+        call.proceed()
+        return
+    covers = None if guarded else change.covers
+    await context.turn.permit(
+        call, "settings" if guarded else change.scope, covers=covers, otherwise=change.otherwise
+    )
+
+
+def is_preapproved(context: ToolContext, paths: Sequence[Path]) -> bool:
+    root = os.path.realpath(context.workspace.root)
+    return context.scratch and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
+
+
+async def write_file(context: ToolContext, path: Path, before: str | None, after: str) -> None:
+    """Show the difference, ask, and write. `before` is None for a new file."""
+    shown = context.workspace.shown(path)
+    work = ToolCallDetails(
+        title=f"{'Create' if before is None else 'Change'} {shown}",
+        kind="edit",
+        locations=(schema.ToolCallLocation(path=str(path), line=_first_difference(before or "", after)),),
+        content=(schema.Diff(path=str(path), old_text=before, new_text=after),),
+        raw_input={"path": str(path)},
+        waits=True,
+    )
+    change = ChangeRequest(
+        work=work, paths=(path,), otherwise=f"The person declined: {shown} was not changed."
+    )
+    async with context.turn.tool(work) as call:
+        await ask_permission(context, call, change)
+        if await context.turn.files.read_if_exists(path) != before:
+            raise ToolError(f"{shown} changed meanwhile, so nothing was written. Read it again.")
+        await context.turn.files.write(path, after)
+
+
+def _leads_through(context: ToolContext, path: Path, folder: str) -> bool:
+    real = context.workspace.inside(path)
+    return any(plain_name(part) == folder for one in (path, real) for part in _parts_below(context, one))
+
+
+def _parts_below(context: ToolContext, path: Path) -> tuple[str, ...]:
+    """The parts of a path below the session's folder that it is in; a scratch folder may lie in a settings folder."""
+    for root in context.workspace.roots:
+        for base in (root, Path(os.path.realpath(root))):
+            if path.is_relative_to(base):
+                return path.relative_to(base).parts
+    return path.parts
+
+
+def _first_difference(before: str, after: str) -> int:
+    old, new = before.splitlines(), after.splitlines()
+    pairs = enumerate(zip(old, new, strict=False), 1)
+    return next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)

@@ -1,0 +1,107 @@
+"""A tool of an MCP server as the model loop uses it; each call needs permission."""
+
+import base64
+import binascii
+import re
+from collections.abc import Collection
+
+import msgspec
+
+from portico.acp import _schema as schema
+from portico.domain import codecs
+from portico.mcp.client_transport import McpServerFailed
+from portico.porter.mcp.client import McpClient, RemoteToolContent, RemoteToolDescription, RemoteToolResult
+from portico.porter.models.model import ModelImage, ModelText, ToolSpec
+from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tools.context import ToolContext
+from portico.porter.tools.tool import ToolError, ToolOutcome
+from portico.rpc.messages import RpcError
+
+_LONGEST_NAME = 64
+_LONGEST_DESCRIPTION = 4000
+_SHOWN = 4000
+
+
+class McpTool:
+    """Called `server__tool`, in the letters that every provider accepts."""
+
+    together = False
+    changes = True
+
+    def __init__(self, client: McpClient, described: RemoteToolDescription) -> None:
+        self._client = client
+        self._described = described
+        self.name = f"{_plain(client.name)[:24]}__{_plain(described.name)}"[:_LONGEST_NAME]
+
+    def rename(self, taken: Collection[str]) -> None:
+        """Take a name that no other tool has: what differs in other letters, or far behind, is the same here."""
+        wanted, number = self.name, 2
+        while self.name in taken:
+            self.name = f"{wanted[: _LONGEST_NAME - len(str(number)) - 1]}_{number}"
+            number += 1
+
+    def spec(self) -> ToolSpec:
+        parameters = {"type": "object", **self._described.input_schema}
+        return ToolSpec(
+            name=self.name,
+            description=self._described.description[:_LONGEST_DESCRIPTION] or self._described.name,
+            schema=msgspec.json.encode(parameters),
+        )
+
+    async def call(self, context: ToolContext, arguments: str) -> ToolOutcome:
+        try:
+            given = codecs.decode_json(arguments.strip() or "{}", dict[str, object])
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise ToolError(f"The arguments are not one valid JSON object: {error}.") from error
+        title = f"{self._client.name}: {self._described.name}"
+        work = ToolCallDetails(title=title, kind="other", raw_input=given, waits=True)
+        async with context.turn.tool(work) as call:
+            await context.turn.permit(
+                call,
+                f"{self._client.name}\n{self._described.name}",
+                covers=f"every “{self._described.name}” of {self._client.name}",
+                otherwise=f"The person declined: {title} was not called.",
+            )
+
+            async def ask(words: str, form: schema.ElicitationSchema) -> schema.CreateElicitationResponse:
+                return await context.turn.ask_form(call, f"{self._client.name} asks: {words}", form)
+
+            try:
+                called = await self._client.call(self._described.name, given, ask)
+            except RpcError as error:
+                raise ToolError(f"The server refused the call: {error.reason}") from error
+            except McpServerFailed as error:
+                raise ToolError(str(error)) from error
+            outcome = _outcome(called)
+            call.add_text(
+                "\n".join(part.text for part in outcome.parts if isinstance(part, ModelText))[:_SHOWN]
+            )
+        return outcome
+
+
+def _outcome(called: RemoteToolResult) -> ToolOutcome:
+    parts = tuple(map(_part, called.content))
+    if not parts and called.structured_content is not None:
+        parts = (ModelText(msgspec.json.encode(called.structured_content).decode()),)
+    return ToolOutcome(parts or (ModelText("It answered with nothing."),), failed=called.is_error)
+
+
+def _part(part: RemoteToolContent) -> ModelText | ModelImage:
+    match part.type:
+        case "text":
+            return ModelText(part.text or "")
+        case "image" if part.data and part.mime_type:
+            try:
+                return ModelImage(base64.b64decode(part.data, validate=True), part.mime_type)
+            except (binascii.Error, ValueError):
+                return ModelText("[An image that could not be read.]")
+        case "resource" if part.resource is not None:
+            return ModelText(str(part.resource.get("text") or f"[The resource {part.resource.get('uri')}.]"))
+        case "resource_link":
+            return ModelText(f"[A link to {part.uri}.]")
+        case other:
+            return ModelText(f"[Something of the kind {other}, which is not text.]")
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)

@@ -1,0 +1,1 @@
+"""Web access of the fetch tool: addresses, pages and their text."""

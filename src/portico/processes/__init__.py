@@ -1,0 +1,1 @@
+"""Owns programs and process groups: finding, starting and ending them."""

@@ -1,0 +1,144 @@
+"""MCP tool `propose_changes`, by which an agent proposes changes without writing files.
+
+The tool is an MCP server of the chain. What is proposed waits for the person like the changes of a turn, and
+no file is touched. A client that knows Portico hears of it at once.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from portico.acp.extensions import PROPOSAL_UPDATED
+from portico.conductor.mcp_bridge.server_proxy import McpProxy
+from portico.conductor.mcp_bridge.session_servers import ChainSession
+from portico.conductor.message import Message
+from portico.conductor.permissions.wire_format import knows_portico
+from portico.domain.errors import PorticoError
+from portico.domain.events import ProposalUpdated
+from portico.domain.reviews import ProposedFile
+from portico.mcp.server import InProcessServer, ToolServer
+from portico.mcp.tools import (
+    McpText,
+    ServerTool,
+    ServerToolCall,
+    ServerToolFailure,
+    ServerToolResult,
+    schema_of,
+)
+from portico.review.acp.change_request import AskedChanges, ChangeReader
+from portico.review.text.change_set import ChangeSet
+
+SERVER_NAME = "portico-review"
+_DESCRIPTION = """Proposes changes to files of the workspace without writing them.
+
+The person sees one proposal with all files, and applies or discards it, whole or in parts. Prepare the complete \
+set of changes first and call this once with it. Give the complete new text of each file that is created or \
+updated. Files that you have written in this session are proposed at the end of the turn anyway: do not propose \
+those here."""
+
+Propose = Callable[[str, Path, ChangeSet], Awaitable[ProposalUpdated | None]]
+"""Keeps changes as a proposal of a session for its workspace; None if nothing is left of them."""
+
+
+class ProposedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What became of one change. A warning of a file that is refused says why."""
+
+    path: str
+    operation: str
+    unified_diff: str
+    conflict: bool
+    warning: str | None = None
+
+
+class ProposedChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """What the agent gets back: the proposal as the person sees it."""
+
+    proposal_id: str
+    changes: tuple[ProposedChange, ...]
+    has_conflicts: bool
+    warnings: tuple[str, ...]
+
+
+class ProposalToolProxy(McpProxy):
+    """Offers the tool to sessions that Portico has a name for."""
+
+    name = "proposing"
+
+    def __init__(self, propose: Propose) -> None:
+        super().__init__()
+        self._propose = propose
+        self._client_knows_portico = False
+
+    def from_client(self, message: Message) -> None:
+        if message.method == "initialize":
+            self._client_knows_portico = knows_portico(message.params)
+        super().from_client(message)
+
+    def servers(self, session: ChainSession) -> Sequence[InProcessServer]:
+        # An agent may have to start a program for each server: only where changes are reviewed anyway.
+        if not session.placed.session or session.placed.mode == "direct":
+            return ()
+        tool = ServerTool(
+            "propose_changes",
+            _DESCRIPTION,
+            schema_of(AskedChanges),
+            partial(self._called, session),
+            title="Propose changes",
+            read_only=True,
+        )
+        return (ToolServer(SERVER_NAME, [tool]),)
+
+    async def _called(self, session: ChainSession, call: ServerToolCall) -> ServerToolResult:
+        asked = call.read(AskedChanges)
+        workspace = Path(session.placed.workspace or session.cwd)
+        try:
+            reader = await asyncio.to_thread(ChangeReader, workspace, Path(session.cwd))
+            understood = await asyncio.to_thread(reader.read, asked.changes)
+            told = None
+            if understood.changes.changes:
+                told = await self._propose(session.placed.session, workspace, understood.changes)
+        except PorticoError as error:
+            hint = f" {error.suggestion}" if error.suggestion else ""
+            raise ServerToolFailure(error.message + hint) from error
+        if told is None:
+            raise ServerToolFailure("Nothing was proposed: the files have these contents already.")
+        if self._client_knows_portico and session.session_id is not None:
+            fields: dict[str, Any] = msgspec.to_builtins(told)
+            self.tell_client(PROPOSAL_UPDATED, {**fields, "sessionId": session.session_id})
+        return _result(told, understood.warnings)
+
+
+def _result(told: ProposalUpdated, warnings: Sequence[str]) -> ServerToolResult:
+    changes = tuple(
+        ProposedChange(
+            path=file.path,
+            operation=file.operation,
+            unified_diff=file.diff,
+            conflict=file.conflict,
+            warning=file.warning,
+        )
+        for file in told.files
+    )
+    conflicted = any(file.conflict for file in told.files)
+    value = ProposedChanges(
+        proposal_id=told.proposal_id, changes=changes, has_conflicts=conflicted, warnings=tuple(warnings)
+    )
+    count = len(told.files) + told.unlisted
+    seen = f"the person sees {count} {'file' if count == 1 else 'files'} and decides"
+    lines = [
+        f"Proposed as {told.proposal_id}: {seen}. Nothing has been written.",
+        *(_line(file) for file in told.files),
+        *warnings,
+    ]
+    return ServerToolResult((McpText("\n".join(lines)),), structured=value)
+
+
+def _line(file: ProposedFile) -> str:
+    refused = " (refused; it can never be applied)" if file.denied else ""
+    conflict = " (conflict: the person has changed the same lines)" if file.conflict else ""
+    warning = f" {file.warning}" if file.warning else ""
+    return f"- {file.operation} {file.path} +{file.added} -{file.removed}{refused}{conflict}{warning}"

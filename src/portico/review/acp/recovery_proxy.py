@@ -1,0 +1,94 @@
+"""Proxy for direct mode: recovers a workspace from interrupted applies before an agent works in it.
+
+In the other review modes `ReviewProxy` opens a review, which sees to that.
+"""
+
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.conductor.message import Message
+from portico.conductor.session_proxy import SessionProxy
+from portico.domain import codecs
+from portico.domain.errors import PorticoError
+from portico.domain.events import AnyPayload, Notice
+from portico.review.files.leftovers import has_leftovers
+from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, RpcError
+
+Settle = Callable[[Path], Awaitable[Sequence[AnyPayload]]]
+
+_CANCEL = frozenset({"session/cancel", CANCEL_REQUEST})
+
+
+class _Named(msgspec.Struct, frozen=True, rename="camel"):
+    cwd: str | None = None
+    session_id: str | None = None
+
+
+class RecoveryProxy(SessionProxy):
+    """Holds what the editor asks while a folder is settled. `folder` is where reviews keep their state.
+
+    `untold` is what was settled before the first session was opened.
+    """
+
+    name = "settlement"
+    client_methods = SessionProxy.client_methods | {"session/prompt"} | _CANCEL
+
+    def __init__(self, folder: Path, settle: Settle, untold: Sequence[Notice] = ()) -> None:
+        super().__init__()
+        self._folder = folder
+        self._settle = settle
+        self._untold = list(untold)
+        self._held: list[Message] = []
+
+    def from_client(self, message: Message) -> None:
+        if self._held:
+            self._held.append(message)
+        elif message.method not in _CANCEL and (self._untold or has_leftovers(self._folder)):
+            self._held.append(message)
+            self.place.spawn(self._let_go(), "settling a folder")
+        else:
+            super().from_client(message)
+
+    async def _let_go(self) -> None:
+        """Pass on what was held, in its order, once nothing in the way is half changed."""
+        while self._held:
+            message = self._held[0]
+            try:
+                if message.method not in _CANCEL:
+                    await self._settled(message)
+                super().from_client(message)
+            except PorticoError as error:
+                words = " ".join(filter(None, (error.message, error.suggestion)))
+                self.refuse_client(message, RpcError(INTERNAL_ERROR, words))
+            finally:
+                del self._held[0]
+
+    async def _settled(self, message: Message) -> None:
+        try:
+            asked = codecs.decode_json(message.params, _Named)
+        except msgspec.DecodeError:
+            return
+        known = None if asked.session_id is None else self.folders.get(asked.session_id)
+        folder = known.cwd if known is not None else asked.cwd
+        if folder is None:
+            return
+        told = await self._settle(Path(folder))
+        self._untold += [one for one in told if isinstance(one, Notice) and one not in self._untold]
+        if known is not None and asked.session_id is not None:
+            while self._untold:
+                self._show(asked.session_id, self._untold.pop(0))
+
+    def _show(self, session_id: str, notice: Notice) -> None:
+        """Tell the person by a tool call, which every editor shows."""
+        words = "\n".join(filter(None, (notice.text, notice.details)))
+        call = acp.ToolCall(
+            tool_call_id=f"portico-{secrets.token_hex(6)}",
+            title=notice.text,
+            status="completed",
+            content=[acp.Content(content=acp.TextContent(text=words))],
+        )
+        self.tell_client("session/update", acp.SessionNotification(session_id=session_id, update=call))

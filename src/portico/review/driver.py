@@ -1,0 +1,220 @@
+"""Driver of the review turns of one session: checkpoint, branch or working copy before a turn, proposal or
+checkpoint after it.
+"""
+
+import asyncio
+import itertools
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import msgspec
+
+from portico.domain.events import AnyPayload, CheckpointCreated, Notice
+from portico.review.branches.session_branches import Branches
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment
+from portico.review.checkpoints.lifecycle import Checkpoints
+from portico.review.checkpoints.snapshot_repository import SnapshotIncomplete
+from portico.review.editor.unsaved_buffers import WorkspaceView
+from portico.review.recovery import ReviewRecovery
+from portico.review.session_records import ReviewRecord, ReviewRecords
+from portico.review.sync import ProposalSync
+from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
+from portico.sessions.tasks import cancel_and_wait
+
+_SLUG_WORDS = 6
+_SLUG_LETTERS = 40
+_LABEL_LETTERS = 80
+_NAMED = 5
+
+
+class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
+    """What reviews are made of."""
+
+    review_records: ReviewRecords
+    working_copies: WorkingCopies
+    gathering: ProposalSync
+    checkpoints: Checkpoints
+    branches: Branches
+    recovery: ReviewRecovery
+
+
+class SessionReview:
+    """Implements `sessions.ports.Review`."""
+
+    def __init__(
+        self,
+        review_record: ReviewRecord,
+        parts: ReviewParts,
+        working_copy: WorkingCopy | None,
+        untold: Sequence[AnyPayload] = (),
+    ) -> None:
+        self._session = review_record.session
+        self.mode = review_record.mode
+        self._workspace = Path(review_record.workspace)
+        self._parts = parts
+        self._working_copy = working_copy
+        self._told_left_out = False
+        self._kept = True
+        self._label = "a turn"
+        self._untold = list(untold)
+        self._going_on: asyncio.Task[None] | None = None
+
+    @property
+    def folder(self) -> Path:
+        return self._workspace if self._working_copy is None else self._working_copy.folder
+
+    async def begin_turn(self, label: str) -> list[AnyPayload]:
+        self._label = label or "a turn"
+        await self._stop_going_on()
+        await self._parts.recovery.settle(self._workspace)
+        async with self._parts.review_records.held(self._session):
+            if self._working_copy is not None:
+                told = await self._begin_apart(self._working_copy)
+            else:
+                told = await self._begin_branch(label) if self.mode == "branch" else []
+                self._kept = False
+                told.append(await self._keep())
+                self._kept = True
+        late, self._untold = self._untold, []
+        late += await self._parts.recovery.notices(self._workspace)
+        return [*late, *told]
+
+    async def end_turn(self) -> list[AnyPayload]:
+        await self._stop_going_on()
+        await self._parts.recovery.settle(self._workspace)
+        async with self._parts.review_records.held(self._session):
+            if self._working_copy is not None:
+                return await self._parts.gathering.gather(self._working_copy)
+            if not self._kept:
+                return []  # It was said before the turn, and nobody should wait for the same again.
+            return await self._keep_changed()
+
+    async def adopt(self, path: str, data: bytes) -> bool:
+        """Let the agent have what the person has in an editor and has not saved, if it left the file alone."""
+        return self._working_copy is not None and await self._parts.working_copies.adopt(
+            self._working_copy, path, data
+        )
+
+    async def _begin_apart(self, working_copy: WorkingCopy) -> list[AnyPayload]:
+        """See to it that the tree is there, holds what the person has, and owes the person nothing."""
+        working_copy = await self._parts.gathering.open(self._workspace, self._session, working_copy.mode)
+        self._working_copy = working_copy
+        view = await self._parts.gathering.see(self._session, self._workspace)
+        # A turn that was killed could not propose what it had changed.
+        payloads = await self._parts.gathering.gather(working_copy, view)
+        await self._parts.working_copies.refresh(working_copy, view.typed)
+        if view.unread:
+            payloads.append(_unread(view))
+        if working_copy.left_out and not self._told_left_out:
+            payloads.append(_left_out(working_copy))
+        self._told_left_out = True
+        return payloads
+
+    async def _begin_branch(self, label: str) -> list[AnyPayload]:
+        review_record = self._parts.review_records.find(self._session)
+        begun = None if review_record is None else review_record.slug
+        slug = begun or await self._free_slug(label)
+        if review_record is not None and begun is None:
+            self._parts.review_records.keep(msgspec.structs.replace(review_record, slug=slug))
+        session = await self._parts.branches.begin(self._workspace, slug)
+        if begun is not None:
+            return []
+        home = session.home_branch or session.home_commit[:12]
+        return [
+            Notice(
+                level="info", text=f"The session works on the branch {session.branch}; you were on {home}."
+            )
+        ]
+
+    async def _free_slug(self, label: str) -> str:
+        slug = branch_slug(label) or self._session[-8:]
+        own = f"{slug}-{self._session[-5:]}"
+        others = (f"{own}-{number}" for number in itertools.count(2))
+        names = itertools.chain((slug, own), others)
+        name = next(names)
+        while await self._parts.branches.taken(self._workspace, name):
+            name = next(names)
+        return name
+
+    async def _keep(self) -> AnyPayload:
+        label = short_label(self._label)
+        checkpoints = self._parts.checkpoints
+        try:
+            return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
+        except SnapshotIncomplete:
+            # While the agent works nobody waits for it, and the next turn can have its checkpoint.
+            self._going_on = asyncio.create_task(
+                checkpoints.go_on(self._workspace), name=f"keeping the rest of {self._workspace}"
+            )
+            raise
+
+    async def _stop_going_on(self) -> None:
+        if self._going_on is not None:
+            await cancel_and_wait(self._going_on)
+            self._going_on = None
+
+    async def _keep_changed(self) -> list[AnyPayload]:
+        """After a turn: nobody can go back to what nothing has changed."""
+        label = short_label(f"After: {self._label}")
+        checkpoint = await self._parts.checkpoints.create_if_changed(
+            self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried
+        )
+        return [] if checkpoint is None else [checkpoint_payload(checkpoint)]
+
+    @property
+    def _hurried(self) -> bool:
+        """In direct mode a turn may go on without a checkpoint, so it is not held up for long."""
+        return self.mode == "direct"
+
+
+def checkpoint_payload(checkpoint: Checkpoint) -> CheckpointCreated:
+    return CheckpointCreated(
+        checkpoint_id=checkpoint.id,
+        label=checkpoint.label,
+        moment=checkpoint.moment.value,
+        left_out=checkpoint.left_out_count,
+    )
+
+
+def short_label(text: str) -> str:
+    """The first words of a prompt, in one line."""
+    line = " ".join(text.split())
+    if len(line) <= _LABEL_LETTERS:
+        return line
+    return line[:_LABEL_LETTERS].rsplit(" ", 1)[0].rstrip() + "…"
+
+
+def branch_slug(label: str) -> str:
+    """The first words of a prompt as part of a branch's name; empty if it has none that fit."""
+    words = re.findall(r"[a-z0-9]+", label.casefold())[:_SLUG_WORDS]
+    slug = ""
+    for word in words:
+        longer = f"{slug}-{word}" if slug else word[:_SLUG_LETTERS]
+        if len(longer) > _SLUG_LETTERS:
+            break
+        slug = longer
+    return slug
+
+
+def _unread(view: WorkspaceView) -> Notice:
+    paths = sorted(map(view.shown, view.unread))
+    more = len(paths) - _NAMED
+    return Notice(
+        level="warning",
+        text=f"The agent has {', '.join(paths[:_NAMED])}{f' and {more} more' if more > 0 else ''} "
+        "without your unsaved changes, which your editor did not tell.",
+        details="\n".join(sorted(set(view.unread.values()))),
+    )
+
+
+def _left_out(working_copy: WorkingCopy) -> Notice:
+    lines = [f"{each.path}: {each.reason}" for each in working_copy.left_out]
+    names = ", ".join(each.path for each in working_copy.left_out[:_NAMED])
+    more = len(lines) - _NAMED
+    return Notice(
+        level="info",
+        text=f"The agent works in a copy that is not all as you have it: {names}"
+        f"{f' and {more} more' if more > 0 else ''}.",
+        details="\n".join(lines),
+    )

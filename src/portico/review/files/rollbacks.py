@@ -1,0 +1,167 @@
+"""Records of rolled back applies and restores, kept until a session has told the person.
+
+A file that the person changed after the kill stays as they have it. The version that a rollback would have put there
+is kept here for a month after the person was told, so that no content is lost on either side.
+"""
+
+import contextlib
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from portico.domain import codecs
+from portico.domain.events import Notice
+from portico.files.private import make_private_folder
+from portico.review.files.disk import Disk
+from portico.review.text.change_set import LINK_MODE
+
+_NAMED = 5
+_KEPT_SECONDS = 30 * 24 * 3600.0
+
+
+class OwnEdit(msgspec.Struct, frozen=True):
+    """A file that the person changed meanwhile; `earlier` is where its version from before the change is kept."""
+
+    path: str
+    earlier: str | None = None
+
+
+class Rollback(msgspec.Struct, frozen=True):
+    """An apply or restore that was taken back in a folder, and the person's edits that it went around."""
+
+    root: str
+    what: Literal["apply", "restore"]
+    edits: tuple[OwnEdit, ...] = ()
+
+    @property
+    def notice(self) -> Notice:
+        """What the person is told."""
+        subject = "An apply" if self.what == "apply" else "A restore"
+        text = f"{subject} in {self.root} was cut short and has been rolled back."
+        if not self.edits:
+            return Notice(level="info", text=text)
+        named = ", ".join(edit.path for edit in self.edits[:_NAMED])
+        more = len(self.edits) - _NAMED
+        one = len(self.edits) == 1
+        text += (
+            f" You changed {named}{f' and {more} more' if more > 0 else ''} in the meantime: "
+            f"{'it stays' if one else 'they stay'} as you have {'it' if one else 'them'} now."
+        )
+        kept = [
+            f"{edit.path}: the earlier version is in {edit.earlier}" for edit in self.edits if edit.earlier
+        ]
+        return Notice(level="warning", text=text, details="\n".join(kept) or None)
+
+
+class Rollbacks:
+    """The rollbacks that nobody has been told about, one file each, with the earlier versions beside it.
+
+    Those in a folder of `ours`, as working copies are, concern no person.
+    """
+
+    def __init__(self, folder: Path, disk: Disk | None = None, *, ours: Path | None = None) -> None:
+        self._folder = folder
+        self._disk = disk or Disk()
+        self._ours = None if ours is None else Path(os.path.realpath(ours))
+
+    def concern_person(self, root: Path) -> bool:
+        return self._ours is None or self._ours not in root.parents
+
+    def begin(self, name: str, root: Path, what: Literal["apply", "restore"]) -> "RollbackRecord":
+        """The record of the rollback with this name, which goes on with what a killed process had written."""
+        return RollbackRecord(self._folder / name, Rollback(_shown(str(root)), what), self._disk)
+
+    def take(self, workspace: Path) -> list[Rollback]:
+        """Those in a workspace, above it or below it, which are told from now on."""
+        found = []
+        real = Path(os.path.realpath(workspace))
+        for place in sorted(self._folder.glob("*.json")):
+            rollback = _read(place)
+            if rollback is not None and related(Path(rollback.root), real):
+                found.append(rollback)
+                with contextlib.suppress(OSError):
+                    os.utime(place.with_suffix(""))  # Its time runs from now on.
+                with contextlib.suppress(OSError):
+                    place.unlink()
+        return found
+
+    def prune(self) -> None:
+        """Remove earlier versions that the person was told about more than 30 days ago."""
+        with contextlib.suppress(OSError):
+            for place in self._folder.iterdir():
+                if place.is_dir() and _age(place) > _KEPT_SECONDS and not _note_of(place).exists():
+                    shutil.rmtree(place, ignore_errors=True)
+
+
+class RollbackRecord:
+    """What is written down about one rollback while it goes on. Every step may be repeated after a kill."""
+
+    def __init__(self, place: Path, rollback: Rollback, disk: Disk) -> None:
+        self._place = place
+        self._note = _note_of(place)
+        self._disk = disk
+        self.rollback = _read(self._note) or rollback
+
+    def spare(self, path: str, earlier: Path | None = None) -> None:
+        """Leave a file as the person has it, and move the version from before to a place of its own."""
+        kept = None if earlier is None else self._place / path
+        edit = OwnEdit(_shown(path), None if kept is None else _shown(str(kept)))
+        if edit not in self.rollback.edits:
+            self.rollback = msgspec.structs.replace(self.rollback, edits=(*self.rollback.edits, edit))
+            self._write()
+        if earlier is None or kept is None:
+            return
+        if not os.path.lexists(kept):
+            self._copy(earlier, kept)
+        self._disk.remove(earlier)
+
+    def finish(self) -> Rollback:
+        """Write down that all else is as it was before."""
+        if not self._note.exists():
+            self._write()
+        return self.rollback
+
+    def _copy(self, source: Path, target: Path) -> None:
+        make_private_folder(target.parent)
+        found = self._disk.read_entry(source)
+        beside = target.with_name(f"{target.name}.part")
+        self._disk.remove(beside)
+        self._disk.write_new(beside, found.data, LINK_MODE if found.mode == LINK_MODE else 0o600)
+        self._disk.rename(beside, target)
+
+    def _write(self) -> None:
+        make_private_folder(self._note.parent)
+        beside = self._place.with_name(f"{self._place.name}.part")
+        self._disk.remove(beside)
+        self._disk.write_new(beside, msgspec.json.encode(self.rollback), 0o600)
+        self._disk.rename(beside, self._note)
+
+
+def _note_of(place: Path) -> Path:
+    """The record that lies beside the earlier versions until it is told."""
+    return place.with_name(f"{place.name}.json")
+
+
+def _age(place: Path) -> float:
+    return time.time() - place.stat().st_mtime
+
+
+def related(one: Path, other: Path) -> bool:
+    """Whether one folder is the other, or is somewhere in it."""
+    return one == other or one in other.parents or other in one.parents
+
+
+def _read(place: Path) -> Rollback | None:
+    try:
+        return codecs.decode_json(place.read_bytes(), Rollback)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _shown(path: str) -> str:
+    """A path that can stand in a record, also if its name is no text."""
+    return path.encode(errors="backslashreplace").decode()

@@ -1,0 +1,91 @@
+"""Checks of the files that git opens by itself: git would wait on a pipe and read a device for ever."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from portico.domain.errors import StoreFailed
+from portico.files.regular import check_regular, read_regular
+
+_POINTER_BYTES = 64 * 1024
+_CONFIG_BYTES = 16 * 1024 * 1024
+_GIT_FILES: dict[str, int | None] = {
+    "HEAD": _POINTER_BYTES,
+    "commondir": _POINTER_BYTES,
+    "gitdir": _POINTER_BYTES,
+    "config": _CONFIG_BYTES,
+    "config.worktree": _CONFIG_BYTES,
+    "info/exclude": _CONFIG_BYTES,
+    "info/attributes": _CONFIG_BYTES,
+    "info/sparse-checkout": _CONFIG_BYTES,
+    "info/grafts": _CONFIG_BYTES,
+    "objects/info/alternates": _CONFIG_BYTES,
+    "packed-refs": None,
+    "shallow": None,
+    "index": None,
+}
+_TREE_FILES = dict.fromkeys((".gitignore", ".gitattributes", ".gitmodules"), _CONFIG_BYTES)
+
+
+def check_git_files(folder: Path) -> None:
+    """StoreFailed if the repository around a folder has something else where git expects a file of bounded size."""
+    try:
+        for parent in (folder, *folder.parents):
+            git_folder = _git_folder(parent / ".git")
+            if git_folder is not None:
+                _check(parent, _TREE_FILES)
+                _check(git_folder, _GIT_FILES)
+                _check(common_folder_of(git_folder), _GIT_FILES)
+                return
+    except OSError as error:
+        raise unreadable_error(error) from error
+
+
+def common_folder_of(git_folder: Path) -> Path:
+    """Where objects, branches and config are: elsewhere for the git folder of a linked worktree."""
+    try:
+        named = read_regular(git_folder / "commondir", limit=_POINTER_BYTES)
+    except FileNotFoundError:
+        return git_folder
+    return Path(os.path.realpath(git_folder / os.fsdecode(named.strip())))
+
+
+def leads_to(link: Path, git_folder: Path) -> bool:
+    """Whether `.git` is a git folder, or the file that names it."""
+    found = _git_folder(link)
+    return found is not None and os.path.realpath(found) == os.path.realpath(git_folder)
+
+
+def unreadable_error(error: OSError) -> StoreFailed:
+    """What a file of git that cannot be read means to the person."""
+    return StoreFailed(
+        f"{error.filename} cannot be read: {error.strerror}.",
+        suggestion="Put a proper file in its place, or remove it.",
+    )
+
+
+def _git_folder(link: Path) -> Path | None:
+    """The folder that `.git` is or names; None for anything else, as git sees it."""
+    try:
+        mode = link.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    if stat.S_ISDIR(mode):
+        return link
+    if not stat.S_ISREG(mode):
+        return None
+    named = read_regular(link, limit=_POINTER_BYTES)
+    if not named.startswith(b"gitdir:"):
+        return None
+    return link.parent / os.fsdecode(named.removeprefix(b"gitdir:").strip(b" \r\n"))
+
+
+def _check(folder: Path, names: Mapping[str, int | None]) -> None:
+    for name, limit in names.items():
+        path = folder / name
+        try:
+            facts = path.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        check_regular(path, facts, limit)

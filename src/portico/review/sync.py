@@ -1,0 +1,164 @@
+"""Synchronization of a working copy with its proposals: agent changes become a proposal, decisions go back
+to the copy.
+
+What the agent changed becomes the proposal of the turn. What the person decided is told to the tree, and is told
+again if a process died before it was.
+"""
+
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import msgspec
+
+from portico.domain.errors import FileMissing, InvalidInput
+from portico.domain.events import AnyPayload, Notice, ProposalUpdated
+from portico.domain.reviews import ProposalOrigin, ReviewMode
+from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.editor.unsaved_buffers import WorkspaceView, see
+from portico.review.proposals.lifecycle import Proposals
+from portico.review.text.change_set import ChangeSet, paths_of
+from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
+from portico.sessions.windows import Windows
+
+_NAMED = 5
+
+
+class ProposalSync:
+    """For all sessions that work in a tree of their own."""
+
+    def __init__(self, working_copies: WorkingCopies, proposals: Proposals, windows: Windows) -> None:
+        self._working_copies = working_copies
+        self._proposals = proposals
+        self._windows = windows
+        self._told: dict[str, tuple[OmittedFile, ...]] = {}
+        self._late: dict[str, list[AnyPayload]] = {}
+
+    async def open(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy:
+        """The session's tree. One that has to be made anew gets what the session has proposed and nobody decided."""
+        known = await self.check(workspace, session, mode)
+        if known is not None and known.mode != mode:
+            await self._working_copies.close(known)
+            known = None
+        if known is None or not await asyncio.to_thread(known.top.is_dir):
+            await asyncio.to_thread(self._proposals.owe_replay, session)
+        working_copy = await self._working_copies.open(workspace, session, mode=mode)
+        await asyncio.to_thread(self._proposals.replay, session, working_copy.folder)
+        return working_copy
+
+    async def check(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy | None:
+        """The tree that a session has. InvalidInput if another mode would take it away, and something in it waits."""
+        known = await self._working_copies.find(workspace, session)
+        if known is None or known.mode == mode:
+            return known
+        if await asyncio.to_thread(known.top.is_dir):
+            # Nobody writes that down now; it is told with what comes next.
+            self._late[session] = await self.gather(known)
+        listed = await asyncio.to_thread(self._proposals.list, session)
+        if any(one.origin == "turn" and one.status == "open" for one in listed):
+            raise InvalidInput(
+                f"The session still proposes what it did in {known.mode} mode.",
+                suggestion=f"Apply or discard that, then go on in {mode} mode.",
+            )
+        return known
+
+    async def see(self, session: str, workspace: Path, only: Collection[str] | None = None) -> WorkspaceView:
+        """What the person has not saved, in these files or in all of the workspace."""
+        return await see(self._windows, session, workspace, only)
+
+    async def gather(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
+        """Propose what the agent has changed; what there is to tell if that is something new."""
+        # A process that was killed may have made the tree, and not written to it what is proposed.
+        await asyncio.to_thread(self._proposals.replay, working_copy.session, working_copy.folder)
+        told = self._late.pop(working_copy.session, [])
+        typed = {} if view is None else view.typed
+        told += await self.settle(working_copy.workspace, working_copy.session, typed)
+        survey = await self._working_copies.survey(working_copy)
+        _, payloads = await self.put(
+            working_copy.session, working_copy.workspace, survey.changes, "turn", view=view
+        )
+        told += payloads
+        if survey.kept_back != self._told.get(working_copy.session, ()):
+            self._told[working_copy.session] = survey.kept_back
+            told += [_kept_back(survey.kept_back)] if survey.kept_back else []
+        return told
+
+    async def put(
+        self,
+        session: str,
+        workspace: Path,
+        changes: ChangeSet,
+        origin: ProposalOrigin,
+        *,
+        ignored: Collection[str] = (),
+        source: str | None = None,
+        view: WorkspaceView | None = None,
+    ) -> tuple[ProposalUpdated | None, list[AnyPayload]]:
+        """Propose changes: how the proposal stands, and what is new about it for the log."""
+        named = _nameable(changes)
+        view = view or await self.see(session, workspace, paths_of(named))
+        known = {one.id: one.revision for one in await asyncio.to_thread(self._proposals.list, session)}
+        proposal = await asyncio.to_thread(
+            lambda: self._proposals.put(
+                session, workspace, named, origin, ignored=ignored, source=source, disk=view.disk
+            )
+        )
+        if proposal is None:
+            return None, []
+        told = await asyncio.to_thread(self._proposals.payload, proposal.id)
+        return told, [told] if known.get(proposal.id) != proposal.revision else []
+
+    async def settle(
+        self, workspace: Path, session: str, typed: Mapping[str, bytes] = MappingProxyType({})
+    ) -> list[AnyPayload]:
+        """Tell the agent's tree what was decided of its proposals since it was last told.
+
+        What the person has `typed` and not saved counts as theirs.
+        """
+        unclear: list[str] = []
+        for proposal, settlings in await asyncio.to_thread(self._proposals.unsettled, session):
+            working_copy = None
+            if proposal.origin == "turn":
+                working_copy = await self._working_copies.find(workspace, session)
+            if working_copy is not None:
+                try:
+                    for one in settlings:
+                        unclear += await self._working_copies.settle(
+                            working_copy, one.applied, one.discarded, typed
+                        )
+                except FileMissing:
+                    # Somebody deleted it. The next one is made from the person's tree, and knows all of it.
+                    pass
+            await asyncio.to_thread(self._proposals.settled, proposal)
+        return [_unclear(unclear)] if unclear else []
+
+
+def _nameable(changes: ChangeSet) -> ChangeSet:
+    """Changes to files that can be spoken of. A name that is no text stands in no record and in no event."""
+    named = tuple(one for one in changes.changes if _is_text(one.path + (one.old_path or "")))
+    return msgspec.structs.replace(changes, changes=named)
+
+
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unclear(paths: Sequence[str]) -> Notice:
+    return Notice(
+        level="warning",
+        text=f"What you decided could not be carried over to the agent's own copy of {', '.join(paths[:_NAMED])}.",
+        details="The agent has changed the same lines since. It may propose them again.",
+    )
+
+
+def _kept_back(left_out: Sequence[OmittedFile]) -> Notice:
+    return Notice(
+        level="warning",
+        text=f"The agent changed {', '.join(one.path for one in left_out[:_NAMED])}, which cannot be proposed.",
+        details="\n".join(f"{one.path} {one.reason}" for one in left_out[:100]),
+    )

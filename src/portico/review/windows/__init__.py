@@ -1,1 +1,0 @@
-"""Owns what review does with attached editor windows: unsaved texts are seen, and files are changed through them."""

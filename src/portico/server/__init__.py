@@ -1,0 +1,1 @@
+"""Owns the life of the server: start, daemon, discovery, watchdog."""

@@ -1,0 +1,31 @@
+"""Composition of AgentService for a server: sessions, reviews, catalog and attached windows."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from portico.app.catalog import LocalCatalog
+from portico.app.local_reviews import LocalReviews
+from portico.doors.api.service import MAX_REQUEST_BYTES, ApiService, asgi_application, stream_paths
+from portico.server.lifecycle import ServiceApp, ServiceContext
+from portico.sessions.tasks import cancel_and_wait
+
+
+@asynccontextmanager
+async def open_agent_service(context: ServiceContext) -> AsyncIterator[ServiceApp]:
+    """The service, and the end of the turns that it runs. AgentNotFound for an agent nobody has."""
+    options = context.options
+    surroundings = LocalCatalog(
+        context.environ, workspace=options.workspace, agent=options.agent, page_build=context.page.build
+    )
+    await surroundings.agent("", options.workspace)
+    host = context.host
+    reviews = LocalReviews(host.service, host.ports, host.reviews)
+    service = ApiService(host.service, host.ports, reviews, surroundings, context.closing, host.windows)
+    await service.housekeeping.begin()
+    keeping_house = asyncio.create_task(service.housekeeping.run(), name="keeping house")
+    try:
+        yield ServiceApp(app=asgi_application(service), streams=stream_paths(), max_body=MAX_REQUEST_BYTES)
+    finally:
+        await cancel_and_wait(keeping_house)
+        await service.dispatcher.close()

@@ -1,0 +1,144 @@
+"""Starts the server in the background and waits until it answers or reports why it cannot."""
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from portico.app.error_report import FailureReport
+from portico.domain import codecs
+from portico.domain.errors import (
+    DeveloperMustAct,
+    ErrorCode,
+    ErrorDetails,
+    InvalidInput,
+    PorticoError,
+    StoreFailed,
+)
+from portico.server.discovery import NoServer, RunningServer, UnprovenServer, find_server
+from portico.server.state_files import ServerFiles
+
+START_SECONDS = 30.0
+
+_LOOK_AGAIN = 0.05
+_LAST_WORDS = 4000
+
+
+class DaemonServer(msgspec.Struct, frozen=True):
+    """The user's server, and whether it was there before."""
+
+    server: RunningServer
+    reused: bool
+
+
+def ensure_daemon(
+    files: ServerFiles,
+    command: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    deadline: float = START_SECONDS,
+) -> DaemonServer:
+    """The server that runs, or the one that this command starts.
+
+    Several may be started at once: the lock lets one of them be the server, and all are told of it.
+    """
+    until = time.monotonic() + deadline
+    child: subprocess.Popen[bytes] | None = None
+    began = 0
+    while True:
+        found = find_server(files)
+        if isinstance(found, RunningServer):
+            return DaemonServer(found, reused=child is None or found.record.pid != child.pid)
+        if isinstance(found, NoServer):
+            if child is None:
+                child, began = _start(files, command, environ)
+            elif child.poll() is not None:
+                raise _refused(files, began) or _failed(
+                    f"The server ended with code {child.returncode}", files, began
+                )
+        if time.monotonic() > until:
+            if child is None:
+                raise _in_the_way(found, deadline)
+            child.kill()
+            child.wait()
+            raise _failed(f"The server did not answer within {deadline:g} s, and was ended", files, began)
+        time.sleep(_LOOK_AGAIN)
+
+
+def server_command(*words: str) -> tuple[str, ...]:
+    """How this very Portico is started again. The folder it is started in must not lend it modules."""
+    return (sys.executable, "-P", "-m", "portico", *words)
+
+
+def _start(
+    files: ServerFiles, command: Sequence[str], environ: Mapping[str, str]
+) -> "tuple[subprocess.Popen[bytes], int]":
+    """The process, and where its words begin in the log."""
+    log = files.open_log()
+    try:
+        began = os.fstat(log).st_size
+        flags = 0
+        if sys.platform == "win32":
+            flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP
+        child = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            cwd=files.folder,
+            env=dict(environ),
+            start_new_session=True,
+            creationflags=flags,
+        )
+        return child, began
+    finally:
+        os.close(log)
+
+
+def _refused(files: ServerFiles, began: int) -> PorticoError | None:
+    """What it said itself of why it would not start."""
+    for line in reversed(_last_words(files, began).splitlines()):
+        try:
+            told = codecs.decode_json(line, FailureReport)
+        except msgspec.MsgspecError:
+            continue
+        way_on = told.diagnostics.suggestion
+        if told.diagnostics.error_code is ErrorCode.INVALID_INPUT:
+            return InvalidInput(told.error, suggestion=way_on)
+        pointer = f"The server's log is {files.log_file}."
+        return DeveloperMustAct(told.error, suggestion=f"{way_on} {pointer}" if way_on else pointer)
+    return None
+
+
+def _failed(what: str, files: ServerFiles, began: int) -> PorticoError:
+    words = _last_words(files, began)
+    try:
+        files.note(f"{what}.")
+    except StoreFailed as failure:
+        # Whatever it wanted to say of itself, it could not either.
+        return StoreFailed(f"{what}. {failure.message}", suggestion=failure.suggestion)
+    return DeveloperMustAct(
+        f"{what}.",
+        suggestion=f"Its log is {files.log_file}.",
+        details=ErrorDetails(stderr=words or None),
+    )
+
+
+def _in_the_way(found: NoServer | UnprovenServer, deadline: float) -> PorticoError:
+    holder = found.holder if isinstance(found, UnprovenServer) else "another process"
+    return DeveloperMustAct(
+        f"A server that starts, stops or hangs ({holder}) did not answer within {deadline:g} s.",
+        suggestion="Try again in a moment. If it stays so, end that process yourself.",
+    )
+
+
+def _last_words(files: ServerFiles, began: int) -> str:
+    try:
+        with files.log_file.open("rb") as log:
+            log.seek(max(began, os.fstat(log.fileno()).st_size - _LAST_WORDS))
+            return log.read(_LAST_WORDS).decode(errors="replace")
+    except OSError:
+        return ""

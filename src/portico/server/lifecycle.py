@@ -1,0 +1,259 @@
+"""Life of the server in this process: takes lock, port and token, serves, and closes in order.
+
+Nothing is lost with the process: streams end first, then turns, then agents, and the log is closed last.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from portico import __version__
+from portico.app.error_report import configure_log
+from portico.app.host import Host, open_host
+from portico.domain.errors import InvalidInput, StoreFailed
+from portico.domain.events import format_time
+from portico.doors.http.admission import StreamLimit
+from portico.doors.http.app import HealthIssue, ServerHealth, build_app
+from portico.doors.http.asgi import ASGIApp
+from portico.doors.http.page import PageFolder
+from portico.doors.http.server import HttpServer, listen
+from portico.processes.signals import on_signals
+from portico.server.discovery import RunningServer, UnprovenServer, find_server
+from portico.server.state_files import ServerFiles, ServerRecord
+from portico.server.watchdog import keep_discoverable
+from portico.sessions.tasks import cancel_and_wait
+
+log = logging.getLogger("portico.server")
+
+_COUNTED_SESSIONS = 10_000
+
+
+class ServerOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What the flags of `serve` come to. A port of zero is the latest one, or any."""
+
+    port: int
+    workspace: Path
+    agent: str | None
+    detached: bool
+
+
+class StartedServer(msgspec.Struct, frozen=True, kw_only=True):
+    """A server that answers; `note` says what the person did not ask for."""
+
+    record: ServerRecord
+    token: str
+    note: str | None = None
+
+
+class ServiceContext(msgspec.Struct, frozen=True, kw_only=True):
+    """What a service is made from."""
+
+    host: Host
+    options: ServerOptions
+    environ: Mapping[str, str]
+    page: PageFolder
+    closing: asyncio.Event
+
+
+class ServiceApp(msgspec.Struct, frozen=True, kw_only=True):
+    """A service as an app, the paths of its streams, and how large a request to it may be."""
+
+    app: ASGIApp
+    streams: frozenset[str]
+    max_body: int
+
+
+ServiceFactory = Callable[[ServiceContext], AbstractAsyncContextManager[ServiceApp]]
+
+
+async def serve(
+    options: ServerOptions,
+    environ: Mapping[str, str],
+    files: ServerFiles,
+    open_service: ServiceFactory,
+    on_ready: Callable[[StartedServer], None],
+) -> None:
+    """Serve until a signal or a caller with the token says stop. InvalidInput if another server runs."""
+    lease = files.take_lease()
+    if lease is None:
+        raise _already_running(files)
+    try:
+        life = _ServerLife(options.workspace)
+        async with _stopped_by_signals(life, detached=options.detached):
+            token = files.ensure_token()
+            listener, note = _take_port(options.port, files.read_record())
+            record = _record(listener, files)
+
+            staying: list[asyncio.Task[None]] = []
+
+            def ready() -> None:
+                files.write_record(record)
+                log.info("started port=%d pid=%d version=%s", record.port, record.pid, record.version)
+                watch = keep_discoverable(files, lease, record, token, life.stop)
+                staying.append(asyncio.create_task(watch, name="staying reachable"))
+                on_ready(StartedServer(record=record, token=token, note=note))
+
+            with listener:
+                async with _open_door(options, environ, token, life, open_service) as app:
+                    try:
+                        await life.run(HttpServer(app, listener, life.closing), ready)
+                    finally:
+                        await cancel_and_wait(*staying)
+            log.info("stopped port=%d pid=%d", record.port, record.pid)
+    finally:
+        lease.release()
+
+
+@asynccontextmanager
+async def _open_door(
+    options: ServerOptions,
+    environ: Mapping[str, str],
+    token: str,
+    life: "_ServerLife",
+    open_service: ServiceFactory,
+) -> AsyncIterator[ASGIApp]:
+    """The whole door as an app, over a host of its own."""
+    page = PageFolder()
+    _begin_log()
+    async with open_host(environ, attachable=True) as host:
+        life.host = host
+        context = ServiceContext(host=host, options=options, environ=environ, page=page, closing=life.closing)
+        async with open_service(context) as service:
+            yield build_app(
+                service=service.app,
+                token=token,
+                page=page,
+                version=__version__,
+                closing=life.closing,
+                life=life,
+                streams=StreamLimit(service.streams),
+                max_body=service.max_body,
+            )
+
+
+class _ServerLife:
+    """This process as a server: how it does, and how it ends. It can be told to stop at any time."""
+
+    host: Host
+
+    def __init__(self, workspace: Path) -> None:
+        self.closing = asyncio.Event()
+        self._workspace = workspace
+        self._began = time.monotonic()
+        self._server: HttpServer | None = None
+
+    async def run(self, server: HttpServer, on_ready: Callable[[], None]) -> None:
+        if not self.closing.is_set():
+            self._server = server
+            await server.run(on_ready)
+
+    async def health(self) -> ServerHealth:
+        sessions: int | None = None
+        active: int | None = None
+        trouble: HealthIssue | None = None
+        try:
+            sessions = len(await self.host.store.summaries(limit=_COUNTED_SESSIONS))
+            active = len(await self.host.store.active_sessions())
+        except StoreFailed as failure:
+            trouble = HealthIssue(failure.message, failure.suggestion)
+        return ServerHealth(
+            pid=os.getpid(),
+            workspace=str(self._workspace),
+            uptime_seconds=round(time.monotonic() - self._began, 1),
+            sessions=sessions,
+            active_sessions=active,
+            memory_bytes=_memory(),
+            trouble=trouble,
+        )
+
+    def stop(self) -> None:
+        if self._server is None:
+            self.closing.set()
+        else:
+            self._server.stop()
+
+
+@asynccontextmanager
+async def _stopped_by_signals(life: _ServerLife, *, detached: bool) -> AsyncIterator[None]:
+    """A terminal that goes away ends the server in it, and no other."""
+    stops = [signal.SIGINT, signal.SIGTERM]
+    hang_up = [signal.SIGHUP] if hasattr(signal, "SIGHUP") else []
+    if not detached:
+        stops, hang_up = [*stops, *hang_up], []
+
+    def stay() -> None:
+        log.info("the terminal is gone")
+
+    async with on_signals(life.stop, tuple(stops)), on_signals(stay, tuple(hang_up)):
+        yield
+
+
+def _take_port(wanted: int, earlier: ServerRecord | None) -> tuple[socket.socket, str | None]:
+    """The wanted port, else the one of the server before, else any; and what to say about it."""
+    if wanted:
+        try:
+            return listen(wanted), None
+        except OSError as error:
+            raise InvalidInput(
+                f"Port {wanted} cannot be used: {error.strerror or error}.",
+                suggestion="Choose another --port, or leave it out.",
+            ) from error
+    if earlier is not None:
+        try:
+            return listen(earlier.port), None
+        except (OSError, OverflowError):
+            note = f"Port {earlier.port}, where the server was before, is taken; this is another one."
+            return listen(0), note
+    return listen(0), None
+
+
+def _record(listener: socket.socket, files: ServerFiles) -> ServerRecord:
+    return ServerRecord(
+        pid=os.getpid(),
+        port=listener.getsockname()[1],
+        version=__version__,
+        started_at=format_time(time.time_ns() // 1_000_000),
+        token_file=str(files.token_file),
+    )
+
+
+def _already_running(files: ServerFiles) -> InvalidInput:
+    match find_server(files):
+        case RunningServer(record=record):
+            return InvalidInput(
+                f"Your server runs already, at {record.url}",
+                suggestion="Show its page with: portico serve --detach --open. Or end it first: portico stop",
+            )
+        case UnprovenServer(holder=holder):
+            return InvalidInput(
+                f"Another server ({holder}) is just starting or stopping.",
+                suggestion="Try again in a moment; portico status tells how it stands.",
+            )
+        case _:
+            return InvalidInput("Another server has just ended.", suggestion="Try again.")
+
+
+def _begin_log() -> None:
+    """A server tells of its life, and what its HTTP library has to say goes where our own log goes."""
+    configure_log()
+    log.setLevel(logging.INFO)
+    library = logging.getLogger("uvicorn")
+    library.handlers = logging.getLogger("portico").handlers
+    library.propagate = False
+
+
+def _memory() -> int | None:
+    """How much memory this process takes, where the system says so."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError):
+        return None
+    return pages * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,1 @@
+"""Owns the agent side of a session: connection, pool, resume, supervision, login."""

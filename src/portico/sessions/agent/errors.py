@@ -1,0 +1,89 @@
+"""Translates the error that an agent names in a JSON-RPC error into one of Portico's errors.
+
+Any agent may: a name only chooses the words, the exit code and the buttons of a card. What is Portico's own to
+say (that a process crashed, that a session is busy) is believed from no agent, and what does not fit exactly
+counts for nothing.
+"""
+
+from typing import Any, assert_never
+
+import msgspec
+from msgspec import Raw
+
+from portico.acp.extensions import FailureMeta
+from portico.domain import codecs
+from portico.domain.errors import (
+    AuthRequired,
+    BudgetExceeded,
+    ContextLimit,
+    ErrorDetails,
+    InvalidInput,
+    ModelBusy,
+    ModelFailed,
+    ModelFailure,
+    ModelRefused,
+    ModelReported,
+    ModelTimedOut,
+    PermissionDenied,
+    PorticoError,
+)
+from portico.rpc.messages import RpcError
+
+_MAX_SUGGESTION = 1000
+_BY_CODE: dict[str, type[PorticoError]] = {
+    kind.code: kind
+    for kind in (AuthRequired, BudgetExceeded, ContextLimit, InvalidInput, ModelTimedOut, PermissionDenied)
+}
+
+
+def error_from_agent(
+    error: RpcError, details: ErrorDetails, auth_methods: tuple[str, ...]
+) -> PorticoError | None:
+    """The failure that an error answer names; None if it names none that an agent can have."""
+    told = _decode_error_data(error.data)
+    kind = _kind(told)
+    if kind is None:
+        return None
+    message = error.message.removesuffix(told.suggestion or "").rstrip()
+    suggestion = (told.suggestion or "").strip()[:_MAX_SUGGESTION] or None
+    facts = ErrorDetails(agent=details.agent)
+    if kind is AuthRequired:
+        facts = msgspec.structs.replace(facts, auth_methods=auth_methods)
+    elif kind is ModelReported:
+        facts = details
+    return kind(message or error.message, suggestion=suggestion, details=facts)
+
+
+class _Data(msgspec.Struct, frozen=True):
+    """The data of an error answer, as far as it is about us."""
+
+    portico: FailureMeta = FailureMeta()
+
+
+def _decode_error_data(data: Any) -> FailureMeta:
+    try:
+        return codecs.decode_json(data, _Data).portico if isinstance(data, Raw) else FailureMeta()
+    except msgspec.DecodeError:
+        return FailureMeta()
+
+
+def _kind(told: FailureMeta) -> type[PorticoError] | None:
+    if told.code == ModelFailed.code:
+        return None if told.model_failure is None else _model_error_kind(told.model_failure)
+    return _BY_CODE.get(told.code)
+
+
+def _model_error_kind(failure: ModelFailure) -> type[PorticoError]:
+    match failure:
+        case "full":
+            return ContextLimit
+        case "silent":
+            return ModelTimedOut
+        case "busy":
+            return ModelBusy
+        case "refused":
+            return ModelRefused
+        case "failed":
+            return ModelReported
+        case _:
+            assert_never(failure)

@@ -1,0 +1,107 @@
+"""Sign-in and sign-out of an agent by the methods that it names.
+
+Some methods are not calls at all: the agent's own program is to be run in a terminal, by the
+person. Those are only described here.
+"""
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from portico.acp import _schema as acp
+from portico.domain.errors import InvalidInput
+from portico.domain.events import QuestionAsked
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.agent.connection import AgentConnection
+from portico.sessions.requests import elicitation
+from portico.sessions.requests.questions import DECLINED, QuestionAnswer, check_reply
+
+AskPerson = Callable[[QuestionAsked], Awaitable[QuestionAnswer]]
+
+
+class SignInMethod(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A way to sign in. One with a `command` is a program for the person to run, with `env` added."""
+
+    method_id: str
+    name: str
+    description: str | None = None
+    command: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+
+
+class AgentLogin:
+    """The ways into one running agent."""
+
+    def __init__(self, link: AgentConnection) -> None:
+        self._link = link
+        self.agent = link.spec.name
+        self.methods = tuple(self._method(method) for method in link.info.auth_methods)
+
+    def method(self, method_id: str | None) -> SignInMethod:
+        """The method by its id or name, or the only one. InvalidInput, with those that there are, if neither."""
+        found = [one for one in self.methods if method_id in (None, one.method_id)]
+        found = found or [one for one in self.methods if method_id == one.name]
+        if len(found) == 1:
+            return found[0]
+        if not self.methods:
+            raise InvalidInput(
+                f"The agent {self.agent} names no way to sign in.",
+                suggestion="If it needs one, use its own login command.",
+            )
+        ways = "; ".join(f"{one.method_id} ({one.name})" for one in self.methods)
+        if method_id is None:
+            raise InvalidInput(
+                f"The agent {self.agent} has several ways to sign in: {ways}.",
+                suggestion="Choose one with --method.",
+            )
+        raise InvalidInput(
+            f"The agent {self.agent} has no way to sign in called {method_id!r}; it has {ways}."
+        )
+
+    async def authenticate(self, method: SignInMethod, ask: AskPerson | None = None) -> None:
+        """Sign in. It takes as long as the person needs; what the agent wants to know meanwhile, `ask` answers."""
+        if method.command:
+            raise InvalidInput(
+                f"To sign in to {self.agent} by {method.name}, run {' '.join(method.command)}."
+            )
+        if ask is not None:
+            self._link.login_question_handler = _question_handler(ask)
+        try:
+            await self._link.end.authenticate(acp.AuthenticateRequest(method_id=method.method_id))
+        except (RpcError, ConnectionLost) as error:
+            raise await self._link.explain(error) from error
+        finally:
+            self._link.clear_login_handler()
+
+    async def logout(self) -> None:
+        if self._link.info.agent_capabilities.auth.logout is None:
+            raise InvalidInput(
+                f"The agent {self.agent} offers no way to sign out.",
+                suggestion="Sign out with its own program.",
+            )
+        try:
+            await self._link.end.logout()
+        except (RpcError, ConnectionLost) as error:
+            raise await self._link.explain(error) from error
+
+    def _method(self, method: acp.AuthMethod) -> SignInMethod:
+        in_terminal = method.type == "terminal"
+        return SignInMethod(
+            method_id=method.id,
+            name=method.name,
+            description=method.description,
+            command=(*self._link.spec.command, *(method.args or ())) if in_terminal else (),
+            env={**self._link.spec.env, **(method.env or {})} if in_terminal else {},
+        )
+
+
+def _question_handler(
+    ask: AskPerson,
+) -> Callable[[acp.CreateElicitationRequest], Awaitable[acp.CreateElicitationResponse]]:
+    async def answer(request: acp.CreateElicitationRequest) -> acp.CreateElicitationResponse:
+        question = elicitation.question_asked("sign-in", request)
+        if question is None:
+            return acp.CreateElicitationResponse(action=DECLINED.action)
+        return elicitation.answer_to_agent(question, check_reply(question, await ask(question)))
+
+    return answer

@@ -1,0 +1,64 @@
+"""Pool of running agents, one process per agent, environment and folder.
+
+A session takes a link and gives it back. The last one to leave ends the agent. A session that works in a tree of
+its own has a process of its own, which stands there: an agent that takes its process's folder for the session's
+must not find the person's files. Sessions that only read share none with those that write, since a sandbox holds a
+whole process. All agents together may be only so far ahead of the log.
+"""
+
+import asyncio
+
+import msgspec
+
+from portico.sessions.agent.connection import AgentConnection, AgentWorkspace, ConnectedSession
+from portico.sessions.log.backlog import Backlog
+from portico.sessions.ports import AgentSpec, Editor, Ports
+from portico.sessions.requests.client_methods import client_capabilities
+
+
+class _PoolKey(msgspec.Struct, frozen=True):
+    name: str
+    command: tuple[str, ...]
+    env: tuple[tuple[str, str], ...]
+    place: AgentWorkspace
+
+
+class AgentPool:
+    def __init__(self, ports: Ports) -> None:
+        self.backlog = Backlog()
+        self._ports = ports
+        self._running: dict[_PoolKey, AgentConnection] = {}
+        self._taken: dict[AgentConnection, set[ConnectedSession]] = {}
+        self._starting: dict[_PoolKey, asyncio.Lock] = {}
+
+    async def take(
+        self, spec: AgentSpec, place: AgentWorkspace, editor: Editor, session: ConnectedSession
+    ) -> AgentConnection:
+        """The running agent, started if need be."""
+        key = _PoolKey(spec.name, spec.command, tuple(sorted(spec.env.items())), place)
+        async with self._starting.setdefault(key, asyncio.Lock()):
+            link = self._running.get(key)
+            if link is None or not link.alive:
+                link = await AgentConnection.open(
+                    self._ports, spec, place, session.serve, client_capabilities(editor)
+                )
+                self._running[key] = link
+                self._taken[link] = set()
+            self._taken[link].add(session)
+            return link
+
+    async def give_back(self, link: AgentConnection, session: ConnectedSession, *, grace: float) -> None:
+        """Leave an agent; it ends when nobody is left, or when it is dead anyway."""
+        link.remove_session(session)
+        left = self._taken.get(link, set())
+        left.discard(session)
+        if not left or not link.alive:
+            await self.end(link, grace=grace)
+
+    async def end(self, link: AgentConnection, *, grace: float) -> None:
+        """End an agent for everyone. Turns that others have with it are interrupted."""
+        self._taken.pop(link, None)
+        for key in [key for key, running in self._running.items() if running is link]:
+            del self._running[key]
+            self._starting.pop(key, None)
+        await link.close(grace=grace)

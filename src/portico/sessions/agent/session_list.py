@@ -1,0 +1,42 @@
+"""Lists the sessions that an agent keeps by itself, page by page."""
+
+from portico.acp import _schema as acp
+from portico.domain.errors import InvalidInput
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.agent.connection import AgentConnection
+from portico.sessions.ports import Ports
+from portico.sessions.tasks import run_with_timeout
+
+
+async def list_agent_sessions(
+    link: AgentConnection, ports: Ports, *, cwd: str | None, limit: int
+) -> list[acp.SessionInfo]:
+    """What the agent has, of one folder or of all, in its own order and page by page."""
+    if link.info.agent_capabilities.session_capabilities.list is None:
+        raise InvalidInput(
+            f"The agent {link.spec.name} does not tell which sessions it has.",
+            suggestion="Look in the agent itself; go on with one by --agent-session ID.",
+        )
+    found: dict[str, acp.SessionInfo] = {}
+    cursors: set[str] = set()
+    request = acp.ListSessionsRequest(cwd=cwd)
+    while True:
+        page = await _page(link, ports, request)
+        found |= {session.session_id: session for session in page.sessions}
+        cursor = page.next_cursor
+        # An agent that shows the same page again and again must not keep us here.
+        if cursor is None or cursor in cursors or max(len(found), len(cursors)) >= limit:
+            return list(found.values())[:limit]
+        cursors.add(cursor)
+        request = acp.ListSessionsRequest(cwd=cwd, cursor=cursor)
+
+
+async def _page(
+    link: AgentConnection, ports: Ports, request: acp.ListSessionsRequest
+) -> acp.ListSessionsResponse:
+    try:
+        return await run_with_timeout(ports.clock, ports.limits.start, link.end.list_sessions(request))
+    except TimeoutError as error:
+        raise link.timed_out(f"did not list its sessions within {ports.limits.start:g} s") from error
+    except (RpcError, ConnectionLost) as error:
+        raise await link.explain(error) from error

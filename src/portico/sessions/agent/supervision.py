@@ -1,0 +1,74 @@
+"""Starts the agent outside of turns, calls it with a timeout, and restarts it after a crash.
+
+A revived agent has found its session again before the next prompt comes; the log says by which
+way. One that keeps dying is left alone after a few tries, until somebody asks for it.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from portico.domain.errors import AgentCrashed, PorticoError
+from portico.domain.events import Notice
+from portico.rpc.messages import ConnectionLost, RpcError
+from portico.sessions.runtime import SessionRuntime
+from portico.sessions.tasks import run_with_timeout
+
+PAUSES = (0.5, 1.0, 2.0, 4.0, 8.0)
+
+
+async def start_agent(
+    session: SessionRuntime, attach: Callable[[], Coroutine[Any, Any, None]] | None = None
+) -> None:
+    """Start the agent and open its session, with no turn under way. Raises what stands in the way."""
+    async with session.connect_lock:
+        await _reach(session, attach or session.attach)
+
+
+async def _reach(session: SessionRuntime, attach: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    limit = session.ports.limits.start
+    try:
+        await session.connect()
+        await run_with_timeout(session.ports.clock, limit, attach())
+    except TimeoutError as error:
+        if session.link is None:
+            raise
+        failure: PorticoError = session.link.timed_out(f"did not open a session within {limit:g} s")
+        await session.end_agent()
+        raise failure from error
+    except (RpcError, ConnectionLost) as error:
+        failure = AgentCrashed("The agent is gone.")
+        if session.link is not None:
+            failure = await session.link.explain(error)
+        await session.disconnect(grace=0)
+        raise failure from error
+
+
+async def call_agent(session: SessionRuntime, work: Coroutine[Any, Any, None], what: str) -> None:
+    """Have the agent do something small; its failures are in words for a person."""
+    limit = session.ports.limits.start
+    try:
+        await run_with_timeout(session.ports.clock, limit, work)
+    except (TimeoutError, RpcError, ConnectionLost) as error:
+        if session.link is None:
+            raise AgentCrashed("The agent is gone.") from error
+        if isinstance(error, TimeoutError):
+            raise session.link.timed_out(f"did not {what} within {limit:g} s") from error
+        raise await session.link.explain(error) from error
+
+
+async def restart_agent(session: SessionRuntime) -> None:
+    """Start a lost agent again, each time after a longer pause."""
+    failure = ""
+    for pause in PAUSES:
+        await session.ports.clock.sleep(pause)
+        try:
+            await start_agent(session)
+        except PorticoError as error:
+            failure = error.message
+            continue
+        session.journal.record(
+            Notice(level="info", text=f"The agent {session.spec.name} was started again and is ready.")
+        )
+        return
+    text = f"The agent {session.spec.name} could not be started again. {failure}"
+    session.journal.record(Notice(level="warning", text=text))

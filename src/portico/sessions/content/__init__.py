@@ -1,0 +1,1 @@
+"""Owns the translation of ACP content to events: text, tool calls, plans, attachments, mentions."""

@@ -1,0 +1,57 @@
+"""Files and folders mentioned as @path in a prompt, as resource links.
+
+A mention begins a word. An address such as a@b, or an @ behind a backslash, is none; nor is one
+that names neither. The words themselves stay as they are.
+"""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Raw
+
+from portico.domain.secret_files import is_private
+from portico.sessions.content.attachments import resource_link
+
+_MENTION = re.compile(r"""(?<![^\s(\[{<"'])@(?:"([^"\n]+)"|([^\s"]\S*))""")
+_CLOSING = ".,;:!?)]}>\"'"
+_MOST_LINKS = 50
+_MOST_LOOKED_AT = 1_000
+
+
+def mentioned(text: str, is_file: Callable[[str], bool]) -> list[str]:
+    """The paths that a text mentions, each once, in the order of the text."""
+    found: dict[str, None] = {}
+    for number, mention in enumerate(_MENTION.finditer(text)):
+        if number >= _MOST_LOOKED_AT or len(found) >= _MOST_LINKS:
+            break
+        quoted, word = mention.groups()
+        path = quoted if quoted is not None and is_file(quoted) else _longest(word or "", is_file)
+        if path:
+            found[path] = None
+    return list(found)
+
+
+def links_in(text: str, workspace: Path) -> tuple[Raw, ...]:
+    """Links to what a text mentions of a workspace. Files of secrets are only linked by attaching them."""
+    root = workspace.resolve()
+
+    def is_file(path: str) -> bool:
+        try:
+            place = (root / path).resolve()
+            inside = place.is_relative_to(root) and not is_private(place.relative_to(root).parts)
+            is_one = place.is_file() or (place.is_dir() and place != root)
+            return inside and not is_private(Path(path).parts) and is_one
+        except (OSError, ValueError, RuntimeError):  # the last is a loop of links, before Python 3.13
+            return False
+
+    return tuple(resource_link((root / path).resolve(), path) for path in mentioned(text, is_file))
+
+
+def _longest(word: str, is_file: Callable[[str], bool]) -> str | None:
+    """The word without as little as possible of what closes a sentence or a bracket, if that is a file."""
+    while word and not is_file(word):
+        if word[-1] not in _CLOSING:
+            return None
+        word = word[:-1]
+    return word or None

@@ -1,0 +1,91 @@
+"""Drafts and queued prompts of sessions, saved before anybody is told of a change.
+
+Every change is kept before anybody is told of it. Revisions are times: they go on growing when a
+desk was cleared and forgotten, and when another process has this one's desks.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+
+import msgspec
+
+from portico.domain.drafts import QueuedPrompt, SessionDraft
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
+from portico.sessions.ports import Clock, Store
+
+MAX_QUEUE = 20
+MAX_DRAFT_CHARACTERS = 1_000_000
+
+
+class Drafts:
+    def __init__(self, store: Store, clock: Clock) -> None:
+        self._store = store
+        self._clock = clock
+        self._changing = asyncio.Lock()
+        self._changed: dict[SessionId, asyncio.Event] = {}
+        self._newest_revision = clock.now_ms()
+
+    async def get(self, session_id: SessionId) -> SessionDraft:
+        # An empty desk is not kept, so it has no revision of its own; whatever was there is older.
+        newest = self._newest_revision
+        desk = await self._store.desk(session_id)
+        return msgspec.structs.replace(desk, revision=newest) if desk.empty else desk
+
+    async def watch(self, session_id: SessionId) -> AsyncGenerator[SessionDraft]:
+        """The desk as it is, then as it is after changes, until the caller leaves."""
+        while True:
+            changed = self._changed.setdefault(session_id, asyncio.Event())
+            yield await self.get(session_id)
+            await changed.wait()
+
+    async def write_draft(self, session_id: SessionId, text: str, client_id: str) -> SessionDraft:
+        if len(text) > MAX_DRAFT_CHARACTERS:
+            raise InvalidInput(
+                f"A draft may have {MAX_DRAFT_CHARACTERS:,} characters.",
+                suggestion="Put the long part into a file and attach it.",
+            )
+        return await self._change(
+            session_id, lambda desk: msgspec.structs.replace(desk, draft=text, client_id=client_id)
+        )
+
+    async def enqueue(self, session_id: SessionId, queued: QueuedPrompt) -> None:
+        """Put a prompt behind those that wait. InvalidInput when too many do."""
+
+        def add(desk: SessionDraft) -> SessionDraft:
+            if len(desk.queue) >= MAX_QUEUE:
+                raise InvalidInput(
+                    f"{MAX_QUEUE} prompts wait already.", suggestion="Wait for one to be sent, or remove one."
+                )
+            return msgspec.structs.replace(desk, queue=(*desk.queue, queued))
+
+        await self._change(session_id, add)
+
+    async def remove_queued(self, session_id: SessionId, prompt_id: str) -> None:
+        """Remove a prompt that waits. Nothing happens if it does not wait any more."""
+
+        def remove(desk: SessionDraft) -> SessionDraft:
+            return msgspec.structs.replace(
+                desk, queue=tuple(one for one in desk.queue if one.prompt_id != prompt_id)
+            )
+
+        await self._change(session_id, remove)
+
+    async def _change(
+        self, session_id: SessionId, change: Callable[[SessionDraft], SessionDraft]
+    ) -> SessionDraft:
+        async with self._changing:
+            before = await self._store.desk(session_id)
+            after = change(before)
+            if after == before:
+                return before
+            revision = max(self._newest_revision, before.revision) + 1
+            self._newest_revision = max(revision, self._clock.now_ms())
+            after = msgspec.structs.replace(after, revision=self._newest_revision)
+            try:
+                await self._store.save_drafts(session_id, after)
+            finally:
+                # Also if the caller has left meanwhile: it may have been kept all the same.
+                if (changed := self._changed.pop(session_id, None)) is not None:
+                    changed.set()
+        return after

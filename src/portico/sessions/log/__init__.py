@@ -1,0 +1,1 @@
+"""Owns the event log of a session: journal, watch, replay, export, recovery."""

@@ -1,0 +1,227 @@
+"""Export of a session as JSON with every event, or as Markdown.
+
+Both are made page by page, so that a long session costs no more memory than a short one.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+
+import msgspec
+from msgspec import Raw
+
+from portico.domain.content_blocks import describe_block
+from portico.domain.events import (
+    AnyPayload,
+    ErrorReported,
+    Event,
+    Notice,
+    PermissionResolved,
+    PlanUpdated,
+    PromptSubmitted,
+    QuestionAnswered,
+    QuestionAsked,
+    TextDelta,
+    Thinking,
+    ToolCompleted,
+    ToolStarted,
+    ToolUpdated,
+    TurnEnded,
+    format_time,
+)
+from portico.domain.session_summary import SessionSummary
+from portico.domain.turns import TurnState
+from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolPart
+from portico.sessions.log.watch import PAGE, PAGE_BYTES
+from portico.sessions.ports import Store
+
+
+class ExportedEvent(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    seq: int
+    turn_id: str | None
+    timestamp: str
+    type: str
+    payload: AnyPayload
+
+
+async def export_json(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
+    """One JSON object: the session's head and all its events."""
+    head = msgspec.json.encode(
+        {
+            "portico": 1,
+            "sessionId": summary.session_id,
+            "workspace": summary.workspace,
+            "agent": summary.agent,
+            "title": summary.title,
+            "state": summary.state.value,
+            "createdAt": format_time(summary.created_at),
+            "updatedAt": format_time(summary.updated_at),
+        }
+    ).decode()
+    yield head[:-1] + ',"events":['
+    separator = "\n"
+    async for event in _all(store, summary):
+        exported = ExportedEvent(
+            seq=event.seq,
+            turn_id=event.turn_id,
+            timestamp=event.timestamp,
+            type=event.kind,
+            payload=event.payload,
+        )
+        yield separator + msgspec.json.encode(exported).decode()
+        separator = ",\n"
+    yield "\n]}\n"
+
+
+async def export_markdown(store: Store, summary: SessionSummary) -> AsyncIterator[str]:
+    """The conversation as it reads: prompts, answers, what was done and decided."""
+    yield f"# {summary.title or 'Session ' + summary.session_id}\n\n"
+    yield f"{summary.agent} in `{summary.workspace}`, {format_time(summary.created_at)}\n"
+    page = _MarkdownPage()
+    async for event in _all(store, summary):
+        for piece in page.add(event.payload):
+            yield piece
+    yield "\n"
+
+
+class _MarkdownPage:
+    """Keeps apart what belongs apart: deltas run on, everything else stands alone."""
+
+    def __init__(self) -> None:
+        self._running: type[AnyPayload] | None = None
+        self._titles: dict[str, str] = {}
+        self._contents: dict[str, tuple[ToolPart, ...]] = {}
+
+    def add(self, payload: AnyPayload) -> Iterator[str]:
+        match payload:
+            case TextDelta(text="", block=Raw() as block):
+                self._running = None
+                yield f"\n\n{describe_block(block)}"
+            case TextDelta(text=text):
+                yield from self._run_on(payload, text, "\n\n")
+            case Thinking(text=text):
+                yield from self._run_on(payload, text.replace("\n", "\n> "), "\n\n> ")
+            case _:
+                lines = list(self._standing(payload))
+                if lines:
+                    self._running = None
+                    yield "\n\n" + "\n".join(lines)
+
+    def _run_on(self, payload: AnyPayload, text: str, opening: str) -> Iterator[str]:
+        if self._running is not type(payload):
+            self._running = type(payload)
+            yield opening
+        yield text
+
+    def _standing(self, payload: AnyPayload) -> Iterator[str]:
+        match payload:
+            case PromptSubmitted() as prompt:
+                yield from _prompt(prompt)
+            case ToolStarted() | ToolUpdated() | ToolCompleted() as tool:
+                yield from self._tool(tool)
+            case PlanUpdated(entries=entries):
+                for entry in entries:
+                    yield f"- [{'x' if entry.status == 'completed' else ' '}] {entry.content}"
+            case PermissionResolved() | QuestionAsked() | QuestionAnswered() as inquiry:
+                yield from _inquiry(inquiry)
+            case Notice() as notice:
+                yield from _notice(notice)
+            case ErrorReported(code=code, message=message):
+                yield f"**{code.value}: {message}**"
+            case TurnEnded(state=state):
+                for content in self._contents.values():  # of tools that came to no end
+                    yield from _parts(content)
+                self._contents.clear()
+                if state is not TurnState.COMPLETED:
+                    yield f"_The turn was {state.value}._"
+            case _:
+                return
+
+    def _tool(self, payload: ToolStarted | ToolUpdated | ToolCompleted) -> Iterator[str]:
+        """What a tool brought is told once, as it is in the end, however often the agent told it."""
+        match payload:
+            case ToolStarted(tool_id=tool_id, title=title, content=content):
+                self._titles[tool_id] = title
+                self._contents[tool_id] = content
+                yield f"- **{title}**"
+            case ToolUpdated(terminal=TerminalOutput(text=text)) if text:
+                yield from _fenced(text, "")
+            case ToolUpdated(tool_id=tool_id, grown=TextGrowth() as grown):
+                self._contents[tool_id] = grown.of(self._contents.get(tool_id, ()))
+            case ToolUpdated(tool_id=tool_id, content=content) if content is not None:
+                self._contents[tool_id] = content
+            case ToolCompleted(tool_id=tool_id, success=success, content=content, title=title):
+                name = title or self._titles.get(tool_id, tool_id)
+                latest = self._contents.pop(tool_id, ())
+                yield f"- {name}: {'done' if success else 'failed'}"
+                yield from _parts(latest if content is None else content)
+            case ToolUpdated():
+                return
+
+
+def _prompt(prompt: PromptSubmitted) -> Iterator[str]:
+    yield "## You"
+    yield ""
+    yield prompt.text
+    yield ""
+    for block in prompt.blocks:
+        yield f"- {describe_block(block)}"
+    if prompt.blocks:
+        yield ""
+    yield "## Agent"
+
+
+def _notice(notice: Notice) -> Iterator[str]:
+    yield f"_{notice.level.capitalize()}: {notice.text}_"
+    if notice.details:
+        yield ""
+        yield from (f"> {line}".rstrip() for line in notice.details.splitlines())
+
+
+def _inquiry(inquiry: PermissionResolved | QuestionAsked | QuestionAnswered) -> Iterator[str]:
+    match inquiry:
+        case PermissionResolved(outcome=outcome, by=by):
+            yield f"_Permission {outcome} by {by}._"
+        case QuestionAsked(message=message, url=url):
+            yield f"**{message}**" + (f" {url}" if url else "")
+        case QuestionAnswered(action="accept"):
+            yield from _answers(inquiry)
+        case QuestionAnswered(action=action, by=by):
+            yield f"_The question was {'declined' if action == 'decline' else 'canceled'} by {by}._"
+
+
+def _answers(answered: QuestionAnswered) -> Iterator[str]:
+    for name, value in answered.content.items():
+        shown = value if isinstance(value, str) else msgspec.json.encode(value).decode()
+        yield f"- {name}: {shown}"
+    for name in answered.withheld:
+        yield f"- {name}: _not kept_"
+    if not answered.content and not answered.withheld:
+        yield "_Accepted._"
+
+
+def _parts(parts: tuple[ToolPart, ...]) -> Iterator[str]:
+    for part in parts:
+        match part:
+            case TextPart(text=text):
+                yield from _fenced(text, "")
+            case DiffPart(path=path, new_text=new_text):
+                yield f"  `{path}`"
+                yield from _fenced(new_text, "")
+            case _:
+                continue
+
+
+def _fenced(text: str, language: str) -> Iterator[str]:
+    """Text as code, inside a fence that nothing in it can close."""
+    longest = max((len(run) for run in text.split("\n") if set(run) == {"`"}), default=0)
+    fence = "`" * max(3, longest + 1)
+    yield f"{fence}{language}"
+    yield text.rstrip("\n")
+    yield fence
+
+
+async def _all(store: Store, summary: SessionSummary) -> AsyncIterator[Event]:
+    after = 0
+    while page := await store.read(summary.session_id, after_seq=after, limit=PAGE, max_bytes=PAGE_BYTES):
+        for event in page:
+            yield event
+        after = page[-1].seq

@@ -1,0 +1,59 @@
+"""Watch the events of a session, from the journal if it is open here, else from the store.
+
+A watcher pulls: it is given a page when it asks for one, so a slow one costs no memory.
+"""
+
+from collections.abc import AsyncGenerator, Callable
+
+from portico.domain.errors import InvalidInput
+from portico.domain.events import Event
+from portico.domain.ids import SessionId
+from portico.domain.session_summary import SessionSummary
+from portico.sessions.log.journal import Journal
+from portico.sessions.ports import Clock, Store
+
+PAGE = 500
+PAGE_BYTES = 1_000_000
+LOOK_SECONDS = 0.2
+"""How soon a change that another process made is seen."""
+
+
+def check_after_seq(summary: SessionSummary, after_seq: int) -> None:
+    """InvalidInput for whoever has read further than the log goes: theirs was another, and nothing would ever come."""
+    if after_seq > summary.last_seq:
+        raise InvalidInput(
+            f"Session {summary.session_id} ends at event {summary.last_seq}, so nothing is known of what comes "
+            f"after event {after_seq}: this is not the log that was read before.",
+            suggestion="Read it again from the beginning, or from its end.",
+        )
+
+
+async def watch_journal(journal: Journal, store: Store, *, after_seq: int) -> AsyncGenerator[Event]:
+    """Every event after `after_seq`, each once, in order, until the journal is closed."""
+    while True:
+        page = journal.recent_after(after_seq)
+        if not page and journal.committed_seq > after_seq:
+            page = await store.read(journal.session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)
+        for event in page:
+            yield event
+            after_seq = event.seq
+        if not page and not await journal.wait_beyond(after_seq):
+            return
+
+
+async def watch_store(
+    session_id: SessionId, store: Store, clock: Clock, *, after_seq: int, until: Callable[[], bool]
+) -> AsyncGenerator[Event]:
+    """Every event after `after_seq`, each once, in order, until told or until the session is deleted."""
+    while not until():
+        seen = await store.generation()
+        page = await store.read(session_id, after_seq=after_seq, limit=PAGE, max_bytes=PAGE_BYTES)
+        for event in page:
+            yield event
+            after_seq = event.seq
+        if page:
+            continue
+        if await store.summary(session_id) is None:
+            return
+        while not until() and await store.generation() == seen:
+            await clock.sleep(LOOK_SECONDS)

@@ -1,0 +1,1 @@
+"""Owns what an agent asks of the client: permissions, questions, files and terminals."""

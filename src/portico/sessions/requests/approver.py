@@ -1,0 +1,46 @@
+"""Answers permission requests and questions that no rule has answered: asks the person, else denies.
+
+Rules are the business of the permission broker in the chain; only what it leaves open comes here.
+"""
+
+import sys
+from typing import Protocol
+
+from portico.domain.events import PermissionRequested, QuestionAsked
+from portico.sessions.requests.permissions import PermissionReply
+from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
+
+DENIED_UNATTENDED = PermissionReply(option_id=None, by="nobody")
+DENIED_UNANSWERED = PermissionReply(option_id=None, by="person")
+
+
+class Person(Protocol):
+    """Somebody who can be asked."""
+
+    async def decide(self, request: PermissionRequested) -> PermissionReply | None:
+        """Whether the agent may; None when they would not say."""
+        ...
+
+    async def reply(self, question: QuestionAsked) -> QuestionAnswer:
+        """What the agent wants to know."""
+        ...
+
+
+class Approver:
+    """Fails closed: what nobody can be asked about is denied, or declined."""
+
+    def __init__(self, person: Person | None) -> None:
+        self._person = person
+
+    async def decide(self, request: PermissionRequested) -> PermissionReply:
+        if self._person is None:
+            return DENIED_UNATTENDED
+        return await self._person.decide(request) or DENIED_UNANSWERED
+
+    async def reply(self, question: QuestionAsked) -> QuestionAnswer:
+        return NOBODY_THERE if self._person is None else await self._person.reply(question)
+
+
+def is_interactive() -> bool:
+    """Whether a person sees what is asked and can type an answer."""
+    return sys.stdin.isatty() and sys.stderr.isatty()

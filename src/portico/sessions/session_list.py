@@ -1,0 +1,130 @@
+"""List of sessions, paged and watched for changes made by any process."""
+
+import logging
+from collections.abc import AsyncGenerator
+
+import msgspec
+
+from portico.domain.drafts import SessionDraft
+from portico.domain.errors import StoreFailed
+from portico.domain.ids import SessionId
+from portico.domain.session_summary import SessionSummary
+from portico.domain.values import SandboxStatus
+from portico.sessions.ports import Clock, Store
+from portico.sessions.service import SessionService
+
+log = logging.getLogger(__name__)
+
+LOOK_SECONDS = 0.25
+BUSY_SECONDS = 2.0
+"""A session that streams changes many times a second; that it goes on is told this often."""
+MOST_WATCHED = 200
+
+
+class SessionListEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of the list: the summary, whether words were typed, how many prompts are in line and answers needed.
+
+    `sandbox` is that of the agent, while one runs in this process.
+    """
+
+    summary: SessionSummary
+    drafted: bool
+    queued: int
+    waiting: int
+    sandbox: SandboxStatus | None = None
+
+    def looks_like(self, other: "SessionListEntry") -> bool:
+        """Whether a reader of the list would see the same, but for the time of the last change."""
+        return _without_times(self) == _without_times(other)
+
+
+class RemovedSession(msgspec.Struct, frozen=True):
+    session_id: SessionId
+
+
+class SessionList:
+    def __init__(self, service: SessionService, store: Store, clock: Clock) -> None:
+        self._service = service
+        self._store = store
+        self._clock = clock
+
+    async def page(
+        self, *, workspace: str | None, search: str, before: SessionId | None, limit: int
+    ) -> list[SessionListEntry]:
+        """Sessions by their last change, newest first."""
+        drafted = await self._store.drafted()
+        found = await self._store.summaries(workspace=workspace, search=search, before=before, limit=limit)
+        return [await self._listed(summary, drafted) for summary in found]
+
+    async def watch(self, *, workspace: str | None) -> AsyncGenerator[SessionListEntry | RemovedSession]:
+        """The latest sessions as they are now, then each one that changes, until the caller leaves."""
+        told = _ListWatcher()
+        generation = None
+        while True:
+            seen = await self._store.generation()
+            if seen != generation or told.behind:
+                found = await self.page(workspace=workspace, search="", before=None, limit=MOST_WATCHED)
+                for listed in told.changes(found, self._clock.monotonic()):
+                    yield listed
+                for session_id in told.forget_all_but(found):
+                    # One of many that only fell behind the newest is told again when it changes.
+                    if await self._store.summary(session_id) is None:
+                        yield RemovedSession(session_id)
+            generation = seen
+            await self._clock.sleep(LOOK_SECONDS)
+
+    async def _listed(self, summary: SessionSummary, drafted: frozenset[SessionId]) -> SessionListEntry:
+        session_id = summary.session_id
+        desk = await self._desk(session_id) if session_id in drafted else SessionDraft()
+        return SessionListEntry(
+            summary=summary,
+            drafted=desk.drafted,
+            queued=len(desk.queue),
+            waiting=self._service.waiting(session_id),
+            sandbox=self._service.sandbox(session_id),
+        )
+
+    async def _desk(self, session_id: SessionId) -> SessionDraft:
+        """What lies ready; nothing, if it cannot be read: whoever opens that session is told."""
+        try:
+            return await self._store.desk(session_id)
+        except StoreFailed as failure:
+            log.debug("listed without what lies ready: %s", failure.message)
+            return SessionDraft()
+
+
+class _ListWatcher:
+    """What one watcher of the list knows, and since when."""
+
+    def __init__(self) -> None:
+        self.behind = False
+        """Whether something was kept from it for a moment, because it changes all the time."""
+        self._lines: dict[SessionId, tuple[SessionListEntry, float]] = {}
+
+    def changes(self, found: list[SessionListEntry], now: float) -> list[SessionListEntry]:
+        """What it has to be told, the newest last."""
+        changes: list[SessionListEntry] = []
+        self.behind = False
+        for one in reversed(found):
+            before, at = self._lines.get(one.summary.session_id, (None, 0.0))
+            if before == one:
+                continue
+            if before is None or not one.looks_like(before) or now - at >= BUSY_SECONDS:
+                self._lines[one.summary.session_id] = (one, now)
+                changes.append(one)
+            else:
+                self.behind = True
+        return changes
+
+    def forget_all_but(self, found: list[SessionListEntry]) -> list[SessionId]:
+        """Those it knows and that are not among the found any more."""
+        here = {one.summary.session_id for one in found}
+        gone = [session_id for session_id in self._lines if session_id not in here]
+        for session_id in gone:
+            del self._lines[session_id]
+        return gone
+
+
+def _without_times(listed: SessionListEntry) -> SessionListEntry:
+    summary = msgspec.structs.replace(listed.summary, updated_at=0, last_seq=0)
+    return msgspec.structs.replace(listed, summary=summary)
