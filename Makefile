@@ -73,6 +73,7 @@ check: setup
 	$(BIN)/python scripts/generate_proto.py --check
 	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
+	$(BIN)/python scripts/check_names.py
 	$(BIN)/python scripts/check_docs.py
 
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.

@@ -22,7 +22,10 @@ PATH = re.compile(r"^(?:\./)?\.?[\w-][\w.-]*(?:/[\w.-]+)*/?$")
 TEST = re.compile(r"^(tests/[\w/.-]+\.py)::(\w+)$")
 COMMAND = re.compile(r"(?<![\w.-])(?<!from )portico ([a-z][a-z-]*)\b(?![/=.])")
 
-# Paths a reader meets while running Portico; nobody commits them.
+# Methods of ACP that look like paths into our packages.
+METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
+
+# Paths that exist only where Portico runs.
 BUILT = (".git", ".venv", "node_modules", ".portico")
 
 
@@ -72,7 +75,7 @@ def broken_link(page: Path, target: str) -> str | None:
 
 def missing_path(root: Path, span: str) -> str | None:
     """What is wrong with a code span, if it is a path into one of our folders and is not there."""
-    if "/" not in span or not PATH.match(span):
+    if "/" not in span or span in METHODS or not PATH.match(span):
         return None
     parts = Path(span).parts
     homes = [home for home in (root, root / "src" / "portico") if (home / parts[0]).is_dir()]

@@ -32,8 +32,34 @@ NOUNS: dict[str, str] = {
     "framing": "the field's own word for splitting a byte stream into messages",
 }
 BANNED_WORDS = frozenset(
-    "desk desks deed deeds errand errands shelf mind station stand ground told words manager managers helper "
-    "helpers util utils misc common coordinator possession surroundings standing workplace workplaces".split()
+    [
+        "desk",
+        "desks",
+        "deed",
+        "deeds",
+        "errand",
+        "errands",
+        "shelf",
+        "mind",
+        "station",
+        "stand",
+        "ground",
+        "told",
+        "words",
+        "manager",
+        "managers",
+        "helper",
+        "helpers",
+        "util",
+        "utils",
+        "misc",
+        "coordinator",
+        "possession",
+        "surroundings",
+        "standing",
+        "workplace",
+        "workplaces",
+    ]
 )
 
 
