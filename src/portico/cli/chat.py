@@ -62,7 +62,7 @@ def run(arguments: Sequence[str]) -> int:
     add_session_flags(parser)
     add_attach_flag(parser, "send this file along with the first prompt; may be repeated")
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     if flags.api:
         raise InvalidInput(
             "A chat is for people; --api does not go with it.", suggestion='Use: portico exec --api "…"'

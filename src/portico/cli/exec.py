@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("exec", _DESCRIPTION)
     parser.add_argument("prompt", help="what you want; - reads it from standard input")
     add_turn_flags(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     return run_turn(flags, lambda: _read_prompt(flags.prompt))
 
 

@@ -50,7 +50,7 @@ def run(arguments: Sequence[str]) -> int:
     add_sandbox_flag(parser)
     parser.add_argument("--open", action="store_true", help="show the chat page in the browser")
     parser.add_argument("--detached", action="store_true", help=argparse.SUPPRESS)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     environ = environ_with_sandbox(flags, os.environ)
     files = ServerFiles(state_folder(environ))
     workspace = require_folder(flags.cwd)

@@ -41,7 +41,7 @@ class ServerStatus(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def run(arguments: Sequence[str]) -> int:
-    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse_args(arguments)
+    flags = CommandParser("status", "Whether the server runs, where, and how it does.").parse(arguments)
     status, words = _look(find_server(ServerFiles(state_folder(dict(os.environ)))))
     print(msgspec.json.encode(status).decode() if flags.api else "\n".join(words))
     return 0 if status.diagnostics is None else status.diagnostics.exit_code

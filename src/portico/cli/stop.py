@@ -24,7 +24,7 @@ def run(arguments: Sequence[str]) -> int:
         default=STOP_SECONDS,
         help=f"how long to wait for it (default: {STOP_SECONDS:g})",
     )
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     stopped = stop_server(ServerFiles(state_folder(dict(os.environ))), deadline=flags.timeout)
     if flags.api:
         print(f'{{"status":"ok","stopped":{"true" if stopped else "false"}}}')
