@@ -75,7 +75,8 @@ class CommandGroup:
         words = list(arguments)
         position = self._find_action(words)
         if position is None:
-            self._overview().parse(words)
+            if {"-h", "--help"} & set(words):
+                self._overview().parse(["--help"])
             available = ", ".join(self._actions)
             raise InvalidInput(
                 f"portico {self._command} needs an action. Available: {available}.",
