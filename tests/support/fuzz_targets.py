@@ -176,7 +176,7 @@ async def host(folder: Path) -> AsyncIterator[Round]:
     async def prompt() -> None:
         while True:
             with suppress(PorticoError):
-                await service.prompt(session_id, TurnPrompt(text="hello"))
+                await service.session(session_id).prompt(TurnPrompt(text="hello"))
 
     try:
         async with _running(prompt()):

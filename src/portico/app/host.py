@@ -21,7 +21,8 @@ from portico.domain.ids import SessionId
 from portico.editors.local import LocalEditorProvider
 from portico.files.private import remove_others_access
 from portico.review.service import ReviewService
-from portico.sessions.log.recovery import append_events, session_lease_name
+from portico.sessions.leases import session_lease_name
+from portico.sessions.log.recovery import append_events
 from portico.sessions.ports import AgentLauncher, Clock, EditorProvider, Ports, Store
 from portico.sessions.service import SessionService
 from portico.sessions.windows import RecordWindowEvent
@@ -82,7 +83,7 @@ async def open_host(
     try:
 
         def tell(session_id: SessionId, payload: AnyPayload) -> None:
-            service.notes.tell(session_id, payload)
+            service.pending_events.add(session_id, payload)
 
         sandboxes = SandboxPolicy(environ)
         local = LocalEditorProvider(environ, sandboxes.command_wrapper)

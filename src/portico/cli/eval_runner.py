@@ -145,7 +145,7 @@ async def _work(task: EvaluationTask, host: Host, workspace: Path, tally: _Tally
 async def _turn(host: Host, session_id: SessionId, prompt: TurnPrompt, after_seq: int, tally: _Tally) -> int:
     """One turn to its end; the seq of its last event. Raises what kept it from beginning."""
     tally.turns += 1
-    running = asyncio.create_task(host.service.prompt(session_id, prompt), name=f"turn in {session_id}")
+    running = host.service.session(session_id).start_turn(prompt)
     following = asyncio.create_task(_follow(host, session_id, after_seq, tally), name="following it")
     try:
         await asyncio.wait((running, following), return_when=asyncio.FIRST_EXCEPTION)
@@ -167,10 +167,10 @@ async def _follow(host: Host, session_id: SessionId, after_seq: int, tally: _Tal
                 tally.count(usage)
             case PermissionRequested(request_id=request_id):
                 with suppress(InvalidInput):  # a rule has answered it
-                    service.answer(session_id, request_id, DENIED_UNATTENDED)
+                    service.session(session_id).decide(request_id, DENIED_UNATTENDED)
             case QuestionAsked(request_id=request_id):
                 with suppress(InvalidInput):
-                    service.reply(session_id, request_id, NOBODY_THERE)
+                    service.session(session_id).answer(request_id, NOBODY_THERE)
             case _:
                 pass
     return after_seq

@@ -15,7 +15,7 @@ from portico.domain.errors import InvalidInput, SessionBusy, SessionNotFound
 from portico.domain.events import ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session
 from portico.sessions.review_actions import ReviewActions
 
@@ -83,8 +83,8 @@ async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, 
     if session.last_seq == 0:  # It has no log here: an editor opened it.
         return EditorSessionReviews(host, session)
     here = LocalReviews(host.service, host.ports, host.reviews)
-    held = host.store.lease_holder(session_lease_name(session.session_id)) is not None
-    if host.service.is_open(session.session_id) or not held:
+    held = session_holder(host.store, session.session_id) is not None
+    if host.service.find_session(session.session_id) is not None or not held:
         return here
     # Only now: it takes a while to load, and most sessions are open nowhere.
     from portico.doors.api.review_client import RemoteReviews

@@ -23,7 +23,7 @@ from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_holder
 from portico.sessions.lookup import find_session, latest_session
 from portico.sessions.ports import AgentSpec
 from portico.sessions.requests.approver import is_interactive
@@ -211,10 +211,10 @@ async def choose_session(
                 agent=earlier.agent,
             )
     if mode != _begun_in(mode, earlier, adopted=adopted):
-        await service.set_mode(session_id, mode)
+        await service.session(session_id).set_mode(mode)
     return SelectedSession(
         session_id=session_id,
-        conversation=LocalSession(service, session_id),
+        conversation=LocalSession(service, service.session(session_id)),
         after_seq=after_seq,
         new=earlier is None and not adopted,
         workspace=workspace,
@@ -241,7 +241,7 @@ async def _earlier(host: Host, flags: argparse.Namespace, workspace: Path) -> Se
 
 def _is_elsewhere(host: Host, earlier: SessionSummary | None) -> bool:
     """Whether another process has the session open, and its agent."""
-    return earlier is not None and host.store.lease_holder(session_lease_name(earlier.session_id)) is not None
+    return earlier is not None and session_holder(host.store, earlier.session_id) is not None
 
 
 def _mode(flags: argparse.Namespace, settings: Settings, earlier: SessionSummary | None) -> ReviewMode:

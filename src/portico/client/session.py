@@ -8,11 +8,12 @@ from contextlib import aclosing
 from typing import Protocol
 
 from portico.domain.events import Event
-from portico.domain.ids import SessionId
 from portico.sessions.agent.login import AgentLogin
+from portico.sessions.log.watch import ends_turn
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
-from portico.sessions.service import SessionService, ends_turn
+from portico.sessions.service import SessionService
+from portico.sessions.session import Session
 from portico.sessions.turn import TurnPrompt
 
 
@@ -76,33 +77,33 @@ class ClientSession(Protocol):
 class LocalSession:
     """A session that is open in this process."""
 
-    def __init__(self, service: SessionService, session_id: SessionId) -> None:
+    def __init__(self, service: SessionService, session: Session) -> None:
         self._service = service
-        self._session_id = session_id
+        self._session = session
 
     async def connect(self) -> None:
-        await self._service.connect(self._session_id)
+        await self._session.connect()
 
     def begin(self, prompt: TurnPrompt, *, wait: bool) -> ClientTurn:
-        return _LocalTurn(self._service, self._session_id, prompt, wait=wait)
+        return _LocalTurn(self._service, self._session, prompt, wait=wait)
 
     def follow(self) -> ClientTurn:
-        return _LocalTurn(self._service, self._session_id, None, wait=False)
+        return _LocalTurn(self._service, self._session, None, wait=False)
 
     def watch(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        return self._service.watch(self._session_id, after_seq=after_seq)
+        return self._service.watch(self._session.id, after_seq=after_seq)
 
     async def answer(self, request_id: str, decision: PermissionReply) -> None:
-        self._service.answer(self._session_id, request_id, decision)
+        self._session.decide(request_id, decision)
 
     async def reply(self, request_id: str, reply: QuestionAnswer) -> None:
-        self._service.reply(self._session_id, request_id, reply)
+        self._session.answer(request_id, reply)
 
     async def set_option(self, name: str, value: str | bool) -> None:
-        await self._service.set_option(self._session_id, name, value)
+        await self._session.set_option(name, value)
 
     async def signing(self) -> AgentLogin | None:
-        return await self._service.signing(self._session_id)
+        return await self._session.login()
 
     async def close(self) -> None:
         """The host closes what is open in it."""
@@ -112,10 +113,10 @@ class _LocalTurn:
     """A turn that runs in this process. Without a prompt it is one that runs already."""
 
     def __init__(
-        self, service: SessionService, session_id: SessionId, prompt: TurnPrompt | None, *, wait: bool
+        self, service: SessionService, session: Session, prompt: TurnPrompt | None, *, wait: bool
     ) -> None:
         self._service = service
-        self._session_id = session_id
+        self._session = session
         self._prompt = prompt
         self._wait = wait
 
@@ -125,13 +126,13 @@ class _LocalTurn:
 
     async def run(self) -> None:
         if self._prompt is not None:
-            await self._service.prompt(self._session_id, self._prompt, wait_for_tree=self._wait)
+            await self._session.prompt(self._prompt, wait_for_tree=self._wait)
 
     def events(self, *, after_seq: int) -> AsyncGenerator[Event]:
-        return until_turn_ends(self._service.watch(self._session_id, after_seq=after_seq))
+        return until_turn_ends(self._service.watch(self._session.id, after_seq=after_seq))
 
     def stop(self, *, force: bool = False) -> None:
-        self._service.stop(self._session_id, force=force)
+        self._session.stop(force=force)
 
 
 async def until_turn_ends(events: AsyncGenerator[Event], *, beyond: int = 0) -> AsyncGenerator[Event]:

@@ -21,7 +21,7 @@ from portico.server.discovery import NoServer, RunningServer, ServerState, Unpro
 from portico.server.remote_turn import ObservedTurn, RemoteTurn, server_lost
 from portico.server.state_files import ServerFiles
 from portico.sessions.agent.login import AgentLogin
-from portico.sessions.log.recovery import session_lease_name
+from portico.sessions.leases import session_holder
 from portico.sessions.log.watch import LOOK_SECONDS, PAGE, PAGE_BYTES
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
@@ -98,7 +98,7 @@ class RemoteSession:
             summary = await store.summary(self.session_id)
             if summary is None:
                 return
-            if summary.state.active and store.lease_holder(session_lease_name(self.session_id)) is None:
+            if summary.state.active and session_holder(store, self.session_id) is None:
                 await self._host.service.recover()
                 continue
             await self._pause(LOOK_SECONDS)

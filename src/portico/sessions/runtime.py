@@ -35,10 +35,11 @@ from portico.sessions.agent.resume import (
 from portico.sessions.content import translation
 from portico.sessions.content.tool_calls import TurnToolCalls
 from portico.sessions.content.update_merger import UpdateMerger
+from portico.sessions.leases import tree_lease_name
 from portico.sessions.log.fork import pending_fork
 from portico.sessions.log.journal import Journal
 from portico.sessions.log.replay import EVENTS_LOOKED_AT, LAST_EVENTS, needs_summary, summarize
-from portico.sessions.ports import AgentSpec, Lease, Ports, tree_lease_name
+from portico.sessions.ports import AgentSpec, Lease, Ports
 from portico.sessions.requests.call_recorder import ClientCallRecorder
 from portico.sessions.requests.client_methods import client_methods
 from portico.sessions.requests.pending_requests import PendingRequests
@@ -90,6 +91,18 @@ class SessionRuntime:
         self._unreported_faults: tuple[Fault, int] | None = None
         self._state_restored = summary.last_seq == 1
         self._warned_unconfined = False
+
+    def started_event(self) -> events.SessionStarted:
+        """The event of a session that is continued as it is now."""
+        return events.SessionStarted(
+            workspace=str(self.workspace),
+            agent=self.spec.name,
+            agent_command=self.spec.command,
+            mode=self.reviewing.mode,
+            reads_only=self.reads_only,
+            continued=True,
+            portico_version=self.ports.version,
+        )
 
     @property
     def agent_alive(self) -> bool:

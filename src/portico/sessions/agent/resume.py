@@ -7,7 +7,7 @@ in its name.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 from msgspec import Raw
@@ -19,8 +19,10 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import Notice
 from portico.domain.values import AgentSession, AttachedBy, ForkedFrom
 from portico.rpc.messages import INVALID_PARAMS, RpcError
-from portico.sessions.agent.connection import AgentConnection, ConnectedSession
-from portico.sessions.turn_review import TurnReview
+from portico.sessions.agent.connection import AgentConnection
+
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
 
 _Settings = (
     acp.NewSessionResponse | acp.LoadSessionResponse | acp.ResumeSessionResponse | acp.ForkSessionResponse
@@ -79,23 +81,8 @@ class HistoryCounter:
         return True
 
 
-class Attaching(ConnectedSession, Protocol):
-    """A session that reaches for its agent's side."""
-
-    reviewing: TurnReview
-    history_listener: HistoryListener | None
-
-    async def usable_mcp_servers(self, link: AgentConnection) -> Sequence[acp.McpServer]:
-        """The MCP servers that its agent gets and can use."""
-        ...
-
-    async def was_answered(self) -> bool:
-        """Whether the agent said or did anything in the conversation so far, as the log has it."""
-        ...
-
-
 async def attach_session(
-    link: AgentConnection, session: Attaching, *, known: str | None, forked_from: ForkedFrom | None
+    link: AgentConnection, session: "SessionRuntime", *, known: str | None, forked_from: ForkedFrom | None
 ) -> AttachResult:
     """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
     ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
@@ -114,7 +101,7 @@ async def attach_session(
     )
 
 
-async def attach_anew(link: AgentConnection, session: Attaching, refusal: RpcError) -> AttachResult:
+async def attach_anew(link: AgentConnection, session: "SessionRuntime", refusal: RpcError) -> AttachResult:
     """Begin another session at an agent that reopened one and then refused a prompt in it."""
     ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
     attached = await ways.begin("replay")
@@ -131,7 +118,7 @@ def is_unknown_session(error: RpcError, session_id: str) -> bool:
 
 
 async def attach_adopted(
-    link: AgentConnection, session: Attaching, session_id: str, history_listener: HistoryListener
+    link: AgentConnection, session: "SessionRuntime", session_id: str, history_listener: HistoryListener
 ) -> AttachResult:
     """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
     ways = _AttachAttempts(link, session, history_listener, await session.usable_mcp_servers(link))
@@ -152,7 +139,7 @@ class _AttachAttempts:
     def __init__(
         self,
         link: AgentConnection,
-        session: Attaching,
+        session: "SessionRuntime",
         history_listener: HistoryListener,
         servers: Sequence[acp.McpServer],
     ) -> None:

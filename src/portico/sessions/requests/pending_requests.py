@@ -7,7 +7,7 @@ nobody is there to be asked.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -17,35 +17,22 @@ from portico.acp.connection import MethodHandler
 from portico.acp.lenient_decoder import decode
 from portico.domain import events
 from portico.domain.errors import PorticoError
-from portico.domain.turns import TurnEvent, TurnState, TurnStatus
+from portico.domain.turns import TurnEvent, TurnState
 from portico.sessions.content import translation
-from portico.sessions.content.tool_calls import TurnToolCalls
-from portico.sessions.log.journal import Journal
 from portico.sessions.requests import elicitation
 from portico.sessions.requests.permissions import PendingPermissions, PermissionReply, answer_to_agent
 from portico.sessions.requests.questions import CANCELED, DECLINED, NOBODY_THERE, PendingQuestions
+
+if TYPE_CHECKING:
+    from portico.sessions.runtime import SessionRuntime
 
 Given = TypeVar("Given")
 
 _WORKING = (TurnState.RUNNING, TurnState.STREAMING)
 
 
-class Asker(Protocol):
-    """The session as its questions need it."""
-
-    journal: Journal
-    tools: TurnToolCalls
-    status: TurnStatus
-
-    def move(self, event: TurnEvent) -> events.StateChanged: ...
-
-    def hear(self) -> None:
-        """The agent, or the person it waited for, has given a sign of life."""
-        ...
-
-
 class PendingRequests:
-    def __init__(self, session: Asker) -> None:
+    def __init__(self, session: "SessionRuntime") -> None:
         # Each question took a place in the log, so the log is at least as long as all of them; a new one has its
         # beginning and nothing else. A door may still answer what it was shown before this process began.
         asked = session.journal.committed_seq - 1
