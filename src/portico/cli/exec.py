@@ -185,8 +185,8 @@ async def _follow(
     person: Person | None = None,
 ) -> None:
     turn = chosen.conversation.begin(prompt, wait=flags.wait)
-    answer = Approver(person)
-    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, answer=answer)
+    approver = Approver(person)
+    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, approver=approver)
 
 
 def _summary(chosen: SelectedSession, outcome: TurnOutcome) -> ExecResult | ExecFailure:

@@ -87,14 +87,14 @@ async def reviews_of(host: Host, session: SessionSummary, environ: Mapping[str, 
     if host.service.find_session(session.session_id) is not None or not held:
         return here
     # Only now: it takes a while to load, and most sessions are open nowhere.
-    from portico.doors.api.review_client import RemoteReviews
-    from portico.server.remote_session import join_session
+    from portico.client.remote_reviews import RemoteReviews
+    from portico.client.remote_session import join_session
 
     try:
-        conversation = await join_session(host, session, environ, only_own_turns=True)
+        conversation = await join_session(host.service, host.ports, session, environ, only_own_turns=True)
     except SessionBusy:
         return here  # a program that cannot be asked: it is named when there is something to decide
-    return RemoteReviews(conversation.calls, here)
+    return RemoteReviews(conversation.served, here)
 
 
 async def has_open_proposals(desk: ReviewActions, session_id: SessionId) -> bool:

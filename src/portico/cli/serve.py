@@ -15,9 +15,9 @@ from portico.cli.arguments import CommandParser, require_folder
 from portico.cli.browser import open_browser
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles, ServerRecord
 from portico.doors.http.credentials import make_pass
 from portico.server.daemon import ensure_daemon, server_command
-from portico.server.state_files import ServerFiles, ServerRecord
 
 _DESCRIPTION = """Serve your sessions to the chat page, to editors and to programs, on this machine only.
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 import msgspec
 
 from portico import __version__
+from portico.api.health import HealthIssue, ServerHealth
 from portico.app.error_report import FailureDiagnostics, FailureReport, log_file, make_failure_report
 from portico.cli.arguments import CommandParser
+from portico.client.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles
 from portico.domain.errors import StoreFailed
-from portico.doors.http.app import HealthIssue, ServerHealth
-from portico.server.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles
 
 _START = "portico serve --open shows the chat page; portico serve --detach only starts it."
 _ASK_DOCTOR = "Run portico doctor, and report what it says."

@@ -5,10 +5,10 @@ import time
 from collections.abc import Sequence
 
 from portico.cli.arguments import CommandParser, seconds
+from portico.client.discovery import NoServer, RunningServer, UnprovenServer, find_server
 from portico.config.paths import state_folder
+from portico.config.server_files import ServerFiles
 from portico.domain.errors import DeveloperMustAct
-from portico.server.discovery import NoServer, RunningServer, UnprovenServer, find_server
-from portico.server.state_files import ServerFiles
 
 STOP_SECONDS = 30.0
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from portico.acp import _schema as acp
+from portico.api.event_messages import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.app.local_reviews import LocalReviews
@@ -17,7 +18,6 @@ from portico.app.review import open_reviews
 from portico.domain.errors import InvalidInput, SessionNotFound
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.service import ApiService
 from portico.doors.api.session_messages import MAX_PAGE, page_size, read_attachment, read_reply, todos
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile

@@ -8,8 +8,8 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 
+from portico.api.event_messages import to_error_details
 from portico.domain.errors import DeveloperMustAct, ErrorCode, PorticoError
-from portico.doors.api.event_messages import to_error_details
 
 log = logging.getLogger(__name__)
 

@@ -3,10 +3,10 @@
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
+from portico.api.proposal_messages import read_review_mode, to_proposal, to_proposed_files, to_restored
 from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal, to_proposed_files, to_restored
 from portico.doors.api.review_messages import (
     read_proposal_choice,
     read_review_ending,

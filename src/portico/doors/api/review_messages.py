@@ -1,13 +1,13 @@
 """Codec between review requests and results and the messages of the contract."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from portico.api.event_messages import to_time
 from portico.api.fields import to_enum
+from portico.api.proposal_messages import to_hunks, to_review_mode
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.domain.errors import InvalidInput
-from portico.doors.api.event_messages import to_time
-from portico.doors.api.proposal_messages import to_hunks, to_review_mode
 from portico.sessions.review_actions import (
     CheckpointSummary,
     ConflictSide,
@@ -59,15 +59,6 @@ def read_review_ending(ending: pb.ReviewEnding) -> ReviewEnding:
     if found is None:
         raise InvalidInput("The call has no ending.", suggestion="Merge, squash, keep or discard.")
     return found
-
-
-def to_file_choices(files: Sequence[ProposalFileChoice]) -> list[pb.FileChoice]:
-    return [
-        pb.FileChoice(
-            path=one.path, hunk_ids=list(one.hunk_ids), resolve=to_enum(pb.ConflictSide, one.resolve)
-        )
-        for one in files
-    ]
 
 
 def to_contents(contents: FileContents) -> pb.FileContents:

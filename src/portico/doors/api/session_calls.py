@@ -8,6 +8,8 @@ from typing import Any
 
 from connectrpc.request import RequestContext
 
+from portico.api.event_messages import one_of, to_event, to_options, to_todos
+from portico.api.proposal_messages import read_review_mode, to_proposal
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_connect import AgentService
 from portico.domain.drafts import QueuedPrompt, SessionDraft
@@ -15,8 +17,6 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.catalog import ServerCatalog
-from portico.doors.api.event_messages import one_of, to_event, to_options, to_todos
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
     page_size,
     read_attachment,

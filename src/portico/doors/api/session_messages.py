@@ -6,13 +6,7 @@ from typing import Literal
 
 import msgspec
 
-from portico.api.v1 import agent_pb as pb
-from portico.api.v1 import events_pb
-from portico.domain import codecs, events, values
-from portico.domain.drafts import QueuedPrompt, SessionDraft
-from portico.domain.errors import InvalidInput
-from portico.domain.ids import SessionId
-from portico.doors.api.event_messages import (
+from portico.api.event_messages import (
     to_commands,
     to_options,
     to_permission,
@@ -24,7 +18,13 @@ from portico.doors.api.event_messages import (
     to_todos,
     to_usage,
 )
-from portico.doors.api.proposal_messages import to_review_mode
+from portico.api.proposal_messages import to_review_mode
+from portico.api.v1 import agent_pb as pb
+from portico.api.v1 import events_pb
+from portico.domain import codecs, events, values
+from portico.domain.drafts import QueuedPrompt, SessionDraft
+from portico.domain.errors import InvalidInput
+from portico.domain.ids import SessionId
 from portico.sessions.content.attachments import AttachedBytes, AttachedFile, AttachmentSource
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer

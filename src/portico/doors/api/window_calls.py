@@ -5,11 +5,11 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, assert_never
 
+from portico.api.event_messages import one_of
 from portico.api.fields import to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.streams import merge_streams
 from portico.sessions.windows import WindowRegistry
 

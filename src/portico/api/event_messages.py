@@ -7,18 +7,18 @@ from protobuf import Message, Oneof
 from protobuf.wkt import Timestamp
 
 from portico.api.fields import json_text, raw_json, to_double, to_enum, to_int64, to_json
-from portico.api.v1 import events_pb as pb
-from portico.domain import events, values
-from portico.domain.errors import ErrorCode, ErrorDetails
-from portico.domain.turns import TurnState
-from portico.doors.api.proposal_messages import to_proposal, to_restored
-from portico.doors.api.tool_messages import (
+from portico.api.proposal_messages import to_proposal, to_restored
+from portico.api.tool_messages import (
     to_locations,
     to_parts,
     to_tool_completed,
     to_tool_started,
     to_tool_updated,
 )
+from portico.api.v1 import events_pb as pb
+from portico.domain import events, values
+from portico.domain.errors import ErrorCode, ErrorDetails
+from portico.domain.turns import TurnState
 
 
 def to_event(event: events.Event) -> pb.Event:
