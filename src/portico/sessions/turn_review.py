@@ -23,8 +23,8 @@ _NOT_COMPARED = "Cannot tell whether this turn changed files outside the review.
 _NOT_COLLECTED = "The changes of this turn could not be collected."
 
 
-class ReviewTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Session to review: where it works, and how its changes reach the files."""
+class ReviewSubject(msgspec.Struct, frozen=True, kw_only=True):
+    """Session under review: where it works, and how its changes reach the files."""
 
     session_id: SessionId
     workspace: Path
@@ -41,7 +41,7 @@ class TurnReview:
 
     def __init__(
         self,
-        target: ReviewTarget,
+        target: ReviewSubject,
         reviews: ReviewProvider,
         record: Callable[[AnyPayload], None],
         *,

@@ -28,7 +28,7 @@ from portico.review.acp.working_copy_files import EditorBuffers
 from portico.review.acp.working_copy_proxy import ReviewedSession
 from portico.review.service import ReviewService
 from portico.rpc.messages import RpcError
-from portico.sessions.turn_review import ReviewTarget, TurnReview
+from portico.sessions.turn_review import ReviewSubject, TurnReview
 
 _ASK = "session/request_permission"
 
@@ -55,7 +55,7 @@ class EditorTurns:
         self._confined = confined
         self._shown: set[tuple[str, int]] = set()
         self._running = False
-        target = ReviewTarget(
+        target = ReviewSubject(
             session_id=session.session_id, workspace=session.workspace, mode=session.review.mode
         )
         self._review = TurnReview(target, reviews, self._show, review=session.review)
