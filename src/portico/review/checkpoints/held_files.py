@@ -31,7 +31,7 @@ class SnapshotBounds(msgspec.Struct, frozen=True):
     resting_seconds: float = 2.0
 
 
-class FoundFile(NamedTuple):
+class FileFacts(NamedTuple):
     """A file that was looked at: its mode and size, and when it last changed in any way."""
 
     mode: int
@@ -39,10 +39,10 @@ class FoundFile(NamedTuple):
     at: float
 
 
-def part_files(workspace: Path, paths: Iterable[str]) -> tuple[dict[str, FoundFile], set[str]]:
+def part_files(workspace: Path, paths: Iterable[str]) -> tuple[dict[str, FileFacts], set[str]]:
     """The files among these, and the folders that are repositories of their own."""
     root = str(workspace)
-    files: dict[str, FoundFile] = {}
+    files: dict[str, FileFacts] = {}
     inner: set[str] = set()
     astray = {"": False}
     for path in paths:
@@ -54,7 +54,7 @@ def part_files(workspace: Path, paths: Iterable[str]) -> tuple[dict[str, FoundFi
         except OSError:
             continue  # Gone since it was listed, or listed and never there.
         if not stat.S_ISDIR(facts.st_mode):
-            files[name] = FoundFile(facts.st_mode, facts.st_size, facts.st_ctime)
+            files[name] = FileFacts(facts.st_mode, facts.st_size, facts.st_ctime)
         elif (workspace / name / ".git").exists():
             inner.add(name)
     return files, inner
@@ -68,18 +68,18 @@ def _leads_astray(root: str, folder: str, known: dict[str, bool]) -> bool:
     return known[folder]
 
 
-def look_at(workspace: Path, path: str) -> FoundFile | None:
+def look_at(workspace: Path, path: str) -> FileFacts | None:
     """A file or link as it is now; None for anything else, nothing included."""
     try:
         facts = os.lstat(f"{workspace}/{path}")
     except OSError:
         return None
     held = stat.S_ISREG(facts.st_mode) or stat.S_ISLNK(facts.st_mode)
-    return FoundFile(facts.st_mode, facts.st_size, facts.st_ctime) if held else None
+    return FileFacts(facts.st_mode, facts.st_size, facts.st_ctime) if held else None
 
 
 def choose_files(
-    workspace: Path, files: Mapping[str, FoundFile], bounds: SnapshotBounds, *, without: str | None
+    workspace: Path, files: Mapping[str, FileFacts], bounds: SnapshotBounds, *, without: str | None
 ) -> tuple[list[str], tuple[OmittedFile, ...]]:
     """Which new files are held: the small ones first, none of secrets, none that cannot be read."""
     sizes: list[tuple[int, str]] = []

@@ -23,7 +23,7 @@ from portico.files.private import copy_private, make_private_folder, write_priva
 from portico.review.checkpoints import permissions
 from portico.review.checkpoints.checkpoint import Snapshot
 from portico.review.checkpoints.checkpoint_refs import CheckpointRefs
-from portico.review.checkpoints.held_files import FoundFile, SnapshotBounds, choose_files, look_at, part_files
+from portico.review.checkpoints.held_files import FileFacts, SnapshotBounds, choose_files, look_at, part_files
 from portico.review.checkpoints.permissions import FilePermissions
 from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.worker_thread import run_to_end
@@ -224,7 +224,7 @@ class SnapshotRepository:
         return permissions.load(self.folder, name)
 
     def _keep_permissions(
-        self, held: set[bytes], gone: list[str], looked_at: dict[str, FoundFile], second: int
+        self, held: set[bytes], gone: list[str], looked_at: dict[str, FileFacts], second: int
     ) -> str:
         known = permissions.current(self.folder)
         again = map(os.fsdecode, held) if known is None else known.unsettled
@@ -235,7 +235,7 @@ class SnapshotRepository:
         unsettled = tuple(path for path, found in looked_at.items() if found.at >= second)
         return permissions.keep(self.folder, after, unsettled, known)
 
-    async def _touched(self, git: Git, index: IndexFile) -> tuple[dict[str, FoundFile], list[str]]:
+    async def _touched(self, git: Git, index: IndexFile) -> tuple[dict[str, FileFacts], list[str]]:
         """Held files that have changed, as they are now, and those that are gone."""
         if index.is_empty:
             return {}, []
@@ -283,7 +283,7 @@ class SnapshotRepository:
 
     async def _unheld(
         self, git: Git, listed: list[bytes], prefix: bytes, held: set[bytes]
-    ) -> dict[str, FoundFile]:
+    ) -> dict[str, FileFacts]:
         """The new ones among these files, with those of repositories inside."""
         unheld = {prefix + name for name in listed} - held
         if not unheld:
