@@ -85,7 +85,7 @@ async def attach_session(
     link: AgentConnection, session: "SessionRuntime", *, known: str | None, forked_from: ForkedFrom | None
 ) -> AttachResult:
     """Find the agent's session, or make one. `known` is what the agent called it when it was last there."""
-    ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
+    ways = _AttachAttempts(link, session, HistoryCounter(), await session.attachment.usable_mcp_servers(link))
     attached = None
     if known is not None:
         attached = await ways.resume(known) or await ways.load(known)
@@ -103,7 +103,7 @@ async def attach_session(
 
 async def attach_anew(link: AgentConnection, session: "SessionRuntime", refusal: RpcError) -> AttachResult:
     """Begin another session at an agent that reopened one and then refused a prompt in it."""
-    ways = _AttachAttempts(link, session, HistoryCounter(), await session.usable_mcp_servers(link))
+    ways = _AttachAttempts(link, session, HistoryCounter(), await session.attachment.usable_mcp_servers(link))
     attached = await ways.begin("replay")
     way = f"The agent reopened its session, but does not know it: {refusal.reason}"
     return msgspec.structs.replace(attached, refused_methods=(way,))
@@ -121,7 +121,7 @@ async def attach_adopted(
     link: AgentConnection, session: "SessionRuntime", session_id: str, history_listener: HistoryListener
 ) -> AttachResult:
     """Open a conversation of the agent's own, told from its beginning where the agent can do that."""
-    ways = _AttachAttempts(link, session, history_listener, await session.usable_mcp_servers(link))
+    ways = _AttachAttempts(link, session, history_listener, await session.attachment.usable_mcp_servers(link))
     attached = await ways.load(session_id) or await ways.resume(session_id)
     if attached is None:
         why = " ".join(ways.failed) or "It offers neither session/load nor session/resume."
@@ -146,8 +146,8 @@ class _AttachAttempts:
         self.failed: list[str] = []
         self._link = link
         self._session = session
-        self._folder = str(session.reviewing.folder)
-        self._placed = extensions.to_meta(session.reviewing.placed)
+        self._folder = str(session.review.folder)
+        self._placed = extensions.to_meta(session.review.placed)
         self._retelling = history_listener
         self._servers = list(servers)
         self._offered = link.info.agent_capabilities
@@ -208,7 +208,7 @@ class _AttachAttempts:
         if (
             session.attached_by != "load"
             or session.replayed_updates
-            or not await self._session.was_answered()
+            or not await self._session.attachment.was_answered()
         ):
             return False
         self._link.abandon(session.agent_session_id)
