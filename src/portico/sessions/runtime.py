@@ -30,7 +30,7 @@ from portico.sessions.content.tool_calls import TurnToolCalls
 from portico.sessions.content.update_merger import UpdateMerger
 from portico.sessions.leases import tree_lease_name
 from portico.sessions.log.journal import Journal
-from portico.sessions.ports import AgentSpec, Lease, Ports
+from portico.sessions.ports import AgentSpec, Editor, EditorTerminals, Lease, Ports
 from portico.sessions.requests.call_recorder import ClientCallRecorder
 from portico.sessions.requests.client_methods import client_methods
 from portico.sessions.requests.pending_requests import PendingRequests
@@ -62,7 +62,10 @@ class SessionRuntime:
         self.tools = TurnToolCalls(ports.clock)
         self.update_merger = UpdateMerger()
         self.history_listener: HistoryListener | None = None
-        self._open_editor(None)
+        self.editor: Editor | None = None
+        """Files and terminals of the agent, while it runs."""
+        self.serve: Mapping[str, MethodHandler] = {}
+        """Methods that the agent may call."""
         # Held while the agent is started and its session opened, so that this is never done twice at once.
         self.connect_lock = asyncio.Lock()
         self.connection: AgentConnection | None = None
@@ -86,6 +89,11 @@ class SessionRuntime:
             continued=True,
             portico_version=self.ports.version,
         )
+
+    @property
+    def terminals(self) -> EditorTerminals | None:
+        """The terminals in which the agent's commands run."""
+        return None if self.editor is None else self.editor.terminals
 
     @property
     def agent_alive(self) -> bool:
@@ -135,7 +143,7 @@ class SessionRuntime:
             place = AgentWorkspace(
                 self.workspace, None if folder == self.workspace else folder, self.reads_only
             )
-            self._open_editor(place.folder)
+            self.editor = self._open_editor(place.folder)
             self.connection = await self._pool.take(self.spec, place, self.editor, self)
         return self.connection
 
@@ -148,8 +156,8 @@ class SessionRuntime:
     async def disconnect(self, *, grace: float | None = None) -> None:
         """End the agent and every command it runs."""
         link, self.connection, self.attachment.is_open = self.connection, None, False
-        if self.editor.terminals is not None:
-            await self.editor.terminals.close()
+        if self.terminals is not None:
+            await self.terminals.close()
         if link is not None:
             await self._pool.release(
                 link, self, grace=self.ports.limits.stop_grace if grace is None else grace
@@ -264,11 +272,11 @@ class SessionRuntime:
     async def ready(self) -> None:
         await self.journal.ready()
 
-    def _open_editor(self, folder: Path | None) -> None:
-        self.editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
-        self.serve: Mapping[str, MethodHandler] = client_methods(
-            self.editor, self.requests.serve, ClientCallRecorder(self, folder), reads_only=self.reads_only
-        )
+    def _open_editor(self, folder: Path | None) -> Editor:
+        editor = self.ports.editors.open(self.workspace, folder=folder, session_id=self.id)
+        recorder = ClientCallRecorder(self, folder)
+        self.serve = client_methods(editor, self.requests.serve, recorder, reads_only=self.reads_only)
+        return editor
 
     def _record(self, payload: events.AnyPayload) -> None:
         if self.status.state is TurnState.RUNNING and isinstance(payload, events.TextDelta | events.Thinking):

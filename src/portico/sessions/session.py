@@ -116,7 +116,7 @@ class Session:
 
     async def stop_command(self, terminal_id: str) -> bool:
         """End one command that the agent runs; False if there is none with this id."""
-        terminals = self.runtime.editor.terminals
+        terminals = self.runtime.terminals
         try:
             if terminals is None or terminals.snapshot(terminal_id).ended:
                 return False
@@ -132,11 +132,11 @@ class Session:
 
     def answer(self, request_id: str, answer: QuestionAnswer) -> None:
         """Answer a question of the agent. InvalidInput if the answer does not fit the question."""
-        self.runtime.requests.questions.reply(request_id, answer)
+        self.runtime.requests.questions.answer(request_id, answer)
 
     async def save_answers(self) -> None:
         """Wait until the log has every decision and answer. StoreFailed if it cannot be written."""
-        await self.runtime.requests.keep()
+        await self.runtime.requests.save()
 
     async def connect(self) -> None:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""

@@ -230,8 +230,8 @@ class Turn:
             await asyncio.wait((work, forced, grace), return_when=asyncio.FIRST_COMPLETED)
             await cancel_and_wait(forced, grace)
         if work.done():
-            if session.editor.terminals is not None:
-                await session.editor.terminals.close()
+            if session.terminals is not None:
+                await session.terminals.close()
             return
         await cancel_and_wait(work)
         await session.end_agent()
