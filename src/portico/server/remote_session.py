@@ -17,6 +17,7 @@ from portico.domain.events import AnyPayload, Event, PromptSubmitted, SessionSta
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.doors.api.client import ServerAddress, ServerCalls
+from portico.processes.tasks import cancel_and_wait
 from portico.server.discovery import NoServer, RunningServer, ServerState, UnprovenServer, find_server
 from portico.server.remote_turn import ObservedTurn, RemoteTurn, server_lost
 from portico.server.state_files import ServerFiles
@@ -25,7 +26,6 @@ from portico.sessions.leases import session_holder
 from portico.sessions.log.watch import LOOK_SECONDS, PAGE, PAGE_BYTES
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 _COME_BACK_SECONDS = 1.0
