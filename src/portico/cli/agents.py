@@ -22,10 +22,10 @@ from portico.config.paths import config_folder
 from portico.config.settings import AGENT_VARIABLE, Settings, load_settings
 from portico.domain.errors import InvalidInput, PorticoError
 from portico.doors.terminal.sanitizer import clean, clean_line
+from portico.processes.tasks import run_with_timeout
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.sessions.agent.connection import AgentConnection, AgentWorkspace
 from portico.sessions.ports import AgentSpec, Ports
-from portico.sessions.tasks import run_with_timeout
 
 _EXAMPLES = """examples:
   portico agents install claude

@@ -38,8 +38,8 @@ from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.session import explain_lost_host, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
 from portico.processes.signals import END_SIGNALS, on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver, is_interactive
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 _DESCRIPTION = """Talk to an agent in the terminal.

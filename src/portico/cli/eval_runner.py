@@ -21,10 +21,10 @@ from portico.porter.evaluation.folders import TaskVerdict, check, lay_out
 from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
 from portico.porter.setup import PorterSetup
 from portico.processes.signals import on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import DENIED_UNATTENDED
 from portico.sessions.requests.questions import NOBODY_THERE
 from portico.sessions.review_actions import ProposalChoice
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 AT_ONCE = 4

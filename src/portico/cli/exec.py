@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from portico.app.clock import SystemClock
 from portico.app.error_report import FailureDiagnostics
 from portico.app.host import open_host
 from portico.app.taps import open_trace
@@ -30,6 +29,7 @@ from portico.doors.ndjson import NdjsonStream
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.session import LOST_HOST, explain_lost_host, lost_host_hint, terminal_session
 from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.clock import SystemClock
 from portico.sessions.requests.approver import Approver, Person
 from portico.sessions.turn import TurnPrompt
 

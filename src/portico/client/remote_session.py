@@ -19,6 +19,7 @@ from portico.domain.errors import PorticoError, ServerLost, SessionBusy, Session
 from portico.domain.events import AnyPayload, Event, PromptSubmitted, SessionStarted
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.leases import session_holder
 from portico.sessions.log.watch import LOOK_SECONDS, PAGE, PAGE_BYTES
@@ -26,7 +27,6 @@ from portico.sessions.ports import Ports
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
 from portico.sessions.service import SessionService
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 _RECONNECT_SECONDS = 1.0

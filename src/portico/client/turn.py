@@ -22,9 +22,9 @@ from portico.domain.events import (
     QuestionAsked,
 )
 from portico.processes.signals import END_SIGNALS, on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Approver
 from portico.sessions.requests.questions import NOBODY_THERE
-from portico.sessions.tasks import cancel_and_wait
 
 ShowEvent = Callable[[Event], Awaitable[None]]
 Inquiry = PermissionRequested | QuestionAsked

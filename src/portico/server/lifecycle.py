@@ -29,8 +29,8 @@ from portico.doors.http.asgi import ASGIApp
 from portico.doors.http.page import PageFolder
 from portico.doors.http.server import HttpServer, listen
 from portico.processes.signals import on_signals
+from portico.processes.tasks import cancel_and_wait
 from portico.server.watchdog import keep_discoverable
-from portico.sessions.tasks import cancel_and_wait
 
 log = logging.getLogger("portico.server")
 

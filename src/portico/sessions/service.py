@@ -15,11 +15,12 @@ from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import TodoItem
 from portico.files.deadline import within_deadline
+from portico.files.workspace import resolve_workspace
 from portico.sessions.agent.adoption import adopt
 from portico.sessions.log.fork import fork
 from portico.sessions.log.recovery import append_events, recover
 from portico.sessions.log.watch import check_after_seq, watch_journal, watch_store
-from portico.sessions.lookup import resolve_workspace, show
+from portico.sessions.lookup import show
 from portico.sessions.ports import AgentSpec, Ports
 from portico.sessions.registry import SessionRegistry
 from portico.sessions.session import Session

@@ -9,6 +9,7 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.turns import TurnEvent, TurnState
 from portico.domain.values import SandboxStatus, TodoItem
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.agent.login import AgentLogin
 from portico.sessions.agent.supervision import call_agent, restart_agent, start_agent
 from portico.sessions.leases import take_tree_lease, tree_lease_name
@@ -16,7 +17,6 @@ from portico.sessions.ports import AgentSpec, Lease
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
 from portico.sessions.runtime import SessionRuntime
-from portico.sessions.tasks import cancel_and_wait
 from portico.sessions.turn import Turn, TurnPrompt
 
 TREE_POLL_SECONDS = 0.25
@@ -59,13 +59,13 @@ class Session:
     @property
     def open_requests(self) -> int:
         """Number of permission requests and questions that wait for the person."""
-        requests = self.runtime.asking
+        requests = self.runtime.requests
         return len(requests.permissions.open) + len(requests.questions.open)
 
     @property
     def sandbox(self) -> SandboxStatus | None:
         """Confinement of the agent, while it runs."""
-        return None if self.runtime.link is None else self.runtime.link.sandbox
+        return None if self.runtime.connection is None else self.runtime.connection.sandbox
 
     def start_turn(
         self,
@@ -116,7 +116,7 @@ class Session:
 
     async def stop_command(self, terminal_id: str) -> bool:
         """End one command that the agent runs; False if there is none with this id."""
-        terminals = self.runtime.editor.terminals
+        terminals = self.runtime.terminals
         try:
             if terminals is None or terminals.snapshot(terminal_id).ended:
                 return False
@@ -128,15 +128,15 @@ class Session:
 
     def decide(self, request_id: str, decision: PermissionReply) -> None:
         """Answer a permission request."""
-        self.runtime.asking.permissions.answer(request_id, decision)
+        self.runtime.requests.permissions.answer(request_id, decision)
 
     def answer(self, request_id: str, answer: QuestionAnswer) -> None:
         """Answer a question of the agent. InvalidInput if the answer does not fit the question."""
-        self.runtime.asking.questions.reply(request_id, answer)
+        self.runtime.requests.questions.answer(request_id, answer)
 
     async def save_answers(self) -> None:
         """Wait until the log has every decision and answer. StoreFailed if it cannot be written."""
-        await self.runtime.asking.keep()
+        await self.runtime.requests.save()
 
     async def connect(self) -> None:
         """Start the agent before the first prompt, so that its commands are known and it answers sooner."""
@@ -202,7 +202,7 @@ class Session:
         try:
             await self._stop_restart()
             tree = None
-            if self.runtime.reviewing.writes_workspace:
+            if self.runtime.review.writes_workspace:
                 tree = await self._lease_tree(turn, wait=wait_for_tree)
             try:
                 ended = await turn.run()

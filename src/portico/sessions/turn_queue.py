@@ -22,12 +22,12 @@ from portico.domain.events import Event, PromptSubmitted, TurnEnded
 from portico.domain.ids import SessionId
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
+from portico.processes.tasks import OwnedTasks, cancel_and_wait
 from portico.sessions.drafts import Drafts
 from portico.sessions.log.watch import ends_turn
 from portico.sessions.ports import AgentSpec
 from portico.sessions.service import SessionService
 from portico.sessions.session import Session
-from portico.sessions.tasks import OwnedTasks, cancel_and_wait
 from portico.sessions.turn import TurnPrompt
 
 log = logging.getLogger(__name__)

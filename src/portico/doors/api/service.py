@@ -18,7 +18,7 @@ from portico.doors.api.session_calls import Context
 from portico.doors.api.session_messages import page_size, require_session_id
 from portico.doors.api.streams import merge_streams
 from portico.files.deadline import within_deadline
-from portico.sessions.lookup import is_folder
+from portico.files.workspace import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024

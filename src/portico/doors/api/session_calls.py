@@ -32,12 +32,12 @@ from portico.doors.api.session_messages import (
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_calls import WindowCalls
 from portico.files.deadline import within_deadline
+from portico.files.workspace import resolve_workspace
 from portico.sessions.cleanup import SessionCleanup
 from portico.sessions.content.attachments import read_attachments
 from portico.sessions.content.mentions import links_in
 from portico.sessions.drafts import Drafts
 from portico.sessions.log.export import export_json, export_markdown
-from portico.sessions.lookup import resolve_workspace
 from portico.sessions.ports import Ports
 from portico.sessions.review_actions import ReviewActions
 from portico.sessions.service import SessionService

@@ -16,10 +16,10 @@ from portico.doors.terminal.render.renderer import (
     make_writer,
 )
 from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Person, is_interactive
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
-from portico.sessions.tasks import cancel_and_wait
 
 LOST_HOST = "The Portico that had the session open ended in the middle of the turn."
 

@@ -28,11 +28,11 @@ from portico.domain.errors import (
     PorticoError,
 )
 from portico.domain.redaction import without_secrets
+from portico.processes.tasks import cancel_and_wait, run_with_timeout
 from portico.rpc.messages import INVALID_PARAMS, ConnectionLost, Fault, RpcError
 from portico.rpc.tap import secrets_in
 from portico.sessions.agent.errors import error_from_agent
 from portico.sessions.ports import AgentProcess, AgentSpec, Ports
-from portico.sessions.tasks import cancel_and_wait, run_with_timeout
 
 if TYPE_CHECKING:
     from portico.sessions.runtime import SessionRuntime
@@ -79,33 +79,44 @@ class AgentConnection:
         methods: Iterable[str],
         capabilities: acp.ClientCapabilities,
     ) -> "AgentConnection":
-        """Start the agent and shake hands. A failure says why, with the agent's last words."""
+        """Start the agent and initialize the connection. A failure quotes the agent's last output."""
+        connection = await cls.launch(ports, spec, place, methods)
+        await connection.initialize(ports, capabilities)
+        return connection
+
+    @classmethod
+    async def launch(
+        cls, ports: Ports, spec: AgentSpec, place: AgentWorkspace, methods: Iterable[str]
+    ) -> "AgentConnection":
+        """Start the agent, which is to be initialized next."""
         process = await ports.agents.launch(
             spec, place.workspace, folder=place.folder, reads_only=place.reads_only
         )
-        link = cls(ports, spec, process, methods)
-        link._reading = asyncio.create_task(link.end.run(), name=f"reading from {spec.name}")
-        hello = acp.InitializeRequest(
+        connection = cls(ports, spec, process, methods)
+        connection._reading = asyncio.create_task(connection.end.run(), name=f"reading from {spec.name}")
+        return connection
+
+    async def initialize(self, ports: Ports, capabilities: acp.ClientCapabilities) -> None:
+        """Exchange versions and capabilities. An agent that fails to is ended."""
+        request = acp.InitializeRequest(
             protocol_version=PROTOCOL_VERSION,
             client_capabilities=capabilities,
             client_info=acp.Implementation(name="portico", title="Portico", version=ports.version),
         )
+        failure: PorticoError
         try:
-            link.info = await run_with_timeout(ports.clock, ports.limits.start, link.end.initialize(hello))
+            self.info = await run_with_timeout(ports.clock, ports.limits.start, self.end.initialize(request))
         except TimeoutError as error:
-            failure: PorticoError = link.timed_out(
-                f"did not answer initialize within {ports.limits.start:g} s"
-            )
-            await link.close(grace=0)
+            failure = self.timed_out(f"did not answer initialize within {ports.limits.start:g} s")
+            await self.close(grace=0)
             raise failure from error
         except (RpcError, ConnectionLost) as error:
-            failure = await link.explain(error)
-            await link.close(grace=0)
+            failure = await self.explain(error)
+            await self.close(grace=0)
             raise failure from error
         except BaseException:
-            await link.close(grace=0)
+            await self.close(grace=0)
             raise
-        return link
 
     async def new_session(
         self, session: "SessionRuntime", request: acp.NewSessionRequest

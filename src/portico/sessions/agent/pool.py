@@ -43,15 +43,14 @@ class AgentPool:
         async with self._starting.setdefault(key, asyncio.Lock()):
             link = self._running.get(key)
             if link is None or not link.alive:
-                link = await AgentConnection.open(
-                    self._ports, spec, place, session.serve, client_capabilities(editor)
-                )
+                link = await AgentConnection.launch(self._ports, spec, place, session.serve)
+                await link.initialize(self._ports, client_capabilities(editor))
                 self._running[key] = link
                 self._taken[link] = set()
             self._taken[link].add(session)
             return link
 
-    async def give_back(self, link: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
+    async def release(self, link: AgentConnection, session: "SessionRuntime", *, grace: float) -> None:
         """Leave an agent; it ends when nobody is left, or when it is dead anyway."""
         link.remove_session(session)
         left = self._taken.get(link, set())

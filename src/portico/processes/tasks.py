@@ -3,16 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any, TypeVar
-
-from portico.sessions.ports import Clock
+from typing import Any, Protocol, TypeVar
 
 log = logging.getLogger(__name__)
 
 Result = TypeVar("Result")
 
 
-async def run_with_timeout(clock: Clock, seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
+class Timer(Protocol):
+    """The part of a clock that a timeout needs."""
+
+    async def sleep(self, seconds: float) -> None: ...
+
+
+async def run_with_timeout(clock: Timer, seconds: float, work: Coroutine[Any, Any, Result]) -> Result:
     """The result of `work`, or TimeoutError once `seconds` have passed; then `work` is cancelled."""
     task = asyncio.create_task(work, name="work under a deadline")
     alarm = asyncio.create_task(clock.sleep(seconds), name="deadline")
