@@ -5,6 +5,7 @@ import json
 import shlex
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import aclosing
 from pathlib import Path
 from typing import TypeVar
 
@@ -125,30 +126,30 @@ def test_permission_requests_and_questions_are_answered(server: Portico) -> None
     assert [one.content for one in answered] == [{"name": "Ada"}]
 
 
-def test_a_turn_is_stopped_and_a_second_prompt_waits_or_is_refused(server: Portico) -> None:
+def test_a_second_prompt_is_refused_or_waits_for_the_first(server: Portico) -> None:
     async def work(client: Client) -> None:
         session = await client.start_session(server.workspace)
-        started = asyncio.Event()
-
-        async def first() -> list[Event]:
-            events = []
-            async for event in session.prompt("say busy\nhang"):
-                events.append(event)
-                if isinstance(event.payload, TextDelta):
-                    started.set()
-            return events
-
-        running = asyncio.create_task(first())
-        await started.wait()
+        first = asyncio.create_task(collect(session.prompt("say busy\nwait go")))
+        await text_seen(session)
         with pytest.raises(SessionBusy):
             _ = [event async for event in session.prompt("say refused")]
-        queued = asyncio.create_task(collect(session.prompt("say queued", wait=True)))
-        assert await session.stop()
-        stopped = [event.payload for event in await running if isinstance(event.payload, TurnEnded)]
-        assert [one.stop_reason for one in stopped] == ["cancelled"]
-        # A stop empties no queue; what was queued before it runs when it is sent, or is sent now.
-        assert text_of(await queued) == "queued"
+        second = asyncio.create_task(collect(session.prompt("say second", wait=True)))
+        (Path(server.workspace) / "go").touch()
+        assert text_of(await first) == "busy"
+        assert text_of(await second) == "second"
+
+    connected(server, work)
+
+
+def test_a_turn_is_stopped(server: Portico) -> None:
+    async def work(client: Client) -> None:
+        session = await client.start_session(server.workspace)
         assert not await session.stop()
+        running = asyncio.create_task(collect(session.prompt("say busy\nhang")))
+        await text_seen(session)
+        assert await session.stop()
+        ended = [event.payload for event in await running if isinstance(event.payload, TurnEnded)]
+        assert [one.stop_reason for one in ended] == ["cancelled"]
 
     connected(server, work)
 
@@ -204,6 +205,14 @@ def test_a_server_is_started_on_request_and_stays(portico: Portico) -> None:
         assert asyncio.run(run()) == 0
     finally:
         found.end()
+
+
+async def text_seen(session: Session) -> None:
+    """Wait until the agent has said something."""
+    async with aclosing(session.watch()) as events:
+        async for event in events:
+            if isinstance(event.payload, TextDelta):
+                return
 
 
 async def collect(events: AsyncIterator[Event]) -> list[Event]:
