@@ -72,6 +72,8 @@ class ApplyPlanner:
         self._folders = FolderCache()
         self._token = secrets.token_hex(6)
         self._leaving: set[Path] = set()
+        self._writable: set[Path] = set()
+        self._besides: dict[Path, Path] = {}
         self._writes: list[PlannedWrite] = []
         self._effective: list[FileChange] = []
         self._merged: list[str] = []
@@ -213,6 +215,8 @@ class ApplyPlanner:
 
     def _check_room(self, path: str, target: Path) -> None:
         """See to it that every folder above a file is one, or can become one."""
+        if target.parent in self._writable:
+            return
         for parent in target.parents:
             if parent in self._leaving or not os.path.lexists(parent):
                 continue
@@ -226,6 +230,7 @@ class ApplyPlanner:
                     f"{path} cannot be written: the folder {parent} is read-only.",
                     suggestion="Make the folder writable, then apply again.",
                 )
+            self._writable.add(target.parent)
             return
 
     def _add(
@@ -236,7 +241,10 @@ class ApplyPlanner:
         mode: int | None,
         like: Path | None = None,
     ) -> None:
-        beside = next(one for one in target.parents if one.is_dir() and one not in self._leaving)
+        beside = self._besides.get(target.parent)
+        if beside is None:
+            beside = next(one for one in target.parents if one.is_dir() and one not in self._leaving)
+            self._besides[target.parent] = beside
         name = f".portico-{self._token}-{len(self._writes)}"
         step = IntentStep(
             target=str(target),
@@ -250,7 +258,8 @@ class ApplyPlanner:
         """All folders that are to be made, outer ones first."""
         modes = {self._places.folder(one.path): one.mode for one in asked}
         wanted = set(modes) | {
-            Path(write.step.target).parent for write in self._writes if write.data is not None
+            Path(folder)
+            for folder in {os.path.dirname(one.step.target) for one in self._writes if one.data is not None}  # noqa: PTH120 - of many
         }
         needed = wanted.union(*(folder.parents for folder in wanted))
         missing = [one for one in needed if one in self._leaving or not os.path.lexists(one)]

@@ -218,9 +218,8 @@ class _Exchange:
         for write in arriving:
             self._put(write)
         # A folder's name is safe once the folder above it is.
-        touched = {
-            Path(path).parent for step in intent.steps for path in (step.target, step.kept or step.target)
-        }
+        paths = (path for step in intent.steps for path in (step.target, step.kept or step.target))
+        touched = {Path(folder) for folder in {os.path.dirname(path) for path in paths}}  # noqa: PTH120 - of many
         touched |= {Path(folder.path).parent for folder in (*intent.made, *intent.emptied)}
         for place in sorted(touched):
             self._disk.sync_folder(place)

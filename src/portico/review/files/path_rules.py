@@ -23,6 +23,7 @@ class PathRules:
         self.root = Path(os.path.realpath(folder))
         self._folds = folds_names
         self._going: frozenset[Path] = frozenset()
+        self._resolved: dict[tuple[str, ...], Path] = {}
         if not self.root.is_dir():
             raise InvalidInput(
                 f"{folder} is not a folder, so nothing can be applied to it.",
@@ -35,7 +36,7 @@ class PathRules:
 
     def is_behind_going(self, place: Path) -> bool:
         """Whether what is found at a place now is found through a link that goes away."""
-        return not self._going.isdisjoint(place.parents)
+        return bool(self._going) and not self._going.isdisjoint(place.parents)
 
     def folder(self, path: str) -> Path:
         """Where a folder is, or will be."""
@@ -95,6 +96,8 @@ class PathRules:
         return self._inside(path, parts[:-1])
 
     def _inside(self, path: str, parts: tuple[str, ...]) -> Path:
+        if (known := self._resolved.get(parts)) is not None:
+            return known
         place = Path(os.path.realpath(self.root.joinpath(*parts)))
         if not place.is_relative_to(self.root):
             raise PermissionDenied(
@@ -103,6 +106,7 @@ class PathRules:
             )
         for names in (parts, place.relative_to(self.root).parts):
             self._check_git(path, names)
+        self._resolved[parts] = place
         return place
 
     @staticmethod

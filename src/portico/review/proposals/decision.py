@@ -214,7 +214,8 @@ class ProposalDecider:
         }
 
     def _loaded(self, record: ProposalRecord, changes: ChangeSet) -> ChangeSet:
-        return with_contents(changes, self._store.reader(record))
+        with self._store.reader(record) as read:
+            return with_contents(changes, read)
 
 
 def closed(proposal: Proposal) -> ProposalStatus:

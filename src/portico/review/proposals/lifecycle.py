@@ -95,8 +95,8 @@ class Proposals:
 
     def payload(self, proposal_id: str) -> ProposalUpdated:
         """How a proposal stands, for the log and for doors."""
-        with self._found(proposal_id) as record:
-            return proposal_payload(record.proposal, self._store.reader(record))
+        with self._found(proposal_id) as record, self._store.reader(record) as read:
+            return proposal_payload(record.proposal, read)
 
     def file(
         self, proposal_id: str, path: str, disk: Disk | None = None
@@ -105,9 +105,9 @@ class Proposals:
         with self._found(proposal_id) as record:
             proposal = record.proposal
             change = _change_to(proposal, path)
-            read = self._store.reader(record)
-            loaded = with_contents(ChangeSet((change,)), read).changes[0]
-            shown = describe_file(change, proposal.marks.get(path, FileMark()), read)
+            with self._store.reader(record) as read:
+                loaded = with_contents(ChangeSet((change,)), read).changes[0]
+                shown = describe_file(change, proposal.marks.get(path, FileMark()), read)
             return shown, ConflictResolver(Path(proposal.workspace), disk or self._applier.disk).sides(loaded)
 
     def chosen(self, proposal_id: str, revision: int, selection: Selection = ()) -> ChangeSet:
@@ -284,7 +284,8 @@ class Proposals:
         )
 
     def _loaded(self, record: ProposalRecord, changes: ChangeSet) -> ChangeSet:
-        return with_contents(changes, self._store.reader(record))
+        with self._store.reader(record) as read:
+            return with_contents(changes, read)
 
 
 def _moved(changes: ChangeSet, workspace: Path, folder: Path) -> ChangeSet:

@@ -8,8 +8,9 @@ import re
 import secrets
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -89,6 +90,8 @@ class ProposalStore:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._disk = Disk()
+        # A decision reads the same record many times, and a large one takes long to decode.
+        self._decoded: tuple[bytes, ProposalRecord] | None = None
 
     @contextmanager
     def held(self, session: str) -> Iterator[Path]:
@@ -169,9 +172,11 @@ class ProposalStore:
             if pack.name not in spoken_of:
                 pack.unlink(missing_ok=True)
 
-    def reader(self, record: ProposalRecord) -> Callable[[str], bytes]:
-        """Finds the contents of a record by their digests."""
+    @contextmanager
+    def reader(self, record: ProposalRecord) -> Iterator[Callable[[str], bytes]]:
+        """Finds the contents of a record by their digests, with its packs open meanwhile."""
         folder = self.place(record.proposal.session, record.proposal.id).parent
+        packs: dict[str, BinaryIO] = {}
 
         def read(digest: str) -> bytes:
             place = record.places.get(digest)
@@ -180,16 +185,19 @@ class ProposalStore:
             try:
                 if place is None:
                     raise FileNotFoundError(2, "No such content", digest)
-                with (folder / place.pack).open("rb") as file:
-                    file.seek(place.offset)
-                    data = file.read(place.size)
+                file = packs.get(place.pack)
+                if file is None:
+                    file = packs[place.pack] = opened.enter_context((folder / place.pack).open("rb"))
+                file.seek(place.offset)
+                data = file.read(place.size)
             except OSError as error:
                 raise StoreFailed(f"A content of a proposal is gone ({error.strerror}).") from error
             if digest_of(data) != digest:
                 raise StoreFailed("A content of a proposal is damaged on the disk.")
             return data
 
-        return read
+        with ExitStack() as opened:
+            yield read
 
     def forget(self, session: str, proposal_id: str) -> None:
         self.place(session, proposal_id).unlink(missing_ok=True)
@@ -201,7 +209,11 @@ class ProposalStore:
 
     def _decode(self, path: Path) -> ProposalRecord:
         try:
-            return codecs.decode_json(path.read_bytes(), ProposalRecord)
+            data = path.read_bytes()
+            known = self._decoded
+            if known is None or known[0] != data:
+                known = self._decoded = data, codecs.decode_json(data, ProposalRecord)
+            return known[1]
         except FileNotFoundError as error:
             raise InvalidInput(f"There is no proposal {path.stem} any more.") from error
         except (OSError, msgspec.DecodeError) as error:

@@ -46,6 +46,7 @@ class ChangeScanner:
         self._record = record
         self._tree = tree
         self._bounds = bounds
+        self._prefix = prefix_of(record)
         self._kept_back: list[OmittedFile] = []
         self.renewed = False
 
@@ -144,10 +145,6 @@ class ChangeScanner:
                 folders = (folder for folder in Path(left).parents if folder != Path())
                 gone |= {one.as_posix() for one in folders if not _is_folder(top, one.as_posix())}
         return tuple(sorted(gone))
-
-    @property
-    def _prefix(self) -> str:
-        return prefix_of(self._record)
 
     def _shown(self, path: str) -> str:
         return shown(self._record, path)

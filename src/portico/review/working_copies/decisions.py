@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from portico.files.folders import FolderCache
 from portico.review.text.change_set import (
     LINK_MODE,
     ChangeOperation,
@@ -139,17 +140,20 @@ class DecisionFollower:
         taken, given_up = parts(applied), parts(discarded)
         steps: list[CopyStep] = []
         unclear: list[str] = []
-        for path in sorted(taken.keys() | given_up.keys()):
-            try:
-                steps += self._planned(prefix + path, taken.get(path), given_up.get(path))
-            except (UnclearPart, UnusableEntry):
-                unclear.append(path)
+        with FolderCache() as folders:
+            for path in sorted(taken.keys() | given_up.keys()):
+                try:
+                    steps.append(self._planned(prefix + path, taken.get(path), given_up.get(path), folders))
+                except (UnclearPart, UnusableEntry):
+                    unclear.append(path)
         refused = perform_steps(self._record, self._tree, steps)
         self._record.tidy()
         return tuple(sorted({*unclear, *(path[len(prefix) :] for path in refused)}))
 
-    def _planned(self, path: str, applied: FilePart | None, given_up: FilePart | None) -> list[CopyStep]:
-        found = self._tree.find_file(path, self._bounds.file_bytes)
+    def _planned(
+        self, path: str, applied: FilePart | None, given_up: FilePart | None, folders: FolderCache
+    ) -> CopyStep:
+        found = self._tree.find_file(path, self._bounds.file_bytes, folders)
         own = _version(found)
         base = self._record.base.get(path)
         after = own
@@ -161,15 +165,17 @@ class DecisionFollower:
                 raise
         seen = None if found is None else found.entry
         if applied is None:
-            return [step(path, seen, self._entry(after), base)]
+            return step(path, seen, self._entry(after), base)
         base_mode = None if base is None else mode_of(base)
-        settled = after_apply(after, applied, self._persons(path), base_mode)
+        settled = after_apply(after, applied, self._persons(path, folders), base_mode)
         self._record.persons.pop(path, None)
-        return [step(path, seen, self._entry(settled.own), self._entry(settled.base))]
+        own_entry = self._entry(settled.own)
+        base_entry = own_entry if settled.base == settled.own else self._entry(settled.base)
+        return step(path, seen, own_entry, base_entry)
 
-    def _persons(self, path: str) -> FileVersion | None:
+    def _persons(self, path: str, folders: FolderCache) -> FileVersion | None:
         try:
-            saved = _version(find(f"{self._record.root}/{path}", self._bounds.file_bytes))
+            saved = _version(find(f"{self._record.root}/{path}", self._bounds.file_bytes, folders))
         except EntryIsFolder:
             return None
         typed = self._typed.get(path)

@@ -49,10 +49,10 @@ class CopyTree:
         entry = msgspec.structs.replace(found.entry, digest=digest_of(target), size=len(target))
         return found._replace(entry=entry, data=target)
 
-    def find_file(self, path: str, limit: int) -> TreeFile | None:
+    def find_file(self, path: str, limit: int, folders: FolderCache | None = None) -> TreeFile | None:
         """The file that the path means: none where a folder is."""
         try:
-            return self.find(path, limit)
+            return self.find(path, limit, folders)
         except EntryIsFolder:
             return None
 
