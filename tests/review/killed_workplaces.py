@@ -46,7 +46,7 @@ async def act(what: str, state: Path, workspace: Path) -> None:
         case "refresh":
             await mode.refresh(place)
         case "discard":
-            await mode.settle(place, ChangeSet(), await mode.changes(place))
+            await mode.follow_decisions(place, ChangeSet(), await mode.changes(place))
         case "close":
             await mode.close(place)
         case _:

@@ -44,7 +44,7 @@ class Desk:
 
     async def settle(self, applied: ChangeSet = NOTHING, discarded: ChangeSet = NOTHING) -> tuple[str, ...]:
         assert self.place is not None
-        return await self.mode.settle(self.place, applied, discarded)
+        return await self.mode.follow_decisions(self.place, applied, discarded)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
     """What was decided, what there is to tell of it, and what the person has in files that are not saved."""
 
     decided: DecidedProposal
-    told: list[AnyPayload]
+    payloads: list[AnyPayload]
     typed: Mapping[str, bytes]
 
 
@@ -55,20 +55,20 @@ class CheckpointedApply:
         self._applier = applier
         self._windows = windows
 
-    async def write(self, deed: ApplyJob, decide: Callable[[ChangeWriter], DecidedProposal]) -> ApplyResult:
-        told = [await self._checkpoint(deed.workspace, f"Before {deed.doing}", Moment.BEFORE_APPLY)]
-        view = await see(self._windows, deed.session, deed.workspace, deed.paths)
-        through = None if view.window is None else self._through(deed, view)
+    async def write(self, job: ApplyJob, decide: Callable[[ChangeWriter], DecidedProposal]) -> ApplyResult:
+        payloads = [await self._checkpoint(job.workspace, f"Before {job.doing}", Moment.BEFORE_APPLY)]
+        view = await see(self._windows, job.session, job.workspace, job.paths)
+        through = None if view.window is None else self._through(job, view)
         decided = await asyncio.to_thread(decide, through or self._applier)
-        if not decided.conflicted and not isinstance(told[0], Notice):
+        if not decided.conflicted and not isinstance(payloads[0], Notice):
             # What is written now is not the person's own work, if they go back later.
-            told.append(await self._checkpoint(deed.workspace, f"After {deed.doing}", Moment.AFTER_TURN))
-        return ApplyResult(decided, told, view.typed if through is None else through.view.typed)
+            payloads.append(await self._checkpoint(job.workspace, f"After {job.doing}", Moment.AFTER_TURN))
+        return ApplyResult(decided, payloads, view.typed if through is None else through.view.typed)
 
-    def _through(self, deed: ApplyJob, view: WorkspaceView) -> WindowApplier:
+    def _through(self, job: ApplyJob, view: WorkspaceView) -> WindowApplier:
         loop = asyncio.get_running_loop()
         return WindowApplier(
-            *(self._applier, self._windows, loop, deed.session, view), doing=deed.doing, saved=deed.saved
+            *(self._applier, self._windows, loop, job.session, view), doing=job.doing, saved=job.saved
         )
 
     async def _checkpoint(self, workspace: Path, label: str, moment: Moment) -> AnyPayload:
@@ -166,20 +166,23 @@ class ProposalDecisions:
         doing: str,
     ) -> ProposalOutcome:
         last = proposal.applies[-1].undo if proposal.applies else ChangeSet()
-        deed = ApplyJob(
+        job = ApplyJob(
             session=review_record.session,
             workspace=Path(review_record.workspace),
             paths=paths_of(proposal.changes) | paths_of(last),
             doing=doing,
         )
-        return await self._outcome(review_record, proposal.id, await self._writing.write(deed, decide))
+        return await self._outcome(review_record, proposal.id, await self._writing.write(job, decide))
 
     async def _outcome(
         self, review_record: ReviewRecord, proposal_id: str, written: ApplyResult
     ) -> ProposalOutcome:
         """What a decision came to, once the agent's tree knows of it."""
         session, workspace = review_record.session, Path(review_record.workspace)
-        told = [*written.told, *await self._parts.gathering.settle(workspace, session, written.typed)]
+        payloads = [
+            *written.payloads,
+            *await self._parts.sync.sync_decisions(workspace, session, written.typed),
+        ]
         proposal = await asyncio.to_thread(self._proposals.payload, proposal_id)
-        told += await self._parts.recovery.notices(workspace)
-        return ProposalOutcome(decided=written.decided, proposal=proposal, payloads=(*told, proposal))
+        payloads += await self._parts.recovery.notices(workspace)
+        return ProposalOutcome(decided=written.decided, proposal=proposal, payloads=(*payloads, proposal))

@@ -33,7 +33,7 @@ class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
 
     review_records: ReviewRecords
     working_copies: WorkingCopies
-    gathering: ProposalSync
+    sync: ProposalSync
     checkpoints: Checkpoints
     branches: Branches
     recovery: ReviewRecovery
@@ -47,18 +47,18 @@ class SessionReview:
         review_record: ReviewRecord,
         parts: ReviewParts,
         working_copy: WorkingCopy | None,
-        untold: Sequence[AnyPayload] = (),
+        pending: Sequence[AnyPayload] = (),
     ) -> None:
         self._session = review_record.session
         self.mode = review_record.mode
         self._workspace = Path(review_record.workspace)
         self._parts = parts
         self._working_copy = working_copy
-        self._told_left_out = False
+        self._reported_left_out = False
         self._kept = True
         self._label = "a turn"
-        self._untold = list(untold)
-        self._going_on: asyncio.Task[None] | None = None
+        self._pending = list(pending)
+        self._continuation: asyncio.Task[None] | None = None
 
     @property
     def folder(self) -> Path:
@@ -66,26 +66,26 @@ class SessionReview:
 
     async def begin_turn(self, label: str) -> list[AnyPayload]:
         self._label = label or "a turn"
-        await self._stop_going_on()
-        await self._parts.recovery.settle(self._workspace)
+        await self._stop_continuation()
+        await self._parts.recovery.recover(self._workspace)
         async with self._parts.review_records.held(self._session):
             if self._working_copy is not None:
-                told = await self._begin_apart(self._working_copy)
+                payloads = await self._begin_in_copy(self._working_copy)
             else:
-                told = await self._begin_branch(label) if self.mode == "branch" else []
+                payloads = await self._begin_branch(label) if self.mode == "branch" else []
                 self._kept = False
-                told.append(await self._keep())
+                payloads.append(await self._keep())
                 self._kept = True
-        late, self._untold = self._untold, []
+        late, self._pending = self._pending, []
         late += await self._parts.recovery.notices(self._workspace)
-        return [*late, *told]
+        return [*late, *payloads]
 
     async def end_turn(self) -> list[AnyPayload]:
-        await self._stop_going_on()
-        await self._parts.recovery.settle(self._workspace)
+        await self._stop_continuation()
+        await self._parts.recovery.recover(self._workspace)
         async with self._parts.review_records.held(self._session):
             if self._working_copy is not None:
-                return await self._parts.gathering.gather(self._working_copy)
+                return await self._parts.sync.collect(self._working_copy)
             if not self._kept:
                 return []  # It was said before the turn, and nobody should wait for the same again.
             return await self._keep_changed()
@@ -96,19 +96,19 @@ class SessionReview:
             self._working_copy, path, data
         )
 
-    async def _begin_apart(self, working_copy: WorkingCopy) -> list[AnyPayload]:
+    async def _begin_in_copy(self, working_copy: WorkingCopy) -> list[AnyPayload]:
         """See to it that the tree is there, holds what the person has, and owes the person nothing."""
-        working_copy = await self._parts.gathering.open(self._workspace, self._session, working_copy.mode)
+        working_copy = await self._parts.sync.open(self._workspace, self._session, working_copy.mode)
         self._working_copy = working_copy
-        view = await self._parts.gathering.see(self._session, self._workspace)
+        view = await self._parts.sync.see(self._session, self._workspace)
         # A turn that was killed could not propose what it had changed.
-        payloads = await self._parts.gathering.gather(working_copy, view)
+        payloads = await self._parts.sync.collect(working_copy, view)
         await self._parts.working_copies.refresh(working_copy, view.typed)
         if view.unread:
             payloads.append(_unread(view))
-        if working_copy.left_out and not self._told_left_out:
+        if working_copy.left_out and not self._reported_left_out:
             payloads.append(_left_out(working_copy))
-        self._told_left_out = True
+        self._reported_left_out = True
         return payloads
 
     async def _begin_branch(self, label: str) -> list[AnyPayload]:
@@ -144,15 +144,15 @@ class SessionReview:
             return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
         except SnapshotIncomplete:
             # While the agent works nobody waits for it, and the next turn can have its checkpoint.
-            self._going_on = asyncio.create_task(
-                checkpoints.go_on(self._workspace), name=f"keeping the rest of {self._workspace}"
+            self._continuation = asyncio.create_task(
+                checkpoints.continue_snapshot(self._workspace), name=f"keeping the rest of {self._workspace}"
             )
             raise
 
-    async def _stop_going_on(self) -> None:
-        if self._going_on is not None:
-            await cancel_and_wait(self._going_on)
-            self._going_on = None
+    async def _stop_continuation(self) -> None:
+        if self._continuation is not None:
+            await cancel_and_wait(self._continuation)
+            self._continuation = None
 
     async def _keep_changed(self) -> list[AnyPayload]:
         """After a turn: nobody can go back to what nothing has changed."""

@@ -78,7 +78,7 @@ class BranchFinish:
                 "The session has no worktree, so there is nothing to finish.",
                 suggestion="Send it a prompt, which makes one, or delete the session.",
             )
-        payloads = await self._parts.gathering.gather(working_copy)
+        payloads = await self._parts.sync.collect(working_copy)
         repository = await need_repository(working_copy.workspace, self._environ)
         finishing = WorktreeMerge(repository, working_copy.workspace, self._scratch)
         said = message or f"Work of the session {working_copy.session}\n\nBy a session of Portico.\n"
@@ -127,7 +127,7 @@ class BranchFinish:
         return next((one for one in reversed(listed) if one.origin == "turn" and one.status == "open"), None)
 
     async def _apply(self, working_copy: WorkingCopy, proposal: Proposal) -> list[AnyPayload]:
-        deed = ApplyJob(
+        job = ApplyJob(
             session=working_copy.session,
             workspace=working_copy.workspace,
             paths=paths_of(proposal.changes),
@@ -135,7 +135,7 @@ class BranchFinish:
             saved=True,
         )
         written = await self._writing.write(
-            deed,
+            job,
             lambda writer: self._proposals.apply(
                 proposal.id, proposal.revision, _allowed(proposal), writer=writer
             ),
@@ -145,7 +145,7 @@ class BranchFinish:
                 f"You have changed the same lines of {', '.join(conflicted)}; nothing was changed.",
                 suggestion="Apply the session's proposal and choose a side for these files, then finish again.",
             )
-        return [*written.told, await asyncio.to_thread(self._proposals.payload, proposal.id)]
+        return [*written.payloads, await asyncio.to_thread(self._proposals.payload, proposal.id)]
 
 
 def _allowed(proposal: Proposal) -> tuple[SelectedFile, ...]:

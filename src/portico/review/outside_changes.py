@@ -159,7 +159,7 @@ class OutsideChanges:
 
     def _keep_rest(self, workspace: Path) -> None:
         """Take what is not kept yet while the agent works, so that the next turn has a way back."""
-        going_on = self._checkpoints.go_on(workspace)
+        going_on = self._checkpoints.continue_snapshot(workspace)
         self._rest[workspace] = asyncio.create_task(going_on, name=f"keeping the rest of {workspace}")
 
     async def _stop_keeping(self, workspace: Path) -> None:

@@ -38,7 +38,7 @@ class ReviewRecovery:
         self._checkpoints = checkpoints
         self._rollbacks = rollbacks
 
-    async def settle_all(self) -> list[Notice]:
+    async def recover_all(self) -> list[Notice]:
         """Roll back whatever was cut short in any folder, but for what cannot be settled just now; what that was.
 
         Earlier versions of rollbacks that are long past are removed.
@@ -53,7 +53,7 @@ class ReviewRecovery:
                 rollbacks += filter(None, [await self._checkpoints.recover(folder, waits=False)])
         return [rollback.notice for rollback in rollbacks]
 
-    async def settle(self, workspace: Path) -> None:
+    async def recover(self, workspace: Path) -> None:
         """Let nobody find a folder half changed. StoreFailed or SessionBusy if it is, and cannot be helped now."""
         if not await asyncio.to_thread(has_leftovers, self._folder):
             return

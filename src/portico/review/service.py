@@ -10,6 +10,7 @@ import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
@@ -45,6 +46,7 @@ from portico.sessions.ports import Clock
 from portico.sessions.windows import NoWindows, Windows
 
 Protect = Callable[[Path], Protection]
+_Outcome = TypeVar("_Outcome", ProposalOutcome, RestoreOutcome, FinishOutcome)
 
 
 class ReviewService:
@@ -63,11 +65,11 @@ class ReviewService:
         self._environ = environ
         self._parts = parts
         self._proposals = proposals
-        self._restore = CheckpointRestore(parts.checkpoints, parts.gathering, parts.review_records)
+        self._restore = CheckpointRestore(parts.checkpoints, parts.sync, parts.review_records)
         self._decisions = ProposalDecisions(parts, proposals, writing)
         self._outside = outside
         self._finish = BranchFinish(folder / "finishing", environ, parts, proposals, writing, protect)
-        self._untold: dict[str, list[AnyPayload]] = {}
+        self._pending: dict[str, list[AnyPayload]] = {}
 
     @classmethod
     def at(
@@ -99,7 +101,7 @@ class ReviewService:
         parts = ReviewParts(
             review_records=ReviewRecords(folder / "sessions"),
             working_copies=working_copies,
-            gathering=ProposalSync(working_copies, proposals, windows),
+            sync=ProposalSync(working_copies, proposals, windows),
             checkpoints=checkpoints,
             branches=Branches(folder / "branches", environ, checkpoints),
             recovery=ReviewRecovery(folder, applier, checkpoints, rollbacks),
@@ -110,13 +112,13 @@ class ReviewService:
 
     # For the host of a session.
 
-    async def settle_all(self) -> list[Notice]:
+    async def recover_all(self) -> list[Notice]:
         """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
-        return await self._parts.recovery.settle_all()
+        return await self._parts.recovery.recover_all()
 
-    async def settle(self, workspace: Path) -> tuple[AnyPayload, ...]:
+    async def recover(self, workspace: Path) -> tuple[AnyPayload, ...]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
-        await self._parts.recovery.settle(workspace)
+        await self._parts.recovery.recover(workspace)
         return tuple(await self._parts.recovery.notices(workspace))
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
@@ -127,18 +129,18 @@ class ReviewService:
             self._parts.working_copies.check(workspace)
             if session is not None:
                 async with self._parts.review_records.held(session):
-                    await self._parts.gathering.check(workspace, session, mode)
+                    await self._parts.sync.check(workspace, session, mode)
 
     async def open(
         self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
     ) -> SessionReview:
         """A session's review, the one it has had before included. `branch` is for a person who names it."""
-        await self._parts.recovery.settle(workspace)
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
-            known = await self._settled(session)
+            known = await self._recovered(session)
             working_copy = None
             if mode in ("proposal", "worktree"):
-                working_copy = await self._parts.gathering.open(workspace, session, mode)
+                working_copy = await self._parts.sync.open(workspace, session, mode)
             review_record = ReviewRecord(
                 session=session,
                 workspace=str(workspace),
@@ -149,13 +151,13 @@ class ReviewService:
             )
             if review_record != known:
                 self._parts.review_records.keep(review_record)
-            return SessionReview(review_record, self._parts, working_copy, self._told(session))
+            return SessionReview(review_record, self._parts, working_copy, self._pending.pop(session, ()))
 
     async def note_files(
         self, session: str, workspace: Path, label: str, *, git_only: bool = False
     ) -> list[AnyPayload]:
         """Note how the person's files are before a turn that must not touch them, or the repository's alone."""
-        await self._parts.recovery.settle(workspace)
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             return await self._outside.note(session, workspace, label, git_only=git_only)
 
@@ -163,7 +165,7 @@ class ReviewService:
         self, session: str, workspace: Path, *, beside: bool = False
     ) -> list[AnyPayload]:
         """What changed in the person's files since they were noted; nothing if they were not."""
-        await self._parts.recovery.settle(workspace)
+        await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             found = await self._outside.find(session, workspace, beside=beside)
             if found and self._parts.review_records.find(session) is None:
@@ -177,7 +179,7 @@ class ReviewService:
             working_copy = await self._parts.working_copies.find(workspace, session)
             if working_copy is None or not await asyncio.to_thread(working_copy.top.is_dir):
                 return tuple(outside)
-            return (*outside, *await self._parts.gathering.gather(working_copy))
+            return (*outside, *await self._parts.sync.collect(working_copy))
 
     async def check_deletable(self, session: str) -> None:
         """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
@@ -195,7 +197,7 @@ class ReviewService:
             await asyncio.to_thread(self._proposals.forget, session)
             await asyncio.to_thread(self._outside.forget, session)
             self._parts.review_records.forget(session)
-        self._untold.pop(session, None)
+        self._pending.pop(session, None)
 
     # For doors: proposals.
 
@@ -213,8 +215,8 @@ class ReviewService:
     async def file(self, session: str, proposal_id: str, path: str) -> tuple[ProposedFile, ConflictSides]:
         """One file of a proposal in full, with its three sides."""
         proposal = await self._decisions.owned(session, proposal_id)
-        await self._parts.recovery.settle(Path(proposal.workspace))
-        view = await self._parts.gathering.see(session, Path(proposal.workspace), (path,))
+        await self._parts.recovery.recover(Path(proposal.workspace))
+        view = await self._parts.sync.see(session, Path(proposal.workspace), (path,))
         return await asyncio.to_thread(self._proposals.file, proposal_id, path, view.disk)
 
     async def changes(
@@ -233,10 +235,10 @@ class ReviewService:
                 self._parts.review_records.keep(_plain(session, workspace))
             paths = [one.path for one in changes.changes]
             ignored = await ignored_files(workspace, paths, self._environ)
-            told, payloads = await self._parts.gathering.put(
+            proposal, payloads = await self._parts.sync.put(
                 session, workspace, changes, "tool", ignored=ignored
             )
-            return told, tuple(payloads)
+            return proposal, tuple(payloads)
 
     async def apply(
         self,
@@ -249,7 +251,7 @@ class ReviewService:
         """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.apply(review_record, proposal_id, revision, selection, resolve)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def undo(
         self,
@@ -261,7 +263,7 @@ class ReviewService:
         """Take the last apply back, with a checkpoint from before, all of it or nothing."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.undo(review_record, proposal_id, revision, resolve)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def discard(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
@@ -269,7 +271,7 @@ class ReviewService:
         """Give the chosen part up. It goes from the agent's own tree as well."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.discard(review_record, proposal_id, revision, selection)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def revision_prompt(
         self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
@@ -293,7 +295,7 @@ class ReviewService:
         """Make the workspace what it was. What the person changed since comes back as a proposal."""
         async with self._ready(session) as review_record:
             outcome = await self._restore.restore(review_record, checkpoint_id)
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
     async def status(self, session: str) -> SessionReviewStatus:
         async with self._ready(session) as review_record:
@@ -315,17 +317,18 @@ class ReviewService:
                     f"A session in {review_record.mode} mode has no branch of its own to finish.",
                     suggestion="Apply or discard what it proposes, or go back to a checkpoint.",
                 )
-            return msgspec.structs.replace(outcome, payloads=self._told(session, *outcome.payloads))
+            return self._with_pending(session, outcome)
 
-    def _told(self, session: str, *payloads: AnyPayload) -> tuple[AnyPayload, ...]:
-        """What to tell, after what could not be told before."""
-        return (*self._untold.pop(session, ()), *payloads)
+    def _with_pending(self, session: str, outcome: _Outcome) -> _Outcome:
+        """The outcome, with the payloads first that had no outcome to come with."""
+        payloads = (*self._pending.pop(session, ()), *outcome.payloads)
+        return msgspec.structs.replace(outcome, payloads=payloads)
 
     @asynccontextmanager
     async def _ready(self, session: str) -> AsyncIterator[ReviewRecord]:
         """One thing at a time in a session, and what was cut short before is finished first."""
         async with self._parts.review_records.held(session):
-            review_record = await self._settled(session)
+            review_record = await self._recovered(session)
             if review_record is None:
                 raise InvalidInput(
                     f"Nothing is under review in the session {session}.",
@@ -333,16 +336,16 @@ class ReviewService:
                 )
             yield review_record
 
-    async def _settled(self, session: str) -> ReviewRecord | None:
+    async def _recovered(self, session: str) -> ReviewRecord | None:
         """What a session has arranged, with its folder settled and a restore that was cut short told of."""
         review_record = self._parts.review_records.find(session)
         if review_record is not None:
-            await self._parts.recovery.settle(Path(review_record.workspace))
+            await self._parts.recovery.recover(Path(review_record.workspace))
         if review_record is None or review_record.restoring is None:
             return review_record
         late = await self._restore.finish(review_record)
         if late is not None:
-            self._untold.setdefault(session, []).extend(late.payloads)
+            self._pending.setdefault(session, []).extend(late.payloads)
         return msgspec.structs.replace(review_record, restoring=None)
 
 

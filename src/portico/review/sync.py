@@ -32,7 +32,7 @@ class ProposalSync:
         self._working_copies = working_copies
         self._proposals = proposals
         self._windows = windows
-        self._told: dict[str, tuple[OmittedFile, ...]] = {}
+        self._reported: dict[str, tuple[OmittedFile, ...]] = {}
         self._late: dict[str, list[AnyPayload]] = {}
 
     async def open(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy:
@@ -54,7 +54,7 @@ class ProposalSync:
             return known
         if await asyncio.to_thread(known.top.is_dir):
             # Nobody writes that down now; it is told with what comes next.
-            self._late[session] = await self.gather(known)
+            self._late[session] = await self.collect(known)
         listed = await asyncio.to_thread(self._proposals.list, session)
         if any(one.origin == "turn" and one.status == "open" for one in listed):
             raise InvalidInput(
@@ -67,22 +67,22 @@ class ProposalSync:
         """What the person has not saved, in these files or in all of the workspace."""
         return await see(self._windows, session, workspace, only)
 
-    async def gather(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
+    async def collect(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
         """Propose what the agent has changed; what there is to tell if that is something new."""
         # A process that was killed may have made the tree, and not written to it what is proposed.
         await asyncio.to_thread(self._proposals.replay, working_copy.session, working_copy.folder)
-        told = self._late.pop(working_copy.session, [])
+        payloads = self._late.pop(working_copy.session, [])
         typed = {} if view is None else view.typed
-        told += await self.settle(working_copy.workspace, working_copy.session, typed)
+        payloads += await self.sync_decisions(working_copy.workspace, working_copy.session, typed)
         survey = await self._working_copies.survey(working_copy)
-        _, payloads = await self.put(
+        _, proposed = await self.put(
             working_copy.session, working_copy.workspace, survey.changes, "turn", view=view
         )
-        told += payloads
-        if survey.kept_back != self._told.get(working_copy.session, ()):
-            self._told[working_copy.session] = survey.kept_back
-            told += [_kept_back(survey.kept_back)] if survey.kept_back else []
-        return told
+        payloads += proposed
+        if survey.kept_back != self._reported.get(working_copy.session, ()):
+            self._reported[working_copy.session] = survey.kept_back
+            payloads += [_kept_back(survey.kept_back)] if survey.kept_back else []
+        return payloads
 
     async def put(
         self,
@@ -106,10 +106,10 @@ class ProposalSync:
         )
         if proposal is None:
             return None, []
-        told = await asyncio.to_thread(self._proposals.payload, proposal.id)
-        return told, [told] if known.get(proposal.id) != proposal.revision else []
+        payload = await asyncio.to_thread(self._proposals.payload, proposal.id)
+        return payload, [payload] if known.get(proposal.id) != proposal.revision else []
 
-    async def settle(
+    async def sync_decisions(
         self, workspace: Path, session: str, typed: Mapping[str, bytes] = MappingProxyType({})
     ) -> list[AnyPayload]:
         """Tell the agent's tree what was decided of its proposals since it was last told.
@@ -117,20 +117,20 @@ class ProposalSync:
         What the person has `typed` and not saved counts as theirs.
         """
         unclear: list[str] = []
-        for proposal, settlings in await asyncio.to_thread(self._proposals.unsettled, session):
+        for proposal, pending in await asyncio.to_thread(self._proposals.pending_syncs, session):
             working_copy = None
             if proposal.origin == "turn":
                 working_copy = await self._working_copies.find(workspace, session)
             if working_copy is not None:
                 try:
-                    for one in settlings:
-                        unclear += await self._working_copies.settle(
+                    for one in pending:
+                        unclear += await self._working_copies.follow_decisions(
                             working_copy, one.applied, one.discarded, typed
                         )
                 except FileMissing:
                     # Somebody deleted it. The next one is made from the person's tree, and knows all of it.
                     pass
-            await asyncio.to_thread(self._proposals.settled, proposal)
+            await asyncio.to_thread(self._proposals.mark_synced, proposal)
         return [_unclear(unclear)] if unclear else []
 
 

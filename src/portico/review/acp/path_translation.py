@@ -135,15 +135,17 @@ class PathTranslation(Proxy):
     def from_agent(self, message: Message) -> None:
         if message.method == _UPDATE:
             for piece in self._pieces.taken(message):
-                self.place.send_left(self._told(piece))
+                self.place.send_left(self._translated(piece))
             return
         self._say_the_rest()
-        told = self._told(message)
+        translated = self._translated(message)
         pair = self._open.get(_session_of(message.params) or "") if message.method == _ELICIT else None
         if pair is None:
-            self.place.send_left(told)
+            self.place.send_left(translated)
         else:
-            self.forward_left(told, lambda answer: self.place.send_right(_changed(answer, pair.for_agent)))
+            self.forward_left(
+                translated, lambda answer: self.place.send_right(_changed(answer, pair.for_agent))
+            )
 
     def _begin(self, message: Message) -> None:
         asked = _read_opening(message.params)
@@ -181,18 +183,18 @@ class PathTranslation(Proxy):
         if pair is None:
             self.place.send_right(message)
         else:
-            told = _changed(message, pair.for_agent)
-            self.forward_right(told, self._prompted)
+            translated = _changed(message, pair.for_agent)
+            self.forward_right(translated, self._prompted)
 
     def _prompted(self, answer: Message) -> None:
         self._say_the_rest()
-        self.place.send_left(self._told(answer))
+        self.place.send_left(self._translated(answer))
 
     def _say_the_rest(self) -> None:
         for piece in self._pieces.released():
-            self.place.send_left(self._told(piece))
+            self.place.send_left(self._translated(piece))
 
-    def _told(self, message: Message) -> Message:
+    def _translated(self, message: Message) -> Message:
         """A message as the person is to read it. Folders are the sessions' own, so it need not say whose it is."""
         for pair in self._pairs:
             if pair.for_person.is_in(message.line):

@@ -1,7 +1,7 @@
 """Review proxy for ACP editors: `portico acp --mode proposal|worktree|branch`.
 
-A session that the editor opens in a folder works in a workplace that stands for it. The editor sees its own
-paths (`translation` stands next to this proxy), the agent's files and commands go to the workplace, and no
+A session that the editor opens in a folder works in a working copy that stands for it. The editor sees its own
+paths (`translation` stands next to this proxy), the agent's files and commands go to the working copy, and no
 answer to a prompt reaches the editor before the person has decided on what the turn changed.
 """
 

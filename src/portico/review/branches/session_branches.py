@@ -229,8 +229,8 @@ class Branches:
         paths = {each.path for each in changed}
         for folder in sorted({one for path in paths if (one := submodule_of(path, submodules))}):
             inner = await need_repository(repository.root / folder, self._environ)
-            told = await uncommitted(inner, self._folder)
-            if any(f"{folder}/{path}" in paths for path in told):
+            unsaved = await uncommitted(inner, self._folder)
+            if any(f"{folder}/{path}" in paths for path in unsaved):
                 raise InvalidInput(
                     f"The session has changed files in the submodule {folder}, which {session.branch} cannot hold.",
                     suggestion=f"Commit them there (git -C {folder} commit), or finish with merge or squash, which "

@@ -1,7 +1,7 @@
 """Permission bits of the files in a snapshot, of which git keeps only the executable bit.
 
 Most files have what the system gives to new ones, so only the others are named. A state is kept in a file by its
-digest; many checkpoints share one. Which files may have changed is for `shadows` to say.
+digest; many checkpoints share one. Which files may have changed is for `SnapshotRepository` to say.
 """
 
 import contextlib

@@ -73,8 +73,8 @@ async def see(
 
     Files of secrets are left alone.
     """
-    told = await ask(windows, session, workspace, only)
-    return await asyncio.to_thread(seen, told) if told.texts else seen(told)
+    answer = await ask(windows, session, workspace, only)
+    return await asyncio.to_thread(seen, answer) if answer.texts else seen(answer)
 
 
 async def ask(
@@ -106,10 +106,10 @@ async def ask(
     return WindowBuffers(root, window, texts, unread)
 
 
-def seen(told: WindowBuffers) -> WorkspaceView:
+def seen(answer: WindowBuffers) -> WorkspaceView:
     """The part of `see` that reads the disk."""
-    buffers = {place: _buffer(name, text, Path(place)) for place, (name, text) in told.texts.items()}
-    return WorkspaceView(told.root, told.window, buffers, told.unread)
+    buffers = {place: _buffer(name, text, Path(place)) for place, (name, text) in answer.texts.items()}
+    return WorkspaceView(answer.root, answer.window, buffers, answer.unread)
 
 
 def _is_work(place: Path, root: Path) -> bool:

@@ -128,7 +128,7 @@ class WindowApplier:
         if len(undone) == len(edits) and self._windows.of(root) is not window:
             self.view = view
             return None
-        told = [
+        states = [
             f"{_named(paths)} {words}"
             for paths, words in (
                 (done, "has the change" if len(done) == 1 else "have the change"),
@@ -138,7 +138,7 @@ class WindowApplier:
             if paths
         ]
         raise WindowLost(
-            f"{error.message} What it has done, as far as can be seen: {'; '.join(told)}.",
+            f"{error.message} What it has done, as far as can be seen: {'; '.join(states)}.",
             suggestion="Look at these files in the editor, then try again: what is there already is left as it is.",
         ) from error
 

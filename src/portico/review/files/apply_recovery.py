@@ -40,19 +40,19 @@ def recover_all(intents: IntentLog, disk: Disk, rollbacks: Rollbacks) -> Recover
             if record.suffix == ".done":
                 remove_backups(intent, disk)
             else:
-                told = rollbacks.begin(record.stem, Path(intent.root), "apply")
-                roll_back(intent, disk, told)
+                rollback_record = rollbacks.begin(record.stem, Path(intent.root), "apply")
+                roll_back(intent, disk, rollback_record)
                 if rollbacks.concern_person(Path(intent.root)):
-                    taken_back.append(told.finish())
+                    taken_back.append(rollback_record.finish())
             intents.forget(record)
         except OSError:
             unfinished.append(intent.root)
     return RecoveredApplies(tuple(taken_back), tuple(unfinished))
 
 
-def roll_back(intent: ApplyIntent, disk: Disk, told: RollbackRecord) -> None:
+def roll_back(intent: ApplyIntent, disk: Disk, rollback_record: RollbackRecord) -> None:
     """Undo what was begun, the last thing first. What the person changed meanwhile is spared."""
-    back = _WayBack(intent, disk, told)
+    back = _WayBack(intent, disk, rollback_record)
     for step in intent.steps:
         if not step.deletes:
             back.take_back(step)
@@ -92,10 +92,10 @@ def remove_backups(intent: ApplyIntent, disk: Disk) -> None:
 
 
 class _WayBack:
-    def __init__(self, intent: ApplyIntent, disk: Disk, told: RollbackRecord) -> None:
+    def __init__(self, intent: ApplyIntent, disk: Disk, rollback_record: RollbackRecord) -> None:
         self._root = Path(intent.root)
         self._disk = disk
-        self._told = told
+        self._rollback_record = rollback_record
 
     def take_back(self, step: IntentStep) -> None:
         """Give a written file its content from before."""
@@ -132,7 +132,7 @@ class _WayBack:
             self._disk.rename(kept, target)
 
     def _spare(self, step: IntentStep, kept: Path | None) -> None:
-        self._told.spare(Path(step.target).relative_to(self._root).as_posix(), kept)
+        self._rollback_record.spare(Path(step.target).relative_to(self._root).as_posix(), kept)
 
 
 def _is_plain(folder: Path) -> bool:

@@ -167,10 +167,10 @@ class Applier:
                 # A folder became a link since the plan was made; the next plan follows or refuses it.
                 raise _ChangedMeanwhile from error
             if isinstance(error, OSError):
-                raise _told(plan, error, taken_back) from error
+                raise _apply_failure(plan, error, taken_back) from error
             raise
         try:
-            self._intents.settle()
+            self._intents.sync()
             publish_receipt(plan.intent, self._disk)
             remove_backups(plan.intent, self._disk)
             self._intents.forget(done)
@@ -181,10 +181,10 @@ class Applier:
 
     def _take_back(self, begun: Path, plan: ApplyPlan, cause: BaseException) -> Rollback:
         try:
-            told = self._rollbacks.begin(begun.stem, Path(plan.intent.root), "apply")
-            roll_back(plan.intent, self._disk, told)
+            rollback_record = self._rollbacks.begin(begun.stem, Path(plan.intent.root), "apply")
+            roll_back(plan.intent, self._disk, rollback_record)
             self._intents.forget(begun)
-            return told.rollback
+            return rollback_record.rollback
         except OSError as error:
             raise StoreFailed(
                 f"An apply failed ({cause}) and could not be taken back yet ({error}).",
@@ -280,7 +280,7 @@ def _reversed(change: FileChange) -> FileChange:
     )
 
 
-def _told(plan: ApplyPlan, error: OSError, taken_back: Rollback) -> PorticoError:
+def _apply_failure(plan: ApplyPlan, error: OSError, taken_back: Rollback) -> PorticoError:
     """The failure in words of the person's own files, not of the names beside them."""
     if taken_back.edits:
         notice = taken_back.notice

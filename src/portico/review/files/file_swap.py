@@ -156,8 +156,8 @@ class FileSwap:
 
     def undo(self) -> Rollback | None:
         """Go back to before an unfinished swap, and write that down for the person. None if there was none."""
-        told = self._undo(finished=True)
-        return None if told is None else told.rollback
+        rollback_record = self._undo(finished=True)
+        return None if rollback_record is None else rollback_record.rollback
 
     def sweep(self) -> None:
         """Take away what no journal speaks of: staging folders, and the mark that says there is one."""
@@ -173,7 +173,7 @@ class FileSwap:
         except FileNotFoundError:
             return None
         staging = SwapStaging(self._workspace, os.fsdecode(records[0]))
-        told = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
+        rollback_record = self._rollbacks.begin(staging.folder.name.lstrip("."), self._workspace, "restore")
         entries = [(record[:1], os.fsdecode(record[1:])) for record in records[1:]]
         removals = [path for kind, path in entries if kind == b"-"]
         blobs = dict(record.split(":", 1) for kind, record in entries if kind == b"#")
@@ -182,21 +182,21 @@ class FileSwap:
                 staged, _, path = record.partition(":")
                 old = staging.held(staged) if kind == b"~" else None
                 if not real_path.exists(staging.new / staged):
-                    self._take_back(path, old, blobs.get(staged), told)
+                    self._take_back(path, old, blobs.get(staged), rollback_record)
                 elif old is not None and old.name[0] == "m":
-                    self._bring_back(path, old, told)
+                    self._bring_back(path, old, rollback_record)
         for kind, path in reversed(entries):
             if kind == b"/":
                 with contextlib.suppress(OSError):
                     real_path.rmdir(self._workspace / path)
         for number, path in enumerate(removals):
             if real_path.exists(staging.old / f"d{number}"):
-                self._bring_back(path, staging.old / f"d{number}", told)
+                self._bring_back(path, staging.old / f"d{number}", rollback_record)
         if finished:
-            told.finish()
+            rollback_record.finish()
         self._journal.unlink()
         staging.remove()
-        return told
+        return rollback_record
 
     def _check(self, wish: SwapTarget) -> None:
         """See to it that what is replaced is a file or link still, and not behind a link."""
@@ -260,7 +260,9 @@ class FileSwap:
         Disk().write_new(beside, data, 0o600)
         beside.replace(place)
 
-    def _take_back(self, path: str, old: Path | None, blob: str | None, told: RollbackRecord) -> None:
+    def _take_back(
+        self, path: str, old: Path | None, blob: str | None, rollback_record: RollbackRecord
+    ) -> None:
         """Give a place that got a new file what it had before, unless the person has written there since."""
         place = self._workspace / path
         if old is None:
@@ -268,14 +270,14 @@ class FileSwap:
             if _holds(place, blob):
                 real_path.unlink(place, missing_ok=True)
             elif facts is not None and _is_entry(facts):
-                told.spare(path)
+                rollback_record.spare(path)
         elif real_path.exists(old):
             if _holds(place, blob):
                 real_path.rename(old, place)
             else:
-                told.spare(path, old)
+                rollback_record.spare(path, old)
 
-    def _bring_back(self, path: str, old: Path, told: RollbackRecord) -> None:
+    def _bring_back(self, path: str, old: Path, rollback_record: RollbackRecord) -> None:
         """Give a file that was moved away its name back, unless the person has taken that."""
         place = self._workspace / path
         try:
@@ -284,7 +286,7 @@ class FileSwap:
         except OSError:
             taken = True  # A link or a file is where its folder was.
         if taken:
-            told.spare(path, old)
+            rollback_record.spare(path, old)
         else:
             real_path.rename(old, place)
 

@@ -80,7 +80,7 @@ class IntentLog:
         self._disk.rename(begun, done)
         return done
 
-    def settle(self) -> None:
+    def sync(self) -> None:
         """Let the moment survive a power cut."""
         self._disk.sync_folder(self._folder)
 

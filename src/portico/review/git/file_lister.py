@@ -32,7 +32,7 @@ class FileListing(msgspec.Struct, frozen=True):
 
 
 class FileLister(Protocol):
-    """Lists the tree of a person and that of a workplace by the same rules."""
+    """Lists the tree of a person and that of a working copy by the same rules."""
 
     async def of_person(self, root: Path, without: Path) -> FileListing:
         """The person's work, tracked or not, but for what is in the folder `without`, which is ours."""

@@ -27,8 +27,10 @@ async def filtered_paths(repository: Repository, paths: Collection[str]) -> froz
     if not drivers:
         return frozenset()
     given = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    told = (await repository.git.run("check-attr", "-z", "--stdin", "filter", given=given)).names
-    return frozenset(path for path, driver in zip(told[::3], told[2::3], strict=True) if driver in drivers)
+    attributes = (await repository.git.run("check-attr", "-z", "--stdin", "filter", given=given)).names
+    return frozenset(
+        path for path, driver in zip(attributes[::3], attributes[2::3], strict=True) if driver in drivers
+    )
 
 
 async def clean(repository: Repository, path: str, data: bytes | None = None) -> str:

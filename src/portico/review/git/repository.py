@@ -154,7 +154,11 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
             return None
         raise translated("rev-parse", answer.complaint)
     if len(lines) != 3:  # A name may hold the very character by which names are parted here.
-        lines = ["true", await _told(git, "--show-toplevel"), await _told(git, "--absolute-git-dir")]
+        lines = [
+            "true",
+            await _rev_parse(git, "--show-toplevel"),
+            await _rev_parse(git, "--absolute-git-dir"),
+        ]
     root, git_folder = Path(lines[1]), Path(lines[2])
     if not await asyncio.to_thread(leads_to, root / ".git", git_folder):
         return None  # Its config names another folder as the work tree, perhaps the person's home.
@@ -183,7 +187,7 @@ class RepositoryFinder:
         return known[1]
 
 
-async def _told(git: Git, question: str) -> str:
+async def _rev_parse(git: Git, question: str) -> str:
     return os.fsdecode((await git.run("rev-parse", question)).output).removesuffix("\n")
 
 

@@ -166,12 +166,12 @@ async def index_of(
     Files that were `intended` to be added before are so again, beside those that are now.
     """
     async with _index_copy(repository, scratch) as (git, index):
-        told = await _told_of_files(git)
+        flags = await _index_flags(git)
         staged = (await git.run("write-tree", "--missing-ok")).text
         names = {os.fsdecode(name) for name in (*intended, *await _intended(git, staged))}
         await git.run("read-tree", tree)
-        there = set((await git.run("ls-files", "-z")).names) if told or names else set()
-        for option, marked in told.items():
+        there = set((await git.run("ls-files", "-z")).names) if flags or names else set()
+        for option, marked in flags.items():
             given = b"".join(os.fsencode(name) + b"\0" for name in marked if name in there)
             await git.run("update-index", "-z", option, "--stdin", given=given)
         await _intend(git, names - there)
@@ -179,16 +179,16 @@ async def index_of(
         yield index
 
 
-async def _told_of_files(git: Git) -> dict[str, list[str]]:
+async def _index_flags(git: Git) -> dict[str, list[str]]:
     """Files that an index holds and git shall not look for, or not look at, by the option that says so."""
-    told: dict[str, list[str]] = {}
+    flags: dict[str, list[str]] = {}
     for line in (await git.run("ls-files", "-v", "-z")).names:
         tag, _, name = line.partition(" ")
         if tag in ("S", "s"):
-            told.setdefault("--skip-worktree", []).append(name)
+            flags.setdefault("--skip-worktree", []).append(name)
         if tag.islower():
-            told.setdefault("--assume-unchanged", []).append(name)
-    return told
+            flags.setdefault("--assume-unchanged", []).append(name)
+    return flags
 
 
 async def _intended(git: Git, staged: str) -> tuple[bytes, ...]:

@@ -173,7 +173,7 @@ class Proposals:
                     self._applier.apply(folder, resolver.resolve(changes, sides).changes)
             mark.unlink(missing_ok=True)
 
-    def unsettled(self, session: str) -> Sequence[tuple[Proposal, tuple[PendingSync, ...]]]:
+    def pending_syncs(self, session: str) -> Sequence[tuple[Proposal, tuple[PendingSync, ...]]]:
         """What the tree that the agent works in has not been told of yet, with contents."""
         with self._held(session):
             return [
@@ -191,7 +191,7 @@ class Proposals:
                 if record.proposal.unsettled
             ]
 
-    def settled(self, proposal: Proposal) -> None:
+    def mark_synced(self, proposal: Proposal) -> None:
         """The tree that the agent works in has been told of what was unsettled in a proposal."""
         with self._found(proposal.id) as record:
             left = tuple(one for one in record.proposal.unsettled if one not in proposal.unsettled)
@@ -235,12 +235,12 @@ class Proposals:
             ignored = {*ignored, *(path for path, one in before.marks.items() if one.generated)}
         workspace = Path(before.workspace)
         marks = mark(workspace, changes, self._protect(workspace), ignored, disk=disk)
-        told = bare(changes)
-        if told == before.changes and marks == before.marks:
+        stripped = bare(changes)
+        if stripped == before.changes and marks == before.marks:
             return before
-        if told.changes == before.changes.changes and marks == before.marks:
+        if stripped.changes == before.changes.changes and marks == before.marks:
             # Only folders differ, which nobody is shown.
-            after = msgspec.structs.replace(before, changes=told)
+            after = msgspec.structs.replace(before, changes=stripped)
         else:
             status = "open" if changes.changes else closed(before)
             after = self._deciding.following(before, status, changes=changes, marks=marks)

@@ -85,8 +85,12 @@ def _mark(
     against = against or reason_against_link(workspace, change, protection)
     if against is None and isinstance(trouble, PermissionDenied) and not isinstance(trouble, NotWritable):
         against = trouble.message
-    told = trouble.message if isinstance(trouble, PorticoError) else None
-    warnings = [against or told or _obedience(paths), change.warning, *_warnings(workspace, change, old, new)]
+    message = trouble.message if isinstance(trouble, PorticoError) else None
+    warnings = [
+        against or message or _obedience(paths),
+        change.warning,
+        *_warnings(workspace, change, old, new),
+    ]
     return FileMark(
         added=compared.added,
         removed=compared.removed,

@@ -227,8 +227,8 @@ def _change_sets(proposal: Proposal) -> Iterator[ChangeSet]:
     yield proposal.changes
     for apply in proposal.applies:
         yield from (apply.changes, apply.undo)
-    for settling in proposal.unsettled:
-        yield from (settling.applied, settling.discarded)
+    for pending in proposal.unsettled:
+        yield from (pending.applied, pending.discarded)
 
 
 def _contents(proposal: Proposal) -> dict[str, bytes | None]:

@@ -40,7 +40,7 @@ class _Changed(msgspec.Struct, frozen=True):
 
 
 class ChangeScanner:
-    """Compares a workplace with its base. Stamps of files that turn out to be unchanged are renewed."""
+    """Compares a working copy with its base. Stamps of files that turn out to be unchanged are renewed."""
 
     def __init__(self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds) -> None:
         self._record = record
@@ -179,18 +179,18 @@ def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
     for one in changes:
         if one.operation is ChangeOperation.DELETE and one.old is not None and one.old.size and not one.links:
             gone.setdefault(one.old.digest, []).append(one)
-    told: list[FileChange] = []
+    result: list[FileChange] = []
     sources: set[str] = set()
     for one in changes:
         came = one.operation is ChangeOperation.CREATE and not one.links
         candidates = gone.get(one.new.digest, []) if came and one.new is not None else []
         if not candidates:
-            told.append(one)
+            result.append(one)
             continue
         source = next((each for each in candidates if _name(each) == _name(one)), candidates[0])
         candidates.remove(source)
         sources.add(source.path)
-        told.append(
+        result.append(
             msgspec.structs.replace(
                 one,
                 operation=ChangeOperation.RENAME,
@@ -200,7 +200,9 @@ def _with_renames(changes: list[FileChange]) -> tuple[FileChange, ...]:
                 new_mode=_carried_mode(source, one),
             )
         )
-    return tuple(one for one in told if not (one.operation is ChangeOperation.DELETE and one.path in sources))
+    return tuple(
+        one for one in result if not (one.operation is ChangeOperation.DELETE and one.path in sources)
+    )
 
 
 def _carried_mode(source: FileChange, came: FileChange) -> int | None:

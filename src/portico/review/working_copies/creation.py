@@ -26,7 +26,7 @@ _NAMED_LEFT_OUT = 100
 
 
 class WorkingCopyCreator:
-    """Makes workplaces. `state` is where Portico keeps its own, them included, which is never copied into one."""
+    """Makes working copies. `state` is where Portico keeps its own, them included, which is never copied into one."""
 
     def __init__(
         self, state: Path, environ: Mapping[str, str], bounds: WorkingCopyBounds, linked: tuple[str, ...]
@@ -98,7 +98,7 @@ class WorkingCopyCreator:
             raise too_large(root, f"its files could not be listed within {seconds} seconds") from error
 
     def trees(self, record: WorkingCopyRecord) -> FileLister:
-        """What lists the files of the person and of the workplace."""
+        """What lists the files of the person and of the working copy."""
         if not self._has_git(record.root):
             return WalkFileLister()
         git = Git(record.root, self._environ)
@@ -167,7 +167,7 @@ def open_tree(record: WorkingCopyRecord) -> CopyTree:
 
 
 def repository_folder(record: WorkingCopyRecord) -> Path:
-    """Where the repository of a workplace is."""
+    """Where the repository of a working copy is."""
     return record.folder / "git"
 
 

@@ -43,8 +43,8 @@ class FilePart(NamedTuple):
     new_mode: int | None = None
 
 
-class SettledFile(NamedTuple):
-    """What the workplace holds from now on, and what its changes count from."""
+class FollowedFile(NamedTuple):
+    """What the working copy holds from now on, and what its changes count from."""
 
     own: FileVersion | None
     base: FileVersion | None
@@ -90,28 +90,28 @@ def without(own: FileVersion | None, given_up: FilePart) -> FileVersion | None:
 
 def after_apply(
     own: FileVersion | None, applied: FilePart, person: FileVersion | None, base_mode: int | None
-) -> SettledFile:
+) -> FollowedFile:
     """Once a part is in the person's file: the base moves there, and the rest of the agent's work stays."""
     if own is None or applied.new is None:
         if own is None and applied.new is None:
-            return SettledFile(person, person)
+            return FollowedFile(person, person)
         if own is None:
-            return SettledFile(None, person)
-        return SettledFile(own, None)
+            return FollowedFile(None, person)
+        return FollowedFile(own, None)
     if person is None:
         if own.data == applied.new:
-            return SettledFile(None, None)
-        return SettledFile(own, FileVersion(applied.new, applied.new_mode or own.mode))
+            return FollowedFile(None, None)
+        return FollowedFile(own, FileVersion(applied.new, applied.new_mode or own.mode))
     meant = base_mode if applied.new_mode is None else applied.new_mode
     mode = person.mode if _was_proposed_with(meant, own) else own.mode
     if own.data == applied.new:
-        return SettledFile(FileVersion(person.data, mode), person)
+        return FollowedFile(FileVersion(person.data, mode), person)
     if LINK_MODE in (own.mode, person.mode, applied.new_mode):
-        return SettledFile(own, person)
+        return FollowedFile(own, person)
     merged = merge(applied.new, person.data, own.data).merged
     if merged is None:
-        return SettledFile(own, FileVersion(applied.new, person.mode))
-    return SettledFile(FileVersion(merged, mode), person)
+        return FollowedFile(own, FileVersion(applied.new, person.mode))
+    return FollowedFile(FileVersion(merged, mode), person)
 
 
 def _was_proposed_with(mode: int | None, own: FileVersion) -> bool:
@@ -124,7 +124,7 @@ def _bytes(content: FileContent) -> bytes:
 
 
 class DecisionFollower:
-    """Settles one workplace. Files of the workspace hold what is `typed` into them, saved or not."""
+    """Brings decisions into one working copy. Files of the workspace hold what is `typed` into them, saved or not."""
 
     def __init__(
         self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds, typed: Mapping[str, bytes]
@@ -134,7 +134,7 @@ class DecisionFollower:
         self._bounds = bounds
         self._typed = {prefix_of(record) + path: data for path, data in typed.items()}
 
-    def settle(self, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
+    def follow(self, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
         """The paths, seen from the workspace, in which a given up part could not be told from the rest."""
         prefix = prefix_of(self._record)
         taken, given_up = parts(applied), parts(discarded)
@@ -167,10 +167,10 @@ class DecisionFollower:
         if applied is None:
             return step(path, seen, self._entry(after), base)
         base_mode = None if base is None else mode_of(base)
-        settled = after_apply(after, applied, self._persons(path, folders), base_mode)
+        followed = after_apply(after, applied, self._persons(path, folders), base_mode)
         self._record.persons.pop(path, None)
-        own_entry = self._entry(settled.own)
-        base_entry = own_entry if settled.base == settled.own else self._entry(settled.base)
+        own_entry = self._entry(followed.own)
+        base_entry = own_entry if followed.base == followed.own else self._entry(followed.base)
         return step(path, seen, own_entry, base_entry)
 
     def _persons(self, path: str, folders: FolderCache) -> FileVersion | None:
@@ -196,5 +196,5 @@ def _version(found: TreeFile | None) -> FileVersion | None:
     if found is None:
         return None
     if found.data is None:
-        raise UnusableEntry("is too large to be settled")
+        raise UnusableEntry("is too large to be compared")
     return FileVersion(found.data, mode_of(found.entry))

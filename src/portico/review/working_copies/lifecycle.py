@@ -1,7 +1,7 @@
 """Working copies of all sessions: open, find, refresh, scan for changes, close.
 
-The person's tree and repository are read and never written. What a workplace began with is its base, kept in
-the state folder so that any process can tell later what the agent changed. A workplace for a proposal is a
+The person's tree and repository are read and never written. What a working copy began with is its base, kept in
+the state folder so that any process can tell later what the agent changed. A working copy for a proposal is a
 copy with a repository of its own over the person's objects, so that git works there and nothing of it is seen
 outside; one in worktree mode is a git worktree on a branch.
 """
@@ -67,7 +67,7 @@ class WorkingCopy(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WorkingCopies:
-    """The workplaces of all sessions, in one folder of `ours`, the state folder, which no agent gets a copy of.
+    """The working copies of all sessions, in one folder of `ours`, the state folder, which no agent gets a copy of.
 
     `linked` are names of ignored folders that the person wants shared with the agent instead of copied.
     """
@@ -93,7 +93,7 @@ class WorkingCopies:
         check_copyable(resolved(workspace))
 
     async def open(self, workspace: Path, session: str, *, mode: ReviewMode = "proposal") -> WorkingCopy:
-        """The session's workplace: a new one, or the one it has. One deleted by hand is made anew."""
+        """The session's working copy: a new one, or the one it has. One deleted by hand is made anew."""
         if mode not in ("proposal", "worktree"):
             raise InvalidInput(f"A session in {mode} mode works in the workspace itself.")
         real = resolved(workspace)
@@ -114,7 +114,7 @@ class WorkingCopies:
             return working_copy
 
     async def find(self, workspace: Path, session: str) -> WorkingCopy | None:
-        """The workplace that a session has, whoever opened it."""
+        """The working copy that a session has, whoever opened it."""
         async with self._alone(resolved(workspace), session) as place:
             record = WorkingCopyRecord.load(place)
             return None if record is None else _working_copy(record)
@@ -155,21 +155,21 @@ class WorkingCopies:
 
             return await run_to_end(look)
 
-    async def settle(
+    async def follow_decisions(
         self,
         working_copy: WorkingCopy,
         applied: ChangeSet,
         discarded: ChangeSet,
         typed: Mapping[str, bytes] = MappingProxyType({}),
     ) -> tuple[str, ...]:
-        """Let the workplace follow what the person applied and gave up. An undo is applied like any change.
+        """Let the working copy follow what the person applied and gave up. An undo is applied like any change.
 
         What they have `typed` into files and not saved counts. To tell it twice is to tell it once. The paths are returned in which a part that was given up can no
         longer be told from the rest; they stay as they are.
         """
         async with self._opened(working_copy) as record:
-            settler = DecisionFollower(record, open_tree(record), self._bounds, typed)
-            return await run_to_end(lambda _: settler.settle(applied, discarded))
+            follower = DecisionFollower(record, open_tree(record), self._bounds, typed)
+            return await run_to_end(lambda _: follower.follow(applied, discarded))
 
     async def adopt(self, working_copy: WorkingCopy, path: str, data: bytes) -> bool:
         """Take over what the person has in a file and has not saved yet, if the agent left it as it was."""
@@ -177,7 +177,7 @@ class WorkingCopies:
             return await run_to_end(lambda _: adopt(record, open_tree(record), path, data))
 
     async def close(self, working_copy: WorkingCopy) -> None:
-        """Take the workplace away. Closing one that is closed or was deleted by hand is no error."""
+        """Take the working copy away. Closing one that is closed or was deleted by hand is no error."""
         async with self._alone(working_copy.workspace, working_copy.session) as place:
             if working_copy.mode == "worktree":
                 await self._close_worktree(working_copy)
@@ -208,7 +208,7 @@ class WorkingCopies:
 
     @asynccontextmanager
     async def _alone(self, workspace: Path, session: str) -> AsyncIterator[Path]:
-        """Where a workplace is or will be, for nobody else meanwhile."""
+        """Where a working copy is or will be, for nobody else meanwhile."""
         if not _SESSION.fullmatch(session):
             raise InvalidInput(f"“{session}” cannot be the name of a session.")
         key = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
@@ -221,7 +221,7 @@ class WorkingCopies:
 
     @asynccontextmanager
     async def _opened(self, working_copy: WorkingCopy) -> AsyncIterator[WorkingCopyRecord]:
-        """The record of a workplace, with what was cut short finished."""
+        """The record of a working copy, with what was cut short finished."""
         async with self._alone(working_copy.workspace, working_copy.session) as place:
             record = WorkingCopyRecord.load(place)
             if record is None or not record.top.is_dir():
@@ -261,7 +261,7 @@ def _clear(place: Path) -> None:
 
 
 def _sweep(place: Path) -> None:
-    """Remove a workplace at once for all others, then in fact; and what was left of earlier ones."""
+    """Remove a working copy at once for all others, then in fact; and what was left of earlier ones."""
     if place.exists():
         place.rename(place.with_name(f".gone-{secrets.token_hex(6)}"))
     for gone in place.parent.glob(".gone-*"):

@@ -1,6 +1,6 @@
 """Relocation of a copied Python environment: its scripts and links to source name the working copy.
 
-Without this, a test run in a workplace would import the person's files instead of the proposed ones.
+Without this, a test run in a working copy would import the person's files instead of the proposed ones.
 """
 
 import contextlib

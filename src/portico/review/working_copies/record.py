@@ -45,7 +45,7 @@ class BaseEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopyStep(msgspec.Struct, frozen=True, array_like=True):
-    """The workplace goes from `seen` to `wanted` at a path, and only then is `base` the base of it."""
+    """The working copy goes from `seen` to `wanted` at a path, and only then is `base` the base of it."""
 
     name: bytes
     seen: BaseEntry | None
@@ -123,7 +123,7 @@ class BaseContents:
 
 
 class WorkingCopyRecord:
-    """The record of one workplace, in its folder. Change it, then `save` it."""
+    """The record of one working copy, in its folder. Change it, then `save` it."""
 
     def __init__(self, folder: Path, stored: _Stored) -> None:
         self.folder = folder
@@ -163,7 +163,7 @@ class WorkingCopyRecord:
 
     @classmethod
     def load(cls, folder: Path) -> "WorkingCopyRecord | None":
-        """The record in a folder; None where a workplace was never finished, or is closed."""
+        """The record in a folder; None where a working copy was never finished, or is closed."""
         try:
             data = (folder / "record").read_bytes()
         except (FileNotFoundError, NotADirectoryError):

@@ -44,7 +44,7 @@ class RefreshResult(msgspec.Struct, frozen=True):
 
 
 class CopyRefresher:
-    """Brings one workplace up to date with the person's tree.
+    """Brings one working copy up to date with the person's tree.
 
     What they have `typed` into files of the workspace and not saved counts in place of what the disk has.
     """

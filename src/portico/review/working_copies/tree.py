@@ -1,7 +1,7 @@
 """File tree of a working copy: find, add, replace and remove files; absolute links point into the copy.
 
 A link that names a place in the person's tree by its full path would lead an agent out of its own tree; in the
-workplace it names the same place there, and is read back as the person has it.
+working copy it names the same place there, and is read back as the person has it.
 """
 
 import errno
@@ -140,7 +140,7 @@ def digest_at(place: Path, size: int) -> str | None:
 
 
 def moved_link(target: str, root: Path, top: Path) -> str:
-    """Where a link of the person's tree leads in the workplace."""
+    """Where a link of the person's tree leads in the working copy."""
     return os.fsdecode(_moved(os.fsencode(target), os.fsencode(root), os.fsencode(top)))
 
 
