@@ -57,7 +57,7 @@ def files(folder: Path) -> Files:
 
 
 class Trial:
-    """A workspace and a workplace in a folder of their own."""
+    """A workspace and a working copy in a folder of their own."""
 
     def __init__(self, folder: Path, tree: Files, *, in_git: bool) -> None:
         self.folder = folder

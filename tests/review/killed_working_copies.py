@@ -1,4 +1,4 @@
-"""A program that does something to a workplace in a child, and has the child killed at a touch of the disk.
+"""A program that does something to a working copy in a child, and has the child killed at a touch of the disk.
 
 Reads lines of `<what> <number>`, where the child is killed before its touch of that number, and answers each
 with `killed` or `done`.
