@@ -27,9 +27,9 @@ from portico.sessions.windows import Windows
 
 
 class ApplyJob(msgspec.Struct, frozen=True, kw_only=True):
-    """What is about to be written: by which session, where, to which files at most, and in which words.
+    """Files that are about to be written, by which session, and how to describe it.
 
-    One that is `saved` must be on the disk when it is done, and goes there.
+    A job that is `saved` goes to the disk even if a window has the files open.
     """
 
     session: str
@@ -40,7 +40,7 @@ class ApplyJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ApplyResult(msgspec.Struct, frozen=True):
-    """What was decided, what there is to tell of it, and what the person has in files that are not saved."""
+    """Decision, payloads for the log, and unsaved texts of the person's files."""
 
     decided: DecidedProposal
     payloads: list[AnyPayload]
@@ -48,7 +48,7 @@ class ApplyResult(msgspec.Struct, frozen=True):
 
 
 class CheckpointedApply:
-    """For all workspaces."""
+    """Writes changes to a workspace with a checkpoint before and after."""
 
     def __init__(self, checkpoints: Checkpoints, applier: Applier, windows: Windows) -> None:
         self._checkpoints = checkpoints
@@ -90,7 +90,7 @@ _TAKEN_BACK_ALREADY = Notice(
 
 
 class ProposalOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a decision came to, how the proposal stands then, and what the log should say."""
+    """Result of a decision: the proposal as it is now, and payloads for the log."""
 
     decided: DecidedProposal
     proposal: ProposalUpdated
@@ -98,7 +98,7 @@ class ProposalOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProposalDecisions:
-    """For all sessions. The caller holds the session, and its folder is settled."""
+    """Apply, undo and discard for all sessions. The caller holds the session and has recovered its workspace."""
 
     def __init__(self, parts: ReviewParts, proposals: Proposals, writing: CheckpointedApply) -> None:
         self._parts = parts
@@ -177,7 +177,7 @@ class ProposalDecisions:
     async def _outcome(
         self, review_record: ReviewRecord, proposal_id: str, written: ApplyResult
     ) -> ProposalOutcome:
-        """What a decision came to, once the agent's tree knows of it."""
+        """Bring a decision into the working copy, and describe the result."""
         session, workspace = review_record.session, Path(review_record.workspace)
         payloads = [
             *written.payloads,

@@ -29,7 +29,7 @@ _NAMED = 5
 
 
 class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
-    """What reviews are made of."""
+    """Parts that the review of every session is built from."""
 
     review_records: ReviewRecords
     working_copies: WorkingCopies
@@ -40,7 +40,7 @@ class ReviewParts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SessionReview:
-    """Implements `sessions.ports.Review`."""
+    """Review turns of one session. Implements `sessions.ports.Review`."""
 
     def __init__(
         self,
@@ -91,13 +91,13 @@ class SessionReview:
             return await self._keep_changed()
 
     async def adopt(self, path: str, data: bytes) -> bool:
-        """Let the agent have what the person has in an editor and has not saved, if it left the file alone."""
+        """Copy unsaved text of the person's editor into the working copy, unless the agent changed the file."""
         return self._working_copy is not None and await self._parts.working_copies.adopt(
             self._working_copy, path, data
         )
 
     async def _begin_in_copy(self, working_copy: WorkingCopy) -> list[AnyPayload]:
-        """See to it that the tree is there, holds what the person has, and owes the person nothing."""
+        """Make sure that the working copy exists, is up to date, and has no changes that are not proposed."""
         working_copy = await self._parts.sync.open(self._workspace, self._session, working_copy.mode)
         self._working_copy = working_copy
         view = await self._parts.sync.see(self._session, self._workspace)
@@ -155,7 +155,7 @@ class SessionReview:
             self._continuation = None
 
     async def _keep_changed(self) -> list[AnyPayload]:
-        """After a turn: nobody can go back to what nothing has changed."""
+        """Take a checkpoint after a turn, unless nothing changed."""
         label = short_label(f"After: {self._label}")
         checkpoint = await self._parts.checkpoints.create_if_changed(
             self._workspace, label, Moment.AFTER_TURN, hurried=self._hurried
@@ -164,7 +164,7 @@ class SessionReview:
 
     @property
     def _hurried(self) -> bool:
-        """In direct mode a turn may go on without a checkpoint, so it is not held up for long."""
+        """In direct mode a turn may run without a checkpoint, so it does not wait long for one."""
         return self.mode == "direct"
 
 
@@ -178,7 +178,7 @@ def checkpoint_payload(checkpoint: Checkpoint) -> CheckpointCreated:
 
 
 def short_label(text: str) -> str:
-    """The first words of a prompt, in one line."""
+    """First words of a prompt, in one line."""
     line = " ".join(text.split())
     if len(line) <= _LABEL_LETTERS:
         return line
@@ -186,7 +186,7 @@ def short_label(text: str) -> str:
 
 
 def branch_slug(label: str) -> str:
-    """The first words of a prompt as part of a branch's name; empty if it has none that fit."""
+    """First words of a prompt as part of a branch name; empty if none fit."""
     words = re.findall(r"[a-z0-9]+", label.casefold())[:_SLUG_WORDS]
     slug = ""
     for word in words:

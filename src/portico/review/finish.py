@@ -25,14 +25,14 @@ _HOME = (FinishMethod.MERGE, FinishMethod.SQUASH)
 
 
 class FinishOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """Where the work of a branch or worktree is now."""
+    """Location of the work of a finished branch or worktree."""
 
     ended: FinishedWork
     payloads: tuple[AnyPayload, ...] = ()
 
 
 class BranchFinish:
-    """For all sessions. `scratch` is in the state folder."""
+    """Finishes branches and worktrees of all sessions. `scratch` is in the state folder."""
 
     def __init__(
         self,

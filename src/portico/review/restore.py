@@ -33,7 +33,7 @@ class ComparedFiles(msgspec.Struct, frozen=True):
 
 
 class CheckpointRestore:
-    """For all sessions."""
+    """Restores checkpoints for all sessions."""
 
     def __init__(self, checkpoints: Checkpoints, sync: ProposalSync, review_records: ReviewRecords) -> None:
         self._checkpoints = checkpoints
@@ -41,7 +41,7 @@ class CheckpointRestore:
         self._review_records = review_records
 
     async def compare(self, workspace: Path, checkpoint_id: str, until: str | None) -> ComparedFiles:
-        """What changed from a checkpoint to another one, or to the files as they are now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         listed = await self._checkpoints.diff(workspace, checkpoint_id, until)
         shown = listed[:LISTED_FILES]
         changes = await changes_since(self._checkpoints, workspace, checkpoint_id, until, shown)

@@ -1,8 +1,8 @@
 """Review service: the one object that sessions, doors and the ACP proxy ask about proposals, checkpoints,
 branches and worktrees.
 
-Glue alone: each part is a module beside this one. Every answer comes with the payloads that the log should get;
-nothing here writes a log. A step that a killed process left undone is finished by whoever comes next.
+It only combines the modules beside it. Every result includes the payloads for the log; nothing here writes a
+log. A step that a killed process left undone is finished by the next call.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ _Outcome = TypeVar("_Outcome", ProposalOutcome, RestoreOutcome, FinishOutcome)
 
 
 class ReviewService:
-    """Implements `sessions.ports.Reviews`, and does for doors whatever a person decides."""
+    """Implements `sessions.ports.ReviewProvider`, and carries out decisions for doors."""
 
     def __init__(
         self,
@@ -113,16 +113,18 @@ class ReviewService:
     # For the host of a session.
 
     async def recover_all(self) -> list[Notice]:
-        """Roll back what killed processes left half done in any folder, but for what cannot be settled just now."""
+        """Roll back interrupted work of killed processes in all folders, except where that is impossible now."""
         return await self._parts.recovery.recover_all()
 
     async def recover(self, workspace: Path) -> tuple[AnyPayload, ...]:
-        """Let nobody find a folder half changed by a killed process; what the log should say of it."""
+        """Make sure that a folder is not half changed by a killed process; payloads for the log."""
         await self._parts.recovery.recover(workspace)
         return tuple(await self._parts.recovery.notices(workspace))
 
     async def check(self, workspace: Path, mode: ReviewMode, session: str | None = None) -> None:
-        """InvalidInput, with another way, if a session cannot work in a folder so, or this one not from now on."""
+        """InvalidInput if a session cannot work in a folder in this mode, or this session cannot switch to
+        it.
+        """
         if mode in ("branch", "worktree"):
             await (await need_repository(workspace, self._environ)).settled_head()
         if mode in ("proposal", "worktree"):
@@ -134,7 +136,7 @@ class ReviewService:
     async def open(
         self, session: str, workspace: Path, mode: ReviewMode, branch: str | None = None
     ) -> SessionReview:
-        """A session's review, the one it has had before included. `branch` is for a person who names it."""
+        """Open the review of a session, new or existing. `branch` is a name chosen by the person."""
         await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             known = await self._recovered(session)
@@ -156,7 +158,9 @@ class ReviewService:
     async def note_files(
         self, session: str, workspace: Path, label: str, *, git_only: bool = False
     ) -> list[AnyPayload]:
-        """Note how the person's files are before a turn that must not touch them, or the repository's alone."""
+        """Note the state of the person's files, or of their repository alone, before a turn that must not
+        change them.
+        """
         await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             return await self._outside.note(session, workspace, label, git_only=git_only)
@@ -164,7 +168,7 @@ class ReviewService:
     async def changed_outside(
         self, session: str, workspace: Path, *, beside: bool = False
     ) -> list[AnyPayload]:
-        """What changed in the person's files since they were noted; nothing if they were not."""
+        """Changes in the person's files since they were noted."""
         await self._parts.recovery.recover(workspace)
         async with self._parts.review_records.held(session):
             found = await self._outside.find(session, workspace, beside=beside)
@@ -173,7 +177,7 @@ class ReviewService:
             return found
 
     async def salvage(self, session: str, workspace: Path) -> tuple[AnyPayload, ...]:
-        """What a turn that died had changed: in the person's files, and in the session's own tree, to be proposed."""
+        """Changes of an interrupted turn: in the person's files, and in the working copy, to be proposed."""
         outside = await self.changed_outside(session, workspace)
         async with self._parts.review_records.held(session):
             working_copy = await self._parts.working_copies.find(workspace, session)
@@ -182,14 +186,14 @@ class ReviewService:
             return (*outside, *await self._parts.sync.collect(working_copy))
 
     async def check_deletable(self, session: str) -> None:
-        """InvalidInput, with what to do, while a deletion would lose or leave behind what nobody has decided on."""
+        """InvalidInput if a deletion would lose work that is not decided on."""
         if self._parts.review_records.find(session) is None:
             return
         if (reason := reason_against_deletion(session, await self.status(session))) is not None:
             raise reason
 
     async def forget(self, session: str, workspace: Path) -> None:
-        """The session is deleted: what was kept for it goes too. Branches and checkpoints stay."""
+        """Delete the review state of a session. Branches and checkpoints stay."""
         async with self._parts.review_records.held(session):
             working_copy = await self._parts.working_copies.find(workspace, session)
             if working_copy is not None:
@@ -202,12 +206,12 @@ class ReviewService:
     # For doors: proposals.
 
     async def proposals(self, session: str) -> tuple[Proposal, ...]:
-        """All of a session, oldest first, those included that are decided."""
+        """All proposals of a session, oldest first, decided ones included."""
         async with self._ready(session):
             return await asyncio.to_thread(self._proposals.list, session)
 
     async def payload(self, session: str, proposal_id: str) -> ProposalUpdated:
-        """How a proposal stands, for those who look."""
+        """Event payload of a proposal."""
         async with self._ready(session):
             await self._decisions.owned(session, proposal_id)
             return await asyncio.to_thread(self._proposals.payload, proposal_id)
@@ -222,14 +226,14 @@ class ReviewService:
     async def changes(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> ChangeSet:
-        """The chosen part of a proposal, with its contents."""
+        """The selected part of a proposal, with contents."""
         await self._decisions.owned(session, proposal_id)
         return await asyncio.to_thread(self._proposals.chosen, proposal_id, revision, selection)
 
     async def propose(
         self, session: str, workspace: Path, changes: ChangeSet
     ) -> tuple[ProposalUpdated | None, tuple[AnyPayload, ...]]:
-        """Keep what a tool proposes for the person. No file is touched."""
+        """Store changes that a tool proposes. No file is touched."""
         async with self._parts.review_records.held(session):
             if self._parts.review_records.find(session) is None:
                 self._parts.review_records.keep(_plain(session, workspace))
@@ -248,7 +252,7 @@ class ReviewService:
         selection: Selection = (),
         resolve: Mapping[str, Side] | None = None,
     ) -> ProposalOutcome:
-        """Write the chosen part to the person's files, with a checkpoint from before, all of it or nothing."""
+        """Write the selected part to the person's files, all or nothing, with a checkpoint before."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.apply(review_record, proposal_id, revision, selection, resolve)
             return self._with_pending(session, outcome)
@@ -260,7 +264,7 @@ class ReviewService:
         revision: int | None = None,
         resolve: Mapping[str, Side] | None = None,
     ) -> ProposalOutcome:
-        """Take the last apply back, with a checkpoint from before, all of it or nothing."""
+        """Undo the last apply, all or nothing, with a checkpoint before."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.undo(review_record, proposal_id, revision, resolve)
             return self._with_pending(session, outcome)
@@ -268,7 +272,7 @@ class ReviewService:
     async def discard(
         self, session: str, proposal_id: str, revision: int, selection: Selection = ()
     ) -> ProposalOutcome:
-        """Give the chosen part up. It goes from the agent's own tree as well."""
+        """Discard the selected part, also in the working copy."""
         async with self._ready(session) as review_record:
             outcome = await self._decisions.discard(review_record, proposal_id, revision, selection)
             return self._with_pending(session, outcome)
@@ -276,23 +280,23 @@ class ReviewService:
     async def revision_prompt(
         self, session: str, proposal_id: str, revision: int, selection: Selection = (), comment: str = ""
     ) -> str:
-        """What to send to the agent, so that it changes what the person did not take."""
+        """Prompt that asks the agent to change the part that the person did not accept."""
         return revision_prompt(await self.changes(session, proposal_id, revision, selection), comment)
 
     # For doors: checkpoints, and how a session stands and ends.
 
     async def checkpoints(self, session: str) -> tuple[Checkpoint, ...]:
-        """Those of the session's workspace, newest first."""
+        """Checkpoints of the session's workspace, newest first."""
         async with self._ready(session) as review_record:
             return await self._parts.checkpoints.list(Path(review_record.workspace))
 
     async def compare(self, session: str, checkpoint_id: str, until: str | None = None) -> ComparedFiles:
-        """What changed from a checkpoint to another one, or to the files as they are now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         async with self._ready(session) as review_record:
             return await self._restore.compare(Path(review_record.workspace), checkpoint_id, until)
 
     async def restore(self, session: str, checkpoint_id: str) -> RestoreOutcome:
-        """Make the workspace what it was. What the person changed since comes back as a proposal."""
+        """Restore the workspace. The person's changes since are proposed again."""
         async with self._ready(session) as review_record:
             outcome = await self._restore.restore(review_record, checkpoint_id)
             return self._with_pending(session, outcome)
@@ -306,7 +310,7 @@ class ReviewService:
             )
 
     async def finish(self, session: str, ending: FinishMethod, message: str | None = None) -> FinishOutcome:
-        """Bring the work of a branch or a worktree home, keep it beside, or put it away."""
+        """Finish a branch or worktree: merge its work, keep it on a ref, or drop it."""
         async with self._ready(session) as review_record:
             if review_record.mode == "branch":
                 outcome = await self._finish.finish_branch(review_record, ending, message)
@@ -326,7 +330,7 @@ class ReviewService:
 
     @asynccontextmanager
     async def _ready(self, session: str) -> AsyncIterator[ReviewRecord]:
-        """One thing at a time in a session, and what was cut short before is finished first."""
+        """Lock a session, and finish interrupted work first."""
         async with self._parts.review_records.held(session):
             review_record = await self._recovered(session)
             if review_record is None:
@@ -337,7 +341,7 @@ class ReviewService:
             yield review_record
 
     async def _recovered(self, session: str) -> ReviewRecord | None:
-        """What a session has arranged, with its folder settled and a restore that was cut short told of."""
+        """Review record of a session, after its workspace and an interrupted restore are recovered."""
         review_record = self._parts.review_records.find(session)
         if review_record is not None:
             await self._parts.recovery.recover(Path(review_record.workspace))
@@ -350,5 +354,5 @@ class ReviewService:
 
 
 def _plain(session: str, workspace: Path) -> ReviewRecord:
-    """What holds for a session that changes nothing by itself."""
+    """Record of a session that changes no files by itself."""
     return ReviewRecord(session=session, workspace=str(workspace), mode="direct", folder=str(workspace))

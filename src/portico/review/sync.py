@@ -1,8 +1,7 @@
-"""Synchronization of a working copy with its proposals: agent changes become a proposal, decisions go back
-to the copy.
+"""Synchronization of a working copy with its proposals: agent changes become a proposal, decisions go back to
+the copy.
 
-What the agent changed becomes the proposal of the turn. What the person decided is told to the tree, and is told
-again if a process died before it was.
+A decision that the working copy did not get because a process died is repeated.
 """
 
 import asyncio
@@ -26,7 +25,7 @@ _NAMED = 5
 
 
 class ProposalSync:
-    """For all sessions that work in a tree of their own."""
+    """Synchronizes the working copies of all sessions."""
 
     def __init__(self, working_copies: WorkingCopies, proposals: Proposals, windows: Windows) -> None:
         self._working_copies = working_copies
@@ -36,7 +35,7 @@ class ProposalSync:
         self._late: dict[str, list[AnyPayload]] = {}
 
     async def open(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy:
-        """The session's tree. One that has to be made anew gets what the session has proposed and nobody decided."""
+        """Open the session's working copy. A new one gets the changes of the open proposal."""
         known = await self.check(workspace, session, mode)
         if known is not None and known.mode != mode:
             await self._working_copies.close(known)
@@ -48,7 +47,7 @@ class ProposalSync:
         return working_copy
 
     async def check(self, workspace: Path, session: str, mode: ReviewMode) -> WorkingCopy | None:
-        """The tree that a session has. InvalidInput if another mode would take it away, and something in it waits."""
+        """The session's working copy. InvalidInput if another mode would remove it and its proposal is open."""
         known = await self._working_copies.find(workspace, session)
         if known is None or known.mode == mode:
             return known
@@ -64,11 +63,11 @@ class ProposalSync:
         return known
 
     async def see(self, session: str, workspace: Path, only: Collection[str] | None = None) -> WorkspaceView:
-        """What the person has not saved, in these files or in all of the workspace."""
+        """Unsaved text of the person, in these files or in the whole workspace."""
         return await see(self._windows, session, workspace, only)
 
     async def collect(self, working_copy: WorkingCopy, view: WorkspaceView | None = None) -> list[AnyPayload]:
-        """Propose what the agent has changed; what there is to tell if that is something new."""
+        """Propose the agent's changes; payloads if there is anything new."""
         # A process that was killed may have made the tree, and not written to it what is proposed.
         await asyncio.to_thread(self._proposals.replay, working_copy.session, working_copy.folder)
         payloads = self._late.pop(working_copy.session, [])
@@ -95,7 +94,7 @@ class ProposalSync:
         source: str | None = None,
         view: WorkspaceView | None = None,
     ) -> tuple[ProposalUpdated | None, list[AnyPayload]]:
-        """Propose changes: how the proposal stands, and what is new about it for the log."""
+        """Propose changes; the proposal's payload, and what is new for the log."""
         named = _nameable(changes)
         view = view or await self.see(session, workspace, paths_of(named))
         known = {one.id: one.revision for one in await asyncio.to_thread(self._proposals.list, session)}
@@ -112,9 +111,9 @@ class ProposalSync:
     async def sync_decisions(
         self, workspace: Path, session: str, typed: Mapping[str, bytes] = MappingProxyType({})
     ) -> list[AnyPayload]:
-        """Tell the agent's tree what was decided of its proposals since it was last told.
+        """Bring decisions on proposals into the working copy.
 
-        What the person has `typed` and not saved counts as theirs.
+        Unsaved text of the person (`typed`) counts as theirs.
         """
         unclear: list[str] = []
         for proposal, pending in await asyncio.to_thread(self._proposals.pending_syncs, session):

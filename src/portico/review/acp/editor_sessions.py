@@ -37,7 +37,7 @@ class EditorSessions:
         return _read(self._place(agent, agent_session_id))
 
     def all(self) -> list[EditorSession]:
-        """Every one that can be read, those that were opened last first."""
+        """All readable sessions, most recently opened first."""
         try:
             places = sorted(
                 self._folder.glob("*.json"), key=lambda place: place.stat().st_mtime_ns, reverse=True

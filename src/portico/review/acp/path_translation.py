@@ -31,7 +31,8 @@ _NONE = Raw(b"null")
 
 
 def relocate_servers(params: Raw, replacing: PathRewriter, folder: str) -> Raw:
-    """The parameters of an opening in which servers are told of `folder`, wherever the place is there too.
+    """Parameters of a session request in which MCP servers get `folder` instead of the workspace, where the
+    path exists there too.
 
     The programs of the servers stay the person's own.
     """
@@ -96,9 +97,9 @@ class _Session(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class FolderPair:
-    """A folder in which an agent works, and the workspace that it stands for.
+    """Folder in which an agent works, and the workspace that it replaces.
 
-    Both may be parts of larger trees that stand for each other in the same way, as a repository does.
+    Both may be parts of larger trees, such as repositories, whose paths correspond in the same way.
     """
 
     def __init__(self, folder: str, workspace: str) -> None:

@@ -1,6 +1,7 @@
 """Proposal as an ACP tool call with one diff per file, and the permission request that asks for a decision.
 
-Values only. Paths are the person's own, and what an editor cannot show as two texts is told in words.
+Values only. Paths are those of the workspace. Changes that an editor cannot show as two texts are listed by
+name.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,7 @@ _OPTIONS = [
 
 
 class ProposalCard:
-    """One revision of a proposal, from when it is shown to when it is decided."""
+    """One revision of a proposal in the editor, from its display to the decision."""
 
     def __init__(self, proposal: ProposalUpdated, changes: ChangeSet, workspace: Path) -> None:
         self._proposal = proposal
@@ -81,7 +82,7 @@ class ProposalCard:
         return str(self._workspace / path)
 
     def _notes(self) -> Iterator[acp.ToolCallContent]:
-        """What the diffs do not show."""
+        """Facts that the diffs do not show."""
         lines = [line for file in self._proposal.files if (line := _note(file)) is not None]
         if lines:
             yield text(_listed(lines))
@@ -109,7 +110,7 @@ class ProposalCard:
 
 
 def applied_message(decided: DecidedProposal, workspace: Path) -> str:
-    """What an apply came to, for the person."""
+    """Message about the result of an apply."""
     if decided.conflicted:
         names, session = ", ".join(decided.conflicted), decided.proposal.session
         return (

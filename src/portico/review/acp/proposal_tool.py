@@ -45,7 +45,7 @@ Propose = Callable[[str, Path, ChangeSet], Awaitable[ProposalUpdated | None]]
 
 
 class ProposedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What became of one change. A warning of a file that is refused says why."""
+    """Result of one change. If the file is refused, the warning says why."""
 
     path: str
     operation: str
@@ -55,7 +55,7 @@ class ProposedChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tr
 
 
 class ProposedChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """What the agent gets back: the proposal as the person sees it."""
+    """Result of the tool: the proposal as the person sees it."""
 
     proposal_id: str
     changes: tuple[ProposedChange, ...]

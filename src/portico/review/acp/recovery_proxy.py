@@ -29,9 +29,9 @@ class _Named(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RecoveryProxy(SessionProxy):
-    """Holds what the editor asks while a folder is recovered. `folder` is where reviews keep their state.
+    """Holds client messages while a workspace is recovered. `folder` is where reviews keep their state.
 
-    `pending` is what was recovered before the first session was opened.
+    `pending` are notices from before the first session was opened.
     """
 
     name = "settlement"
@@ -54,7 +54,7 @@ class RecoveryProxy(SessionProxy):
             super().from_client(message)
 
     async def _let_go(self) -> None:
-        """Pass on what was held, in its order, once nothing in the way is half changed."""
+        """Pass on the held messages in order, each once its workspace is recovered."""
         while self._held:
             message = self._held[0]
             try:

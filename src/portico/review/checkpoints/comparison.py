@@ -51,7 +51,7 @@ async def compare(
     listed: Collection[Checkpoint],
     touched: Collection[str],
 ) -> CheckpointComparison:
-    """What changed since a checkpoint, without what other sessions are known to have done meanwhile."""
+    """Changes since a checkpoint, without those that other sessions are known to have made."""
     differences = await snapshots.differences(before.tree, now.tree)
     known = await _known(snapshots, before, now, listed)
     changes = {each.path: _kind(each) for each in differences if each.path not in known}

@@ -1,7 +1,7 @@
 """Checkpoints of all workspaces: take, list, compare, restore, prune.
 
-The person's index, HEAD, stash and refs are never touched: everything is in a `SnapshotRepository` of the workspace. A
-restore first keeps what is there as a checkpoint of its own, so that nothing is ever lost by going back.
+The person's index, HEAD, stash and refs are never touched: everything is in a `SnapshotRepository` of the
+workspace. A restore first takes a checkpoint of the current state, so that nothing is lost by it.
 """
 
 import asyncio
@@ -45,7 +45,9 @@ _WATCH_SECONDS = 1.0
 
 
 class Checkpoints:
-    """The checkpoints of all workspaces, in one folder of `ours`, the state folder, which none of them holds."""
+    """Checkpoints of all workspaces, in one folder of `ours`, the state folder, which is part of no
+    checkpoint.
+    """
 
     def __init__(
         self,
@@ -73,7 +75,7 @@ class Checkpoints:
     async def create(
         self, workspace: Path, label: str, moment: Moment = Moment.BEFORE_TURN, *, hurried: bool = False
     ) -> Checkpoint:
-        """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
+        """Take a checkpoint of the workspace. A `hurried` one fails if it takes too long."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
             return await self._keep(snapshots, snapshot, label, moment, await snapshots.refs.list())
@@ -81,7 +83,7 @@ class Checkpoints:
     async def create_if_changed(
         self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
     ) -> Checkpoint | None:
-        """Keep the workspace, unless the newest checkpoint holds all of it just so."""
+        """Take a checkpoint, unless the newest one holds the same state."""
         async with self._opened(workspace) as snapshots:
             snapshot = await snapshots.snapshot(self._bounds, hurried=hurried)
             listed = await snapshots.refs.list()
@@ -90,7 +92,7 @@ class Checkpoints:
             return await self._keep(snapshots, snapshot, label, moment, listed)
 
     async def watch(self, workspace: Path, label: str) -> Checkpoint:
-        """The newest checkpoint if it holds the workspace just so, and else a new one to compare with later."""
+        """The newest checkpoint if it holds the current state, else a new one to compare with later."""
         async with self._opened(workspace) as snapshots:
             taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
             bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
@@ -103,14 +105,16 @@ class Checkpoints:
     async def compare(
         self, workspace: Path, checkpoint_id: str, touched: Collection[str]
     ) -> CheckpointComparison:
-        """What changed since a checkpoint, other sessions' work left out; and which `touched` files it lacks."""
+        """Changes since a checkpoint without those of other sessions, and the `touched` files that it does
+        not hold.
+        """
         async with self._opened(workspace) as snapshots:
             before = await self._find(snapshots, checkpoint_id)
             now = await snapshots.snapshot(self._bounds, hurried=True)
             return await compare(snapshots, before, now, await snapshots.refs.list(), touched)
 
     async def continue_snapshot(self, workspace: Path) -> None:
-        """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
+        """Finish what a hurried checkpoint could not, while the agent works, so that the next one is quick."""
         bounds = msgspec.structs.replace(self._bounds, listing_seconds=_PATIENT_SECONDS)
         whole = False
         while not whole:
@@ -128,7 +132,7 @@ class Checkpoints:
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
     ) -> tuple[TreeChange, ...]:
-        """What changed from a checkpoint to another, or to now."""
+        """Changes from a checkpoint to another one, or to the current files."""
         async with self._opened(workspace) as snapshots:
             old = await self._find(snapshots, checkpoint_id)
             if until is None:
@@ -152,7 +156,7 @@ class Checkpoints:
             return await read_blobs(snapshots.git, checkpoint.tree, paths)
 
     async def permissions(self, workspace: Path, checkpoint_id: str) -> FilePermissions | None:
-        """What the files might be done with at a checkpoint; None if it is from before that was kept."""
+        """File permissions at a checkpoint; None for old checkpoints without them."""
         async with self._opened(workspace) as snapshots:
             checkpoint = await self._find(snapshots, checkpoint_id)
             return await asyncio.to_thread(snapshots.permissions, checkpoint.permissions)
@@ -160,9 +164,9 @@ class Checkpoints:
     async def restore(
         self, workspace: Path, checkpoint_id: str, keeping: Callable[[Checkpoint], None] | None = None
     ) -> RestoredCheckpoint:
-        """Make the workspace exactly what it was at a checkpoint, or leave it and say why.
+        """Restore the workspace to a checkpoint exactly, or change nothing and raise.
 
-        `keeping` hears which checkpoint holds the tree from before, before any file is touched.
+        `keeping` is called with the checkpoint of the current state before any file is touched.
         """
         async with self._opened(workspace) as snapshots:
             target = await self._find(snapshots, checkpoint_id)
@@ -182,7 +186,9 @@ class Checkpoints:
             return await self._attributed(snapshots, target, kept)
 
     async def put_aside(self, workspace: Path, checkpoint_id: str, kept_id: str) -> RestoredCheckpoint | None:
-        """What a restore did, for whoever was killed before it could tell. None if it has not happened."""
+        """Result of a restore whose process was killed before it could return. None if the restore did not
+        happen.
+        """
         async with self._opened(workspace) as snapshots:
             if not await asyncio.to_thread(self._swap(snapshots).has_happened, kept_id):
                 return None
@@ -190,18 +196,20 @@ class Checkpoints:
             return await self._attributed(snapshots, target, kept)
 
     async def release(self, workspace: Path, checkpoint_id: str) -> None:
-        """Let a checkpoint grow old like any other."""
+        """Make a checkpoint subject to retention."""
         async with self._opened(workspace) as snapshots:
             checkpoint = await self._find(snapshots, checkpoint_id)
             await snapshots.refs.write(msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
     async def recover(self, workspace: Path, *, waits: bool = True) -> Rollback | None:
-        """Undo a restore that was killed halfway; every other call does so too. SessionBusy while it is under way."""
+        """Undo an interrupted restore, as every other call does first. SessionBusy while a restore is
+        running.
+        """
         async with self._alone(self._snapshots_of(workspace), waits=waits) as rollback:
             return rollback
 
     async def _swapped(self, snapshots: SnapshotRepository, kept: Checkpoint, target: Checkpoint) -> bool:
-        """Whether the files could be put in place before anybody changed one more."""
+        """Put the files in place; False if one changed at the same time."""
         differences = await snapshots.differences(kept.tree, target.tree)
         put = not differences or await self._put(snapshots, kept, target, differences)
         if put:
@@ -237,7 +245,7 @@ class Checkpoints:
     async def _attributed(
         self, snapshots: SnapshotRepository, target: Checkpoint, kept: Checkpoint
     ) -> RestoredCheckpoint:
-        """The changes since a checkpoint, parted into those with the person's hand in them and the agent's."""
+        """Changes since a checkpoint, separated into the person's and the agent's."""
         changes = await tree_changes(snapshots.git, target.tree, kept.tree)
         theirs: set[str] = set()
         own = []
@@ -254,7 +262,7 @@ class Checkpoints:
         )
 
     async def _kept(self, snapshots: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
-        """The workspace as it is now, with all older checkpoints still there."""
+        """Checkpoint of the current state, without pruning older ones."""
         snapshot = await snapshots.snapshot(self._bounds)
         checkpoint = self._made(snapshot, label, moment, await snapshots.refs.list())
         await snapshots.refs.write(checkpoint)
@@ -335,7 +343,7 @@ class Checkpoints:
 
     @asynccontextmanager
     async def _opened(self, workspace: Path) -> AsyncIterator[SnapshotRepository]:
-        """The store of a workspace, for nobody else meanwhile, with an unfinished restore undone."""
+        """The snapshot repository of a workspace, locked, after an interrupted restore is undone."""
         snapshots = self._snapshots_of(workspace)
         async with self._alone(snapshots):
             await snapshots.prepare()
@@ -365,7 +373,7 @@ def _wanted(number: int, difference: SnapshotDifference) -> SwapTarget:
 def _give_back_rights(
     snapshots: SnapshotRepository, kept: Checkpoint, target: Checkpoint, moved: Collection[str]
 ) -> None:
-    """Take back what was changed in the rights alone of files that were not `moved` and so have theirs."""
+    """Restore permissions of files whose content did not change."""
     now, then = snapshots.permissions(kept.permissions), snapshots.permissions(target.permissions)
     if now is None or then is None or kept.permissions == target.permissions:
         return
@@ -375,5 +383,5 @@ def _give_back_rights(
 
 
 def _plain(text: str) -> str:
-    """One line that any reader can show: names that are no text come out escaped."""
+    """One printable line; bytes that are not text are escaped."""
     return text.encode(errors="backslashreplace").decode().replace("\n", " ")

@@ -1,7 +1,7 @@
 """Apply of a change set through an attached window, as one edit that one undo takes back.
 
-What a window cannot write goes to the disk as ever, but never past what somebody has typed and not saved. Of a
-window that falls silent nobody knows what it has done: then files are looked at again, and what they hold counts.
+Files that a window cannot write go to the disk, unless they have unsaved text. If a window stops answering,
+the files are read again to find out what it did.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ _Answer = TypeVar("_Answer")
 
 
 class WindowApplier:
-    """Implements `Writer` for one decision. It is called in a thread; windows live on the `loop`.
+    """Implements `ChangeWriter` for one decision. It runs in a thread; windows live on the `loop`.
 
-    What must be `saved` goes to the disk, past every window.
+    Changes that must be `saved` go to the disk, past every window.
     """
 
     def __init__(
@@ -98,7 +98,7 @@ class WindowApplier:
         return ConflictedChanges(conflicted or changes.changes)
 
     def _edited(self, window: Window, edits: Sequence[WindowEdit], root: Path) -> WindowEditResult | None:
-        """What the window says; None if it has done nothing, and the disk is left."""
+        """The window's answer; None if it changed nothing, and the disk is to be written instead."""
         try:
             return self._asked(window.edit(SessionId(self._session), self._label(edits), edits))
         except WindowRefused:
@@ -109,7 +109,7 @@ class WindowApplier:
     def _found_out(
         self, window: Window, edits: Sequence[WindowEdit], root: Path, error: WindowLost
     ) -> WindowEditResult | None:
-        """What came of an edit that nobody answered. WindowLost, with what is the case, if it is not all or nothing."""
+        """Result of an edit that was not answered. WindowLost if it was applied in part."""
         view = self._look(root, {one.path for one in edits})
         done: list[str] = []
         undone: list[str] = []
@@ -159,7 +159,7 @@ class WindowApplier:
         return WindowLost("It is no text any more.") if text is None else text.content
 
     def _drafted(self, plan: ApplyPlan, receipt: ApplyReceipt) -> tuple[AppliedChanges, Path]:
-        """What the edit comes to, and its receipt, written beforehand: once files are changed no disk may be full."""
+        """Result of the edit and its receipt, written before any file is changed, in case the disk is full."""
         applied = AppliedChanges(undo_of(plan, _emptied(plan)), plan.merged)
         draft = receipt.place.with_name(f"{receipt.place.name}.edit")
         try:
@@ -181,7 +181,7 @@ class WindowApplier:
         draft: Path,
         receipt: ApplyReceipt,
     ) -> AppliedChanges:
-        """It has happened: the receipt says so, and folders go that are empty now."""
+        """Complete the receipt, and remove folders that are empty now."""
         try:
             draft.replace(receipt.place)
         except OSError as error:
@@ -248,7 +248,7 @@ class WindowApplier:
 
 
 def _places(root: Path, changes: ChangeSet) -> set[str]:
-    """Where the files are that a change set is about; a link is its own place, wherever it leads."""
+    """Real paths of the files in a change set; a link is not followed."""
     followed = ChangeSet(tuple(one for one in changes.changes if not one.links))
     links = {root / one.path for one in changes.changes if one.links}
     return {os.path.realpath(root / path) for path in paths_of(followed)} | {

@@ -37,23 +37,20 @@ _STAGED_AT_ONCE = 16
 
 
 class AppliedChanges(msgspec.Struct, frozen=True):
-    """It is done. `undo` takes it back, and `merged` files also keep what the person had changed in them."""
+    """The changes were applied. `undo` takes them back; `merged` files also keep the person's changes."""
 
     undo: ChangeSet
     merged: tuple[str, ...] = ()
 
 
 class ConflictedChanges(msgspec.Struct, frozen=True):
-    """Nothing was done: these changes touch what somebody changed meanwhile."""
+    """Nothing was applied: these changes conflict with the current files."""
 
     changes: tuple[FileChange, ...]
 
 
 class ApplyReceipt(msgspec.Struct, frozen=True):
-    """A file of the caller's that says what was done: it has what is `written` if that has happened, else not.
-
-    Whoever died in between finds it so after `recover`.
-    """
+    """File of the caller that gets its new content if and only if the apply happens, also across a crash."""
 
     place: Path
     written: Callable[[AppliedChanges], bytes]
@@ -104,7 +101,7 @@ class Applier:
 
     @property
     def lock(self) -> Path:
-        """Held by whoever applies or recovers; the kernel frees it when that process dies."""
+        """Lock for applies and recovery; the kernel releases it when a process dies."""
         return self._state / "apply.lock"
 
     def roots_left(self) -> set[Path]:
@@ -118,7 +115,7 @@ class Applier:
             return self.recover_alone()
 
     def recover_alone(self) -> RecoveredApplies:
-        """The same, for a caller that holds the lock."""
+        """`recover` for a caller that holds the lock."""
         return recover_all(self._intents, self._disk, self._rollbacks)
 
     def apply(
@@ -193,7 +190,7 @@ class Applier:
 
 
 class _Exchange:
-    """One apply on its way, after its intent is on disk."""
+    """Execution of one apply, after its intent is on disk."""
 
     def __init__(self, plan: ApplyPlan, disk: Disk) -> None:
         self._plan = plan
@@ -245,7 +242,7 @@ class _Exchange:
         return True
 
     def _check_unchanged(self, write: PlannedWrite) -> None:
-        """See to it that the file has not been written since it was planned."""
+        """Check that the file has not been written since it was planned."""
         facts = real_path.find(write.step.target)
         stamp = None if facts is None else stamp_of(facts)
         planned = None if write.found is None else write.found.stamp
@@ -254,7 +251,7 @@ class _Exchange:
 
 
 def undo_of(plan: ApplyPlan, gone: Collection[str]) -> ChangeSet:
-    """What takes a plan back that was carried out, and by which these folders went."""
+    """Change set that reverts an executed plan; `gone` are the folders that it removed."""
     root = Path(plan.intent.root)
 
     def shown(path: str) -> str:
@@ -281,7 +278,7 @@ def _reversed(change: FileChange) -> FileChange:
 
 
 def _apply_failure(plan: ApplyPlan, error: OSError, taken_back: Rollback) -> PorticoError:
-    """The failure in words of the person's own files, not of the names beside them."""
+    """Error that names the person's file rather than a temporary one."""
     if taken_back.edits:
         notice = taken_back.notice
         return StoreFailed(

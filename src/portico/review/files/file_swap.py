@@ -30,13 +30,13 @@ SeenFiles = Mapping[str, tuple[int, int] | None]
 
 
 class ChangedMeanwhile(Exception):
-    """Somebody wrote a file between the look at it and its turn. Everything is as they have it."""
+    """A file was changed before it was its turn. All files are as before."""
 
 
 class SwapTarget(msgspec.Struct, frozen=True):
-    """What should be at a path: nothing, or the staged file of this number, which is the git blob `blob`.
+    """Wanted state of a path: no file, or the staged file with this number, which is the git blob `blob`.
 
-    `replaces` what is there now.
+    `replaces` is true if a file is there now.
     """
 
     path: str
@@ -46,7 +46,7 @@ class SwapTarget(msgspec.Struct, frozen=True):
 
 
 class SwapStaging:
-    """One folder for the files on their way in (`new`) and those on their way out (`old`)."""
+    """Staging folder with new files (`new`) and replaced ones (`old`)."""
 
     def __init__(self, workspace: Path, name: str) -> None:
         self.folder = workspace / name
@@ -54,13 +54,13 @@ class SwapStaging:
         self.old = self.folder / "old"
 
     def make(self) -> None:
-        """For nobody else: files get their rights only after they are written."""
+        """Create the folder, accessible to its owner only: files get their modes after they are written."""
         real_path.mkdir(self.folder, 0o700)
         real_path.mkdir(self.new)
         real_path.mkdir(self.old)
 
     def held(self, number: int | str | None) -> Path:
-        """What the staged file of this number replaces: under a second name, or moved where there are none."""
+        """Backup of the file that this staged file replaces: a hard link, or the moved file."""
         moved = self.old / f"m{number}"
         return moved if real_path.exists(moved) else self.old / f"r{number}"
 
@@ -199,7 +199,7 @@ class FileSwap:
         return rollback_record
 
     def _check(self, wish: SwapTarget) -> None:
-        """See to it that what is replaced is a file or link still, and not behind a link."""
+        """Check that the replaced entry is still a file or link, and not behind a link."""
         facts = real_path.find(self._workspace / wish.path) if wish.replaces else None
         if wish.replaces and (facts is None or not _is_entry(facts)):
             raise InvalidInput(f"{wish.path} has just gone or changed its kind; nothing was restored.")
@@ -341,10 +341,7 @@ def restore_mode(place: Path, has: int, had: int) -> None:
 
 
 def _given_back(mode: int, had: int | None, *, executable: bool) -> int:
-    """What a file of this mode may be done with once it is back: its owner gets what they had.
-
-    For others it is less where they have less by now: nobody gets to see what they cannot see.
-    """
+    """Mode of a restored file: the owner's bits are restored, others get no more than they have now."""
     bits = stat.S_IMODE(mode) & ~0o111
     bits |= (bits & 0o444) >> 2 if executable else 0
     return bits if had is None else bits & had | had & 0o700

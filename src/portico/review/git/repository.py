@@ -25,7 +25,7 @@ _NO_REPOSITORY = ("not a git repository", "work tree", "cannot use bare reposito
 
 
 class GitOperation(StrEnum):
-    """What a repository can be in the middle of."""
+    """Operation that a repository can be in the middle of."""
 
     REBASE = "rebase"
     MERGE = "merge"
@@ -47,7 +47,7 @@ _MARKS = (
 
 
 class Head(msgspec.Struct, frozen=True):
-    """What HEAD names: a branch, a commit, or a branch without a commit yet."""
+    """Target of HEAD: a branch, a commit, or a branch without commits."""
 
     branch: str | None
     commit: str | None
@@ -58,7 +58,7 @@ class Head(msgspec.Struct, frozen=True):
 
 
 class Repository:
-    """One working tree of a repository. `git` stands at its root."""
+    """One working tree of a repository. `git` runs at its root."""
 
     def __init__(self, root: Path, git_folder: Path, git: Git) -> None:
         self.root = root
@@ -67,7 +67,7 @@ class Repository:
 
     @property
     def common_folder(self) -> Path:
-        """Where objects, branches and config are: elsewhere, if the person works in a worktree themselves."""
+        """Folder with objects, branches and config; in a linked worktree it is not the git folder."""
         try:
             return common_folder_of(self.git_folder)
         except OSError as error:
@@ -84,7 +84,7 @@ class Repository:
         return next((name for mark, name in _MARKS if (self.git_folder / mark).exists()), None)
 
     async def ignored(self, paths: tuple[str, ...]) -> frozenset[str]:
-        """Which of these the repository ignores, tracked ones left out."""
+        """Files among these that the repository ignores, without tracked ones."""
         if not paths:
             return frozenset()
         given = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
@@ -119,7 +119,9 @@ class Repository:
             )
 
     async def settled_head(self) -> tuple[Head, str]:
-        """HEAD and its commit, where nothing is in the middle of anything. A clear error otherwise."""
+        """HEAD and its commit; an error if an operation is in progress, there is no commit, or a conflict is
+        unresolved.
+        """
         operation = self.operation()
         if operation is not None:
             raise SessionBusy(
@@ -142,7 +144,7 @@ class Repository:
 
 
 async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repository | None:
-    """The repository that a folder is in; None where there is none, and in a bare one."""
+    """Repository that contains a folder; None outside of one, and in a bare one."""
     git = Git(folder, environ)
     await asyncio.to_thread(check_git_files, folder)
     questions = ("--is-inside-work-tree", "--show-toplevel", "--absolute-git-dir")
@@ -178,7 +180,7 @@ class RepositoryFinder:
         self._known: dict[Path, tuple[GitFacts, Repository | None]] = {}
 
     async def find(self, folder: Path) -> Repository | None:
-        """As `find_repository` does, whose checks of git's files are made each time."""
+        """Cached `find_repository`. Git's files are checked each time."""
         facts = await asyncio.to_thread(_checked_facts, folder)
         known = self._known.get(folder)
         if known is None or known[0] != facts:
@@ -202,12 +204,12 @@ async def need_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
 
 
 def submodule_of(path: str, submodules: Collection[str]) -> str | None:
-    """The submodule that a file is in."""
+    """Submodule that contains a file."""
     return next((str(one) for one in PurePosixPath(path).parents if str(one) in submodules), None)
 
 
 async def ignored_files(workspace: Path, paths: Iterable[str], environ: Mapping[str, str]) -> frozenset[str]:
-    """Which files of a workspace its repository ignores; none where that cannot be asked."""
+    """Files of a workspace that its repository ignores; none if that cannot be determined."""
     try:
         repository = await find_repository(workspace, environ)
         if repository is None:
@@ -220,5 +222,5 @@ async def ignored_files(workspace: Path, paths: Iterable[str], environ: Mapping[
 
 
 def _between(outer: Path, inner: Path) -> Path:
-    """The way from one folder to another that is in it, whatever links lead to them."""
+    """Relative path from a folder to one inside it, with links resolved."""
     return Path(os.path.realpath(inner)).relative_to(os.path.realpath(outer))

@@ -1,7 +1,7 @@
 """Store of proposals in the state folder: one record each, with its contents in packs beside it.
 
-A record is replaced by one rename, and whatever it speaks of is on the disk before that. So a record is always
-whole, and what no record speaks of is litter that goes with the next write.
+A record is replaced by one rename, after the contents that it refers to are on the disk. So a record is
+always complete, and packs that no record refers to are removed with the next write.
 """
 
 import re
@@ -29,14 +29,14 @@ _EMPTY = digest_of(b"")
 
 
 class AppliedPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What was applied once, and what takes it back."""
+    """Changes that were applied at once, and their undo."""
 
     changes: ChangeSet
     undo: ChangeSet
 
 
 class PendingSync(msgspec.Struct, frozen=True, kw_only=True):
-    """What the tree that the agent works in has still to be told of. An undo is applied like any change."""
+    """Decision that the working copy does not have yet. An undo is applied like any change."""
 
     applied: ChangeSet = ChangeSet()
     discarded: ChangeSet = ChangeSet()
@@ -85,7 +85,7 @@ class ProposalRecord(msgspec.Struct, frozen=True):
 
 
 class ProposalStore:
-    """The proposals of all sessions. Whoever reads or writes those of one holds it."""
+    """Proposals of all sessions. To read or write those of a session, hold its lock."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -95,7 +95,7 @@ class ProposalStore:
 
     @contextmanager
     def held(self, session: str) -> Iterator[Path]:
-        """Nobody else touches the proposals of a session meanwhile."""
+        """Lock the proposals of a session."""
         folder = self._folder / file_name(session)
         make_private_folder(folder)
         with locked(folder / "lock"):
@@ -105,7 +105,7 @@ class ProposalStore:
         return self._folder / file_name(session) / f"{proposal_id}.json"
 
     def replay_mark(self, session: str) -> Path:
-        """A file that is there while the tree of a session's agent lacks what is proposed."""
+        """File that exists while the working copy of a session lacks its proposal."""
         return self._folder / file_name(session) / "replay"
 
     def session_of(self, proposal_id: str) -> str:
@@ -127,7 +127,7 @@ class ProposalStore:
         return [self._decode(path) for path in sorted(folder.glob("*.json"))]
 
     def encoded(self, proposal: Proposal, known: Mapping[str, _Place]) -> bytes:
-        """The record of a proposal whose new contents are loaded, with these already written."""
+        """Encoded record of a proposal whose new contents are loaded; `known` contents are on disk already."""
         wanted = _contents(proposal)
         places = {digest: place for digest, place in known.items() if digest in wanted}
         fresh = {digest: data for digest, data in wanted.items() if digest not in places}
@@ -147,7 +147,7 @@ class ProposalStore:
         return msgspec.json.encode(ProposalRecord(_bare(proposal), places))
 
     def write(self, proposal: Proposal, known: Mapping[str, _Place]) -> Proposal:
-        """Keep a proposal, instead of what was kept of it before."""
+        """Store a proposal, replacing its earlier record."""
         place = self.place(proposal.session, proposal.id)
         beside = place.with_suffix(".new")
         try:
@@ -165,7 +165,7 @@ class ProposalStore:
         return _bare(proposal)
 
     def sweep(self, session: str, proposal_id: str) -> None:
-        """Take packs away that the record does not speak of."""
+        """Remove packs that the record does not refer to."""
         place = self.place(session, proposal_id)
         spoken_of = {each.pack for each in self._decode(place).places.values()} if place.exists() else set()
         for pack in place.parent.glob(f"{proposal_id}.*.pack"):
@@ -174,7 +174,7 @@ class ProposalStore:
 
     @contextmanager
     def reader(self, record: ProposalRecord) -> Iterator[Callable[[str], bytes]]:
-        """Finds the contents of a record by their digests, with its packs open meanwhile."""
+        """Reader of the contents of a record by digest, which keeps its packs open."""
         folder = self.place(record.proposal.session, record.proposal.id).parent
         packs: dict[str, BinaryIO] = {}
 

@@ -51,7 +51,7 @@ def numbered(*versions: Sequence[bytes]) -> list[list[int]]:
 
 
 def edits_between(old: list[int], new: list[int]) -> list[LineEdit]:
-    """What turns the old lines into the new ones, in order, each edit apart from the next."""
+    """Edits that turn the old lines into the new ones, in order and not adjacent."""
     edits: list[LineEdit] = []
     old_at = new_at = 0
     for old_from, new_from, length in _Comparison(old, new).shared():
@@ -120,7 +120,7 @@ def _resumed(old: list[int], new: list[int], span: _Span) -> list[_Span]:
 
 
 def _common_head(old: list[int], new: list[int], span: _Span) -> int:
-    """How many lines two parts share at their beginning; long stretches are compared at once."""
+    """Number of common lines at the beginning; long runs are compared at once."""
     at, step = 0, 1
     most = min(span.old_to - span.old_from, span.new_to - span.new_from)
     while at < most:
@@ -158,7 +158,7 @@ def _anchored(old: list[int], new: list[int], span: _Span) -> list[_Span]:
 
 
 def _positions(lines: list[int], start: int, end: int) -> dict[int, int]:
-    """Where each line stands, or -1 if it does so more than once."""
+    """Position of each line, or -1 if it occurs more than once."""
     positions: dict[int, int] = {}
     for at in range(start, end):
         line = lines[at]
@@ -265,7 +265,7 @@ def _walked(old: list[int], new: list[int], span: _Span) -> Iterator[tuple[int, 
 
 
 class _Reach:
-    """How far along each diagonal a number of edits leads, from one end of a part towards the other."""
+    """Furthest point on each diagonal for a number of edits, from one end of a part."""
 
     def __init__(self, old: list[int], new: list[int], span: _Span, direction: int) -> None:
         self._old = old

@@ -35,7 +35,7 @@ class FileVersion(NamedTuple):
 
 
 class FilePart(NamedTuple):
-    """What a change does at one path. A content that is None is no file; a mode that is None is not meant."""
+    """Change at one path. A content of None means no file; a mode of None means unchanged."""
 
     old: bytes | None = None
     new: bytes | None = None
@@ -44,18 +44,18 @@ class FilePart(NamedTuple):
 
 
 class FollowedFile(NamedTuple):
-    """What the working copy holds from now on, and what its changes count from."""
+    """New content and new base of a file in the working copy."""
 
     own: FileVersion | None
     base: FileVersion | None
 
 
 class UnclearPart(Exception):
-    """A part that cannot be told from the rest any more."""
+    """A discarded part cannot be separated from the rest."""
 
 
 def parts(changes: ChangeSet) -> dict[str, FilePart]:
-    """By path. A rename is a file that goes and one that comes."""
+    """Changes by path. A rename is a removed file and a new one."""
     found: dict[str, FilePart] = {}
     for one in changes.changes:
         source = one.old_path if one.operation is ChangeOperation.RENAME else one.path
@@ -69,7 +69,7 @@ def parts(changes: ChangeSet) -> dict[str, FilePart]:
 
 
 def without(own: FileVersion | None, given_up: FilePart) -> FileVersion | None:
-    """What the agent has, less what was given up."""
+    """The agent's version without the discarded part."""
     if own is None:
         back = given_up.old if given_up.new is None else None
         return None if back is None else FileVersion(back, given_up.old_mode or 0o644)
@@ -91,7 +91,9 @@ def without(own: FileVersion | None, given_up: FilePart) -> FileVersion | None:
 def after_apply(
     own: FileVersion | None, applied: FilePart, person: FileVersion | None, base_mode: int | None
 ) -> FollowedFile:
-    """Once a part is in the person's file: the base moves there, and the rest of the agent's work stays."""
+    """State after a part is in the person's file: that is the new base, and the rest of the agent's work
+    stays.
+    """
     if own is None or applied.new is None:
         if own is None and applied.new is None:
             return FollowedFile(person, person)
@@ -124,7 +126,7 @@ def _bytes(content: FileContent) -> bytes:
 
 
 class DecisionFollower:
-    """Brings decisions into one working copy. Files of the workspace hold what is `typed` into them, saved or not."""
+    """Brings decisions into one working copy. `typed` is unsaved text of files in the workspace."""
 
     def __init__(
         self, record: WorkingCopyRecord, tree: CopyTree, bounds: WorkingCopyBounds, typed: Mapping[str, bytes]
@@ -135,7 +137,9 @@ class DecisionFollower:
         self._typed = {prefix_of(record) + path: data for path, data in typed.items()}
 
     def follow(self, applied: ChangeSet, discarded: ChangeSet) -> tuple[str, ...]:
-        """The paths, seen from the workspace, in which a given up part could not be told from the rest."""
+        """Bring decisions into the working copy; paths in which a discarded part could not be separated from
+        the rest.
+        """
         prefix = prefix_of(self._record)
         taken, given_up = parts(applied), parts(discarded)
         steps: list[CopyStep] = []

@@ -18,7 +18,7 @@ from portico.review.working_copies.tree import CopyTree, leads_out
 
 
 class WorkingCopyBounds(msgspec.Struct, frozen=True, kw_only=True):
-    """How much a working copy takes up at most. Contents of files beyond `file_bytes` are copied, but not reviewed."""
+    """Limits of a working copy. Files larger than `file_bytes` are copied, but not reviewed."""
 
     file_bytes: int = 50 * 1024 * 1024
     files: int = 200_000

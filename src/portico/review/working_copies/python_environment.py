@@ -43,7 +43,7 @@ def _naming_places(folder: Path) -> Iterator[Path]:
 
 
 def _replaced(data: bytes, before: bytes, after: bytes) -> bytes:
-    """Where the path ends there, so that a neighbour with a longer name stays."""
+    """Pattern of the path at its end, so that a longer name does not match."""
     parts = data.split(before)
     joined = parts[0]
     for part in parts[1:]:

@@ -45,7 +45,7 @@ class BaseEntry(msgspec.Struct, frozen=True, array_like=True):
 
 
 class CopyStep(msgspec.Struct, frozen=True, array_like=True):
-    """The working copy goes from `seen` to `wanted` at a path, and only then is `base` the base of it."""
+    """Change of a path in the working copy from `seen` to `wanted`; then `base` is its base."""
 
     name: bytes
     seen: BaseEntry | None
@@ -84,7 +84,7 @@ class BaseContents:
         self._end = path.stat().st_size if path.exists() else 0
 
     def add(self, data: bytes) -> int:
-        """Where these bytes will be, once they are kept."""
+        """Offset that these bytes will have."""
         place = self._end
         self._waiting.append(data)
         self._waiting_bytes += len(data)
@@ -94,7 +94,7 @@ class BaseContents:
         return place
 
     def keep(self) -> None:
-        """Have all that was added on the disk."""
+        """Write all added bytes durably."""
         if self._waiting or self._unsynced or not self.path.exists():
             self._write(durable=True)
 

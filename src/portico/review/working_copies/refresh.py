@@ -21,7 +21,7 @@ from portico.review.working_copies.tree import CopyTree
 
 
 def adopt(record: WorkingCopyRecord, tree: CopyTree, path: str, data: bytes) -> bool:
-    """Have these bytes at a path of the workspace, as its base; whether they were taken over."""
+    """Write these bytes to the working copy and its base; False if they were not taken over."""
     place = prefix_of(record) + path
     base = record.base.get(place)
     if base is None or base.link or base.digest == digest_of(data):
@@ -95,7 +95,7 @@ class CopyRefresher:
     def _changed(
         self, present: frozenset[str], folders: FolderCache
     ) -> Iterator[tuple[str, TreeFile | None]]:
-        """What the person's tree has at the paths where it differs from the base."""
+        """The person's files that differ from the base."""
         root = self._record.root
         for path in sorted(present | self._record.base.keys()):
             entry = self._record.base.get(path)
