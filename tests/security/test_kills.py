@@ -86,7 +86,7 @@ async def test_a_folder_that_cannot_be_settled_is_not_worked_in_and_holds_up_no_
     reviews = ReviewService.at(tmp_path / "state", os.environ, ManualClock())
     (tmp_path / "other").mkdir()
     (tmp_path / "work").rename(tmp_path / "not mounted")
-    with pytest.raises(StoreFailed, match="cut short"):
+    with pytest.raises(StoreFailed, match="interrupted"):
         await reviews.recover(tmp_path / "work")
     assert await reviews.recover(tmp_path / "other") == ()
     (tmp_path / "not mounted").rename(tmp_path / "work")
@@ -180,7 +180,7 @@ def test_a_killed_apply_is_settled_before_anybody_looks(portico: Portico, door: 
     ran = DOORS[door](portico)
     assert ran.code == 0, ran.err
     check_settled(portico)
-    assert f"An apply in {portico.workspace} was cut short and has been rolled back." in ran.err
+    assert f"An apply in {portico.workspace} was interrupted and has been rolled back." in ran.err
 
 
 def test_a_killed_restore_is_settled_before_anybody_looks(portico: Portico) -> None:
@@ -206,7 +206,7 @@ def test_a_server_settles_a_folder_before_it_says_where_it_is(portico: Portico) 
     assert running.process.stdout.readline(), running.end().err
     check_settled(portico)
     server.end()
-    assert "was cut short and has been rolled back" in running.end().err
+    assert "was interrupted and has been rolled back" in running.end().err
 
 
 def test_a_turn_of_a_running_chain_settles_what_another_process_left(portico: Portico) -> None:

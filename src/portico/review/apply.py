@@ -61,7 +61,7 @@ class CheckpointedApply:
         through = None if view.window is None else self._through(job, view)
         decided = await asyncio.to_thread(decide, through or self._applier)
         if not decided.conflicted and not isinstance(payloads[0], Notice):
-            # What is written now is not the person's own work, if they go back later.
+            # A later restore must not take these changes for the person's own.
             payloads.append(await self._checkpoint(job.workspace, f"After {job.doing}", Moment.AFTER_TURN))
         return ApplyResult(decided, payloads, view.typed if through is None else through.view.typed)
 
@@ -75,7 +75,7 @@ class CheckpointedApply:
         try:
             return checkpoint_payload(await self._checkpoints.create(workspace, label, moment, hurried=True))
         except PorticoError as error:
-            # An apply can be taken back without one.
+            # An apply can be undone without one.
             return Notice(
                 level="warning",
                 text=f"No checkpoint was taken. {error.message}",
@@ -85,7 +85,7 @@ class CheckpointedApply:
 
 _TAKEN_BACK_ALREADY = Notice(
     level="info",
-    text="Nothing had to be taken back: the files were as before already. What was applied is proposed again.",
+    text="Nothing to undo: the files already were as before. The changes are proposed again.",
 )
 
 

@@ -87,7 +87,7 @@ class SessionReview:
             if self._working_copy is not None:
                 return await self._parts.sync.collect(self._working_copy)
             if not self._kept:
-                return []  # It was said before the turn, and nobody should wait for the same again.
+                return []  # It failed before the turn, and would again.
             return await self._keep_changed()
 
     async def adopt(self, path: str, data: bytes) -> bool:
@@ -143,7 +143,7 @@ class SessionReview:
         try:
             return checkpoint_payload(await checkpoints.create(self._workspace, label, hurried=self._hurried))
         except SnapshotIncomplete:
-            # While the agent works nobody waits for it, and the next turn can have its checkpoint.
+            # It continues while the agent works, so that the next turn can have a checkpoint.
             self._continuation = asyncio.create_task(
                 checkpoints.continue_snapshot(self._workspace), name=f"keeping the rest of {self._workspace}"
             )
@@ -203,7 +203,7 @@ def _unread(view: WorkspaceView) -> Notice:
     return Notice(
         level="warning",
         text=f"The agent has {', '.join(paths[:_NAMED])}{f' and {more} more' if more > 0 else ''} "
-        "without your unsaved changes, which your editor did not tell.",
+        "without your unsaved changes, which your editor did not report.",
         details="\n".join(sorted(set(view.unread.values()))),
     )
 
@@ -214,7 +214,7 @@ def _left_out(working_copy: WorkingCopy) -> Notice:
     more = len(lines) - _NAMED
     return Notice(
         level="info",
-        text=f"The agent works in a copy that is not all as you have it: {names}"
+        text=f"The agent's working copy differs from your files in: {names}"
         f"{f' and {more} more' if more > 0 else ''}.",
         details="\n".join(lines),
     )

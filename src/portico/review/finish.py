@@ -156,7 +156,7 @@ def _allowed(proposal: Proposal) -> tuple[SelectedFile, ...]:
 
 def _uncommitted(session: str) -> InvalidInput:
     return InvalidInput(
-        "An earlier end was cut short: the session's changes are in your files, uncommitted.",
+        "An earlier finish was interrupted: the session's changes are in your files, uncommitted.",
         suggestion="Finish with merge or squash, which commits them; or take them out of your files first: "
         f"portico review undo --session {session}",
     )

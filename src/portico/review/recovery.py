@@ -70,7 +70,7 @@ class ReviewRecovery:
                     unfinished.append(folder)
         if any(related(folder, real) for folder in unfinished):
             raise StoreFailed(
-                f"An apply or a restore in {workspace} was cut short, and its files cannot be put back yet.",
+                f"An apply or a restore in {workspace} was interrupted, and cannot be rolled back yet.",
                 suggestion="Make sure that the disk has room and that you may write in the folder; then try again.",
             )
 

@@ -89,7 +89,7 @@ class CheckpointRestore:
         proposal, payloads = await self._sync.put(
             review_record.session, workspace, changes, "restored", source=restored.kept.id
         )
-        # The files are no longer what an end that was cut short had made of them.
+        # An interrupted finish no longer applies to these files.
         self._review_records.keep(msgspec.structs.replace(review_record, restoring=None, homecoming=None))
         event = CheckpointRestored(
             checkpoint_id=restored.checkpoint.id,

@@ -78,7 +78,7 @@ class ReviewRecords:
             return None
         except (OSError, msgspec.DecodeError) as error:
             raise StoreFailed(
-                f"What the session {session} arranged cannot be read from {path}: {error}.",
+                f"The review record of session {session} cannot be read from {path}: {error}.",
                 suggestion="Remove that file; proposals and checkpoints are kept elsewhere.",
             ) from error
 

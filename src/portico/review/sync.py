@@ -52,7 +52,7 @@ class ProposalSync:
         if known is None or known.mode == mode:
             return known
         if await asyncio.to_thread(known.top.is_dir):
-            # Nobody writes that down now; it is told with what comes next.
+            # Nothing is recorded now; the next result includes it.
             self._late[session] = await self.collect(known)
         listed = await asyncio.to_thread(self._proposals.list, session)
         if any(one.origin == "turn" and one.status == "open" for one in listed):
@@ -127,7 +127,7 @@ class ProposalSync:
                             working_copy, one.applied, one.discarded, typed
                         )
                 except FileMissing:
-                    # Somebody deleted it. The next one is made from the person's tree, and knows all of it.
+                    # It was deleted. A new one is made from the person's tree, which has the decisions.
                     pass
             await asyncio.to_thread(self._proposals.mark_synced, proposal)
         return [_unclear(unclear)] if unclear else []

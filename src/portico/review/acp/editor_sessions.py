@@ -56,9 +56,7 @@ class EditorSessions:
         except OSError as error:
             with contextlib.suppress(OSError):
                 beside.unlink(missing_ok=True)
-            raise StoreFailed(
-                f"The session could not be written down ({error.strerror or error})."
-            ) from error
+            raise StoreFailed(f"The session could not be recorded ({error.strerror or error}).") from error
 
     def forget(self, agent: str, agent_session_id: str) -> None:
         with contextlib.suppress(OSError):

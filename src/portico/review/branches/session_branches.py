@@ -303,7 +303,7 @@ class Branches:
         if begun is not None:
             raise InvalidInput(
                 f"A session {begun.slug} has begun on {branch} and is not finished.",
-                suggestion=f"Go on with it by {await _switch(repository, branch)}, or choose another name.",
+                suggestion=f"Continue it with {await _switch(repository, branch)}, or choose another name.",
             )
         await repository.need_room_for_branches()
         if branch == current:

@@ -232,11 +232,11 @@ class Checkpoints:
             wanted_files = [(staging.new / str(number), each) for number, each in blobs]
             await write_blobs(snapshots.git, snapshots.folder, wanted_files, permissions)
             seen = await asyncio.to_thread(swap.look, [each.path for each in differences if each.old.exists])
-            settled = (await snapshots.snapshot(self._bounds)).tree == kept.tree
-            if settled:
+            unchanged = (await snapshots.snapshot(self._bounds)).tree == kept.tree
+            if unchanged:
                 wanted = [_wanted(number, each) for number, each in enumerate(differences)]
                 await run_to_end(lambda _: swap.perform(staging, wanted, seen, kept.id))
-            return settled
+            return unchanged
         except ChangedMeanwhile:
             return False
         finally:

@@ -193,7 +193,7 @@ class SnapshotRepository:
             raise self._too_many(bounds) from error
         (self.folder / _GAVE_UP).unlink(missing_ok=True)
         looked_at = changed | {path: found[path] for path in new}
-        # Before the index says that these files are known, lest nobody look at them again after a kill.
+        # Before the index is updated: after a kill, files in the index are not looked at again.
         kept = await run_to_end(lambda _: self._keep_permissions(held, gone, looked_at, second))
         if gone:
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
@@ -250,7 +250,7 @@ class SnapshotRepository:
     ) -> None:
         deadline = time.monotonic() + bounds.taking_seconds
         for start in range(0, len(paths), bounds.at_once):
-            if start:  # Whoever is stopped or killed from now on, what was taken need not be taken again.
+            if start:  # The next snapshot can continue from here if this one is killed.
                 await run_to_end(lambda _: self._save(index))
             if hurried and start and time.monotonic() >= deadline:
                 raise SnapshotIncomplete(

@@ -133,13 +133,13 @@ class WindowApplier:
             for paths, words in (
                 (done, "has the change" if len(done) == 1 else "have the change"),
                 (undone, "is as it was" if len(undone) == 1 else "are as they were"),
-                (unknown, "cannot be told"),
+                (unknown, "is in an unknown state" if len(unknown) == 1 else "are in an unknown state"),
             )
             if paths
         ]
         raise WindowLost(
-            f"{error.message} What it has done, as far as can be seen: {'; '.join(states)}.",
-            suggestion="Look at these files in the editor, then try again: what is there already is left as it is.",
+            f"{error.message} State of the files: {'; '.join(states)}.",
+            suggestion="Check these files in the editor, then try again: those that have the change already are not touched.",
         ) from error
 
     def _look(self, root: Path, places: set[str]) -> WorkspaceView:
@@ -168,7 +168,7 @@ class WindowApplier:
         except OSError as error:
             draft.unlink(missing_ok=True)
             raise StoreFailed(
-                f"What is applied could not be written down ({error.strerror or error}); nothing was changed.",
+                f"The apply could not be recorded ({error.strerror or error}); nothing was changed.",
                 suggestion="Make room on the disk if it is full, and try again.",
             ) from error
         return applied, draft
@@ -186,8 +186,8 @@ class WindowApplier:
             draft.replace(receipt.place)
         except OSError as error:
             raise StoreFailed(
-                f"The files are changed in the editor, but that could not be written down ({error.strerror}).",
-                suggestion="Put that right and try again: what is there already is left as it is.",
+                f"The files are changed in the editor, but that could not be recorded ({error.strerror}).",
+                suggestion="Fix the cause and try again: files that have the change already are not touched.",
             ) from error
         Disk().sync_folder(receipt.place.parent)
         for folder in applied.undo.made:

@@ -96,7 +96,7 @@ class Applier:
 
     @property
     def unfinished(self) -> bool:
-        """Whether an apply was cut short, or is under way in another process."""
+        """Whether an apply was interrupted, or is running in another process."""
         return self._intents.any_left
 
     @property
@@ -105,7 +105,7 @@ class Applier:
         return self._state / "apply.lock"
 
     def roots_left(self) -> set[Path]:
-        """The folders that an apply is under way in, or was cut short in."""
+        """Folders with a running or interrupted apply."""
         return self._intents.roots()
 
     def recover(self) -> RecoveredApplies:
@@ -126,7 +126,9 @@ class Applier:
         with locked(self.lock):
             unfinished = self.recover_alone().unfinished
             if os.path.realpath(root) in unfinished:
-                raise StoreFailed(f"An earlier apply to {root} was interrupted and cannot be taken back yet.")
+                raise StoreFailed(
+                    f"An earlier apply to {root} was interrupted and cannot be rolled back yet."
+                )
             for _ in range(_TRIES):
                 plan = ApplyPlanner(root, self._disk, self._limits).plan(changes)
                 if plan.conflicted:
@@ -158,7 +160,7 @@ class Applier:
                 self._disk.sync_folder(receipt.place.parent)
             done = self._intents.finish(begun)
         except BaseException as error:
-            # Also when somebody interrupts: what is half done must not wait for the next start.
+            # Also on an interrupt: half an apply must not wait for the next start.
             taken_back = self._take_back(begun, plan, error)
             if isinstance(error, OSError) and error.errno == errno.ELOOP:
                 # A folder became a link since the plan was made; the next plan follows or refuses it.
@@ -184,8 +186,8 @@ class Applier:
             return rollback_record.rollback
         except OSError as error:
             raise StoreFailed(
-                f"An apply failed ({cause}) and could not be taken back yet ({error}).",
-                suggestion="It is taken back at the next start; put right what the system refused.",
+                f"An apply failed ({cause}) and could not be rolled back yet ({error}).",
+                suggestion="It is rolled back at the next start. Fix the cause first.",
             ) from error
 
 

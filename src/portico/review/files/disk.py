@@ -62,7 +62,7 @@ class Disk:
         if mode == LINK_MODE:
             real_path.symlink(os.fsdecode(data), path)
             return
-        # Nobody else can open it before it has its rights, and wait there for what it will hold.
+        # Private until it has its mode, so that no other user can open it first and read it later.
         descriptor = real_path.open_file(path, _NEW, 0o666 if mode is None else 0o600)
         with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors
             if sys.platform != "win32":

@@ -103,7 +103,7 @@ class FileSwap:
     def stage(self) -> SwapStaging:
         staging = SwapStaging(self._workspace, self._prefix + secrets.token_hex(6))
         try:
-            # Before the folder, so that nobody has to search workspaces for what a killed process left in them.
+            # Before the folder, so that leftovers of a killed process are found without searching workspaces.
             self._write(self._mark, os.fsencode(self._workspace))
             staging.make()
         except OSError as error:
@@ -155,7 +155,7 @@ class FileSwap:
         staging.remove()
 
     def undo(self) -> Rollback | None:
-        """Go back to before an unfinished swap, and write that down for the person. None if there was none."""
+        """Undo an unfinished swap and record that for the person. None if there was none."""
         rollback_record = self._undo(finished=True)
         return None if rollback_record is None else rollback_record.rollback
 
@@ -334,7 +334,7 @@ def set_restored_mode(
 
 def restore_mode(place: Path, has: int, had: int) -> None:
     """Give a file whose content is as it was the rights it `had`, unless it has others by now than it is known for."""
-    with contextlib.suppress(OSError):  # It has just gone, or belongs to somebody else, and so do its rights.
+    with contextlib.suppress(OSError):  # It is gone, or belongs to another user.
         mode = real_path.lstat(place).st_mode
         if stat.S_ISREG(mode) and stat.S_IMODE(mode) & 0o777 == has:
             real_path.chmod(place, _given_back(mode, had, executable=bool(had & 0o100)))

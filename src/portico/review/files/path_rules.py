@@ -150,6 +150,6 @@ def _parts(path: str) -> tuple[str, ...]:
     if not parts or ".." in parts or path.startswith("/") or path.endswith("/") or Path(path).is_absolute():
         raise PermissionDenied(
             f"{path} is not a path inside the folder; nothing was changed.",
-            suggestion="Paths of a change are relative and do not climb.",
+            suggestion="Use paths relative to the folder, without “..”.",
         )
     return parts

@@ -41,7 +41,7 @@ class Rollback(msgspec.Struct, frozen=True):
     def notice(self) -> Notice:
         """Notice for the person."""
         subject = "An apply" if self.what == "apply" else "A restore"
-        text = f"{subject} in {self.root} was cut short and has been rolled back."
+        text = f"{subject} in {self.root} was interrupted and has been rolled back."
         if not self.edits:
             return Notice(level="info", text=text)
         named = ", ".join(edit.path for edit in self.edits[:_NAMED])

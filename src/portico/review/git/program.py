@@ -230,7 +230,7 @@ def translated(verb: str, complaint: str) -> PorticoError:
     match complaint:
         case text if "dubious ownership" in text:
             return PermissionDenied(
-                "Git does not trust this repository, since it belongs to somebody else.",
+                "Git does not trust this repository, because it belongs to another user.",
                 suggestion="If you do, say so with git config --global --add safe.directory and its folder.",
             )
         case text if ".lock" in text and "exists" in text:

@@ -88,7 +88,9 @@ class Repository:
         if not paths:
             return frozenset()
         given = b"\0".join(os.fsencode(path) for path in paths) + b"\0"
-        asking = self.git.having(GIT_LITERAL_PATHSPECS="0")  # It takes names only, and refuses to be told so.
+        asking = self.git.having(
+            GIT_LITERAL_PATHSPECS="0"
+        )  # It takes literal names only, and rejects the variable.
         answer = await asking.ask("check-ignore", "-z", "--stdin", given=given)
         if answer.code not in (0, 1):
             raise translated("check-ignore", answer.complaint)
@@ -137,7 +139,7 @@ class Repository:
         if conflicted := (await self.git.run("ls-files", "-z", "--unmerged")).names:
             name = conflicted[0].partition("\t")[2]
             raise SessionBusy(
-                f"{name} has a conflict that nobody has resolved yet.",
+                f"{name} has an unresolved conflict.",
                 suggestion="Resolve it and git add the file, or use the proposal mode.",
             )
         return head, head.commit

@@ -115,7 +115,7 @@ class ProposalDecider:
     ) -> DecidedProposal:
         proposal = record.proposal
         if not proposal.applies:
-            raise InvalidInput("Nothing of this proposal has been applied that could be taken back.")
+            raise InvalidInput("Nothing of this proposal has been applied, so there is nothing to undo.")
         last = proposal.applies[-1]
         undo = self._loaded(record, last.undo)
         workspace = Path(proposal.workspace)

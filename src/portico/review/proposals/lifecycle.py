@@ -239,7 +239,7 @@ class Proposals:
         if stripped == before.changes and marks == before.marks:
             return before
         if stripped.changes == before.changes.changes and marks == before.marks:
-            # Only folders differ, which nobody is shown.
+            # Only folders differ, which are not shown.
             after = msgspec.structs.replace(before, changes=stripped)
         else:
             status = "open" if changes.changes else closed(before)

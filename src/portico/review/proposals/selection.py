@@ -73,7 +73,7 @@ def split_off(changes: ChangeSet, selection: Selection) -> SplitChanges:
         _check_known(change, hunks, known)
         kept, rest = _part_file(change, tuple(one for one in known if one not in hunks))
         if kept is not None and rest is not None:
-            # Who gives up lines keeps what becomes of the file's mode.
+            # Discarding lines does not discard a change of the file's mode.
             kept = msgspec.structs.replace(kept, new_mode=change.new_mode)
             rest = msgspec.structs.replace(rest, old_mode=change.new_mode)
         given_up += [] if rest is None else [rest]

@@ -60,7 +60,7 @@ def edits_between(old: list[int], new: list[int]) -> list[LineEdit]:
         old_at, new_at = old_from + length, new_from + length
     if old_at < len(old) or new_at < len(new):
         edits.append(LineEdit(old_at, len(old), new_at, len(new)))
-    return _settled(old, new, edits)
+    return _joined(old, new, edits)
 
 
 class _Comparison:
@@ -304,12 +304,12 @@ class _Reach:
             yield diagonal
 
 
-def _settled(old: list[int], new: list[int], edits: list[LineEdit]) -> list[LineEdit]:
+def _joined(old: list[int], new: list[int], edits: list[LineEdit]) -> list[LineEdit]:
     """Move lines that are only added or only removed as far down as they mean the same; join what meets."""
-    settled: list[LineEdit] = []
+    joined: list[LineEdit] = []
     for index, edit in enumerate(edits):
-        if settled and settled[-1].old_to == edit.old_from and settled[-1].new_to == edit.new_from:
-            edit = LineEdit(settled[-1].old_from, edit.old_to, settled.pop().new_from, edit.new_to)  # noqa: PLW2901
+        if joined and joined[-1].old_to == edit.old_from and joined[-1].new_to == edit.new_from:
+            edit = LineEdit(joined[-1].old_from, edit.old_to, joined.pop().new_from, edit.new_to)  # noqa: PLW2901
         room = (edits[index + 1].old_from if index + 1 < len(edits) else len(old)) - edit.old_to
         down = 0
         if edit.old_from == edit.old_to:
@@ -318,5 +318,5 @@ def _settled(old: list[int], new: list[int], edits: list[LineEdit]) -> list[Line
         elif edit.new_from == edit.new_to:
             while down < room and old[edit.old_from + down] == old[edit.old_to + down]:
                 down += 1
-        settled.append(LineEdit(*(at + down for at in edit)))
-    return settled
+        joined.append(LineEdit(*(at + down for at in edit)))
+    return joined

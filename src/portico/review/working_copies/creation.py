@@ -152,7 +152,7 @@ async def _apart(repository: Repository) -> list[OmittedFile]:
 
 
 def check_copyable(folder: Path) -> None:
-    """InvalidInput for a folder that is too large or too general to copy."""
+    """InvalidInput for the root of the file system, which is not copied."""
     if folder.parent == folder:
         raise too_large(folder, "it is the whole disk")
 

@@ -112,7 +112,7 @@ class IgnoredFileCopier:
 
     def _check(self, size: int, count: int, *, cloning: bool) -> None:
         if self._stop.is_set():
-            raise SessionBusy("The copy for the agent was given up before it was whole.")
+            raise SessionBusy("Copying the workspace for the agent was cancelled.")
         if size > self._bytes_left:
             raise _TooMuch(f"is ignored, and too large to copy (over {self._bounds.carried_bytes >> 20} MB)")
         if count > (self._bounds.cloned_files if cloning else self._files_left):

@@ -78,7 +78,7 @@ class TreeFiller:
         with FolderCache() as folders:
             for path in measure(self._record.root, frozenset(paths), self._bounds):
                 if self._stop.is_set():
-                    raise SessionBusy("The copy for the agent was given up before it was whole.")
+                    raise SessionBusy("Copying the workspace for the agent was cancelled.")
                 try:
                     self._copy(path, folders)
                 except UnusableEntry as error:

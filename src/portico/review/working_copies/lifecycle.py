@@ -214,7 +214,7 @@ class WorkingCopies:
         key = hashlib.sha256(os.fsencode(workspace)).hexdigest()[:16]
         locks = self._folder / "locks"
         make_private_folder(locks)
-        # A lock that is removed locks nobody out, so a few are shared by all and stay.
+        # Lock files must not be removed, so a few are shared by all working copies.
         shared = hashlib.sha256(f"{key}/{session}".encode()).hexdigest()[:3]
         async with process_lock(locks / shared):
             yield self._folder / key / session
@@ -227,7 +227,7 @@ class WorkingCopies:
             if record is None or not record.top.is_dir():
                 raise FileMissing(
                     f"The copy that the session {working_copy.session} worked in is gone from {working_copy.top}.",
-                    suggestion="Somebody deleted it, or the session was closed. Open the session again.",
+                    suggestion="It was deleted, or the session was closed. Open the session again.",
                 )
             try:
                 await _caught_up(record)

@@ -43,7 +43,7 @@ def _naming_places(folder: Path) -> Iterator[Path]:
 
 
 def _replaced(data: bytes, before: bytes, after: bytes) -> bytes:
-    """Pattern of the path at its end, so that a longer name does not match."""
+    """Replace a path where it ends, so that a longer name with the same beginning stays."""
     parts = data.split(before)
     joined = parts[0]
     for part in parts[1:]:

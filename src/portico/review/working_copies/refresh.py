@@ -73,7 +73,7 @@ class CopyRefresher:
                 else:
                     steps.append(one)
         if self._record.base and len(gone) == len(self._record.base) == len(steps) + len(left):
-            # A disk that is not mounted looks like this; nobody means to have nothing.
+            # A disk that is not mounted looks like this.
             return RefreshResult(left=tuple(shown(self._record, path) for path in gone))
         left += perform_steps(self._record, self._tree, steps)
         self._renew_stamps(left)
@@ -103,7 +103,7 @@ class CopyRefresher:
             typed = self._typed.get(path)
             known = self._record.persons.get(path)
             if typed is not None:
-                # The disk is looked at again once that is saved or given up.
+                # The disk counts again once that is saved or discarded.
                 self._unstamped = self._record.persons.pop(path, None) is not None or self._unstamped
             if entry is None or typed is not None:
                 known = None

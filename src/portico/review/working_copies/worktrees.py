@@ -113,7 +113,7 @@ class Worktrees:
         if not await self._alive(worktree):
             raise FileMissing(
                 f"The worktree of the session {worktree.session} is gone from {worktree.path}.",
-                suggestion="Somebody deleted it. Close the session, or open its worktree again.",
+                suggestion="It was deleted. Close the session, or open its worktree again.",
             )
         inner = await need_repository(worktree.path, self._environ)
         work = await keep_work(inner, self._folder)
