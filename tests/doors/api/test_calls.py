@@ -82,11 +82,11 @@ class Calls:
 
 
 @asynccontextmanager
-async def calls(answer: Answer, folder: Path) -> AsyncIterator[Calls]:
+async def calls(answer: Answer, folder: Path, closing: asyncio.Event | None = None) -> AsyncIterator[Calls]:
     async with world(answer, folder) as host:
         here: Any = Here(folder)
         desk = LocalReviews(host.service, host.ports, open_reviews(dict(os.environ), host.clock))
-        service = ApiService(host.service, host.ports, desk, here, asyncio.Event())
+        service = ApiService(host.service, host.ports, desk, here, closing or asyncio.Event())
         try:
             yield Calls(host, service)
         finally:

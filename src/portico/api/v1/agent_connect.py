@@ -19,7 +19,7 @@ from connectrpc.server import ConnectASGIApplication, ConnectWSGIApplication, DE
 from protobuf import DescService
 
 from . import agent_pb
-from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
+from .agent_pb import ApplyProposalRequest, ApplyProposalResponse, AttachEditorRequest, AttachEditorResponse, AuthenticateAgentRequest, AuthenticateAgentResponse, ClearSessionRequest, ClearSessionResponse, CompleteModelRequest, CompleteModelResponse, DiscardProposalRequest, DiscardProposalResponse, DiscardTurnRequest, DiscardTurnResponse, ExportSessionRequest, ExportSessionResponse, FindFilesRequest, FindFilesResponse, FinishReviewRequest, FinishReviewResponse, ForkSessionRequest, ForkSessionResponse, GetCheckpointDiffRequest, GetCheckpointDiffResponse, GetConversationPreviewRequest, GetConversationPreviewResponse, GetPromptRequest, GetPromptResponse, GetProposalRequest, GetProposalResponse, GetReviewStatusRequest, GetReviewStatusResponse, GetRevisionPromptRequest, GetRevisionPromptResponse, GetServerInfoRequest, GetServerInfoResponse, GetSessionRequest, GetSessionResponse, GetSettingsRequest, GetSettingsResponse, GetTimelineRequest, GetTimelineResponse, GetTodosRequest, GetTodosResponse, InvokeRequest, InvokeResponse, ListAgentsRequest, ListAgentsResponse, ListApprovalsRequest, ListApprovalsResponse, ListCheckpointsRequest, ListCheckpointsResponse, ListModelsRequest, ListModelsResponse, ListPromptsRequest, ListPromptsResponse, ListProvidersRequest, ListProvidersResponse, ListScenariosRequest, ListScenariosResponse, ListSessionsRequest, ListSessionsResponse, RestoreCheckpointRequest, RestoreCheckpointResponse, ResumeSessionRequest, ResumeSessionResponse, RevokeApprovalRequest, RevokeApprovalResponse, SetReviewModeRequest, SetReviewModeResponse, SetSecretRequest, SetSecretResponse, SetSessionConfigRequest, SetSessionConfigResponse, SetSettingsRequest, SetSettingsResponse, StartSessionRequest, StartSessionResponse, StopCommandRequest, StopCommandResponse, StopTurnRequest, StopTurnResponse, SubmitClientEventRequest, SubmitClientEventResponse, SubmitPromptRequest, SubmitPromptResponse, UndoApplyRequest, UndoApplyResponse, WatchRequest, WatchResponse, WatchSessionsRequest, WatchSessionsResponse, WriteTodosRequest, WriteTodosResponse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
@@ -110,6 +110,12 @@ class AgentService(Protocol):
     def invoke(self, request: InvokeRequest, ctx: RequestContext[InvokeRequest, InvokeResponse], /) -> AsyncIterator[InvokeResponse]:
         """
         Sends a prompt and streams its turn. The turn goes on when the caller leaves.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
+    async def submit_prompt(self, request: SubmitPromptRequest, ctx: RequestContext[SubmitPromptRequest, SubmitPromptResponse], /) -> SubmitPromptResponse:
+        """
+        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
@@ -471,6 +477,17 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
                         stream_type=StreamType.SERVER_STREAM,
                     ),
                     function=svc.invoke,
+                ),
+                "/portico.v1.AgentService/SubmitPrompt": Endpoint.unary(
+                    method=MethodInfo(
+                        name="SubmitPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=SubmitPromptRequest,
+                        output=SubmitPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=svc.submit_prompt,
                 ),
                 "/portico.v1.AgentService/StopTurn": Endpoint.unary(
                     method=MethodInfo(
@@ -1148,6 +1165,29 @@ class AgentServiceClient(ConnectClient):
                 output=InvokeResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    async def submit_prompt(
+        self,
+        request: SubmitPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> SubmitPromptResponse:
+        """
+        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
+        """
+        return await self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="SubmitPrompt",
+                service_name="portico.v1.AgentService",
+                input=SubmitPromptRequest,
+                output=SubmitPromptResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
             ),
             headers=headers,
             timeout_ms=timeout_ms,
@@ -1995,6 +2035,12 @@ class AgentServiceSync(Protocol):
         """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
+    def submit_prompt(self, request: SubmitPromptRequest, ctx: RequestContext[SubmitPromptRequest, SubmitPromptResponse], /) -> SubmitPromptResponse:
+        """
+        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
+        """
+        raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
+
     def stop_turn(self, request: StopTurnRequest, ctx: RequestContext[StopTurnRequest, StopTurnResponse], /) -> StopTurnResponse:
         """
         Stops the turn that is under way.
@@ -2351,6 +2397,17 @@ class AgentServiceWSGIApplication(ConnectWSGIApplication):
                         stream_type=StreamType.SERVER_STREAM,
                     ),
                     function=service.invoke,
+                ),
+                "/portico.v1.AgentService/SubmitPrompt": EndpointSync.unary(
+                    method=MethodInfo(
+                        name="SubmitPrompt",
+                        service_name="portico.v1.AgentService",
+                        input=SubmitPromptRequest,
+                        output=SubmitPromptResponse,
+                        idempotency_level=IdempotencyLevel.UNKNOWN,
+                        stream_type=StreamType.UNARY,
+                    ),
+                    function=service.submit_prompt,
                 ),
                 "/portico.v1.AgentService/StopTurn": EndpointSync.unary(
                     method=MethodInfo(
@@ -3028,6 +3085,29 @@ class AgentServiceClientSync(ConnectClientSync):
                 output=InvokeResponse,
                 idempotency_level=IdempotencyLevel.UNKNOWN,
                 stream_type=StreamType.SERVER_STREAM,
+            ),
+            headers=headers,
+            timeout_ms=timeout_ms,
+        )
+    def submit_prompt(
+        self,
+        request: SubmitPromptRequest,
+        *,
+        headers: Headers | Mapping[str, str] | None = None, 
+        timeout_ms: int | None = None,
+    ) -> SubmitPromptResponse:
+        """
+        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
+        """
+        return self.execute_unary(
+            request=request,
+            method=MethodInfo(
+                name="SubmitPrompt",
+                service_name="portico.v1.AgentService",
+                input=SubmitPromptRequest,
+                output=SubmitPromptResponse,
+                idempotency_level=IdempotencyLevel.UNKNOWN,
+                stream_type=StreamType.UNARY,
             ),
             headers=headers,
             timeout_ms=timeout_ms,
