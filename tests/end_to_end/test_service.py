@@ -17,7 +17,7 @@ from connectrpc.errors import ConnectError
 
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.api.v1.agent_connect import AgentServiceClient
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.doors.api.event_messages import one_of
 from tests.support.program import Portico
 from tests.support.serving import SERVICE, Server, Streamed, detach, stopped

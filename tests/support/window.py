@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentServiceClient
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.doors.api.event_messages import one_of
 from tests.support.serving import Server
 

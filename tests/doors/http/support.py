@@ -13,7 +13,7 @@ from connectrpc.codec import proto_binary_codec
 from connectrpc.request import RequestContext
 from protobuf import Oneof
 
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.api.v1.agent_pb import (
     GetServerInfoRequest,
     GetServerInfoResponse,

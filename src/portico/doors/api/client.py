@@ -17,7 +17,7 @@ from pyqwest import Client, HTTPTransport, Proxy
 from portico.acp import _schema as acp
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.api.v1.agent_connect import AgentServiceClient
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.domain import codecs, errors
 from portico.domain.content_blocks import block_source, file_name_of
 from portico.domain.errors import (

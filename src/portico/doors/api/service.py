@@ -7,7 +7,7 @@ from pathlib import Path
 from connectrpc.codec import proto_binary_codec
 
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.domain.errors import InvalidInput
 from portico.doors.api.catalog import PromptBlank, SettingView
 from portico.doors.api.error_interceptor import ErrorInterceptor

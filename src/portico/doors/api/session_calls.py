@@ -11,7 +11,7 @@ from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService
+from portico.api.v1.agent_service import AgentService
 from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
