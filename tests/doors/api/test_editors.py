@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.window_calls import WindowCalls, read_window_answer, to_window_update
 
 

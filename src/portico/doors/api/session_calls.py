@@ -10,6 +10,7 @@ from connectrpc.code import Code
 from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1.agent_service import AgentService
 from portico.domain.drafts import QueuedPrompt, SessionDraft
@@ -17,19 +18,19 @@ from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.catalog import ServerCatalog
-from portico.doors.api.event_messages import one_of, to_event, to_options, to_todos
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal
+from portico.doors.api.event_messages import to_event, to_options, to_todos
+from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
     page_size,
     read_attachment,
     read_decision,
     read_reply,
+    read_todos,
     require_session_id,
     to_detail,
     to_drafts,
     to_queued,
     to_summary,
-    todos,
 )
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_calls import WindowCalls
@@ -261,7 +262,7 @@ class SessionCalls(AgentService):
     async def write_todos(self, request: pb.WriteTodosRequest, _: Context, /) -> pb.WriteTodosResponse:
         name = require_session_id(request.session_id)
         await self.dispatcher.open(name)
-        written = todos(request.todos)
+        written = read_todos(request.todos)
         await self._service.write_todos(name, written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 

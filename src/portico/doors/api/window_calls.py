@@ -5,19 +5,12 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any, assert_never
 
-from portico.api.fields import to_enum
+from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.domain import windows
 from portico.domain.errors import InvalidInput
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.streams import merge_streams
 from portico.sessions.windows import WindowRegistry
-
-_SEVERITIES: dict[pb.ProblemSeverity, windows.Severity] = {
-    pb.ProblemSeverity.ERROR: "error",
-    pb.ProblemSeverity.WARNING: "warning",
-    pb.ProblemSeverity.HINT: "hint",
-}
 
 
 class WindowCalls:
@@ -143,7 +136,7 @@ def _found(findings: pb.EditorFindings) -> windows.CodeLookupResult:
             path=one.path,
             line=one.line,
             column=one.column,
-            severity=_SEVERITIES.get(one.severity, "information"),
+            severity=read_enum(one.severity) or "information",
             message=one.message,
             source=one.source,
         )
