@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 
-from portico.doors.terminal.render.renderer import make_writer
+from portico.doors.terminal.output import make_writer
 from portico.doors.terminal.theme import Signs, signs_for
 
 _SEQUENCE = re.compile(r"\x1b\[[0-9;]*m|\x1b\]8;[^\x1b]*\x1b\\")
