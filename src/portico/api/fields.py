@@ -27,7 +27,8 @@ def read_enum(value: Enum) -> Any:
 
     Typed as Any because the caller knows which literals the names are.
     """
-    return None if value.value == 0 or enum_is_unknown(value) else value.name.lower()
+    known = not enum_is_unknown(value) and value.name != "UNSPECIFIED"
+    return value.name.lower() if known else None
 
 
 def to_time(at_ms: int) -> Timestamp:

@@ -139,7 +139,7 @@ def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSou
 
 def read_decision(said: pb.PermissionDecision) -> PermissionReply:
     """An answer. Without an option it denies; without a scope it holds once."""
-    scope = read_enum(said.scope) or "once"
+    scope: values.PermissionScope = read_enum(said.scope) or "once"
     return PermissionReply(option_id=said.option_id or None, by="person", scope=scope)
 
 
