@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
 
 class AgentServiceClient(ConnectClient):
-    """
-    One server per user. Every session is open to all of its clients at once.
-    A failed call carries ErrorDetails as its detail.
-    """
     async def get_server_info(
         self,
         request: GetServerInfoRequest,
@@ -29,9 +25,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetServerInfoResponse:
-        """
-        Who is answering: version, contract, page. Clients of another version say so and reload.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -52,9 +45,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> StartSessionResponse:
-        """
-        Begins a session in a folder. Its agent starts in the background.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -75,9 +65,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListSessionsResponse:
-        """
-        Sessions by their last change, newest first, without reading a body.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -98,9 +85,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AsyncIterator[WatchSessionsResponse]:
-        """
-        Every session that changes, as it changes, in this process or another.
-        """
         return self.execute_server_stream(
             request=request,
             method=MethodInfo(
@@ -121,9 +105,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetSessionResponse:
-        """
-        Everything a door shows besides the timeline, without reading the timeline.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -144,9 +125,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetTimelineResponse:
-        """
-        A page of events, from the tail backwards.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -167,9 +145,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ResumeSessionResponse:
-        """
-        Opens a session from the log and brings its agent back.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -190,9 +165,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> DiscardTurnResponse:
-        """
-        Gives an interrupted turn up.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -213,9 +185,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ForkSessionResponse:
-        """
-        A new session that begins as a copy of another.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -236,9 +205,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ClearSessionResponse:
-        """
-        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -259,9 +225,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ExportSessionResponse:
-        """
-        The whole conversation as one document.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -282,9 +245,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetConversationPreviewResponse:
-        """
-        The last words of a session, for a list.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -305,9 +265,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AsyncIterator[InvokeResponse]:
-        """
-        Sends a prompt and streams its turn. The turn goes on when the caller leaves.
-        """
         return self.execute_server_stream(
             request=request,
             method=MethodInfo(
@@ -328,9 +285,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SubmitPromptResponse:
-        """
-        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -351,9 +305,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> StopTurnResponse:
-        """
-        Stops the turn that is under way.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -374,9 +325,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> StopCommandResponse:
-        """
-        Ends one command that runs for the agent, with all that it has started. The turn goes on.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -397,9 +345,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AsyncIterator[WatchResponse]:
-        """
-        Every event after after_seq, each once, in order, as long as the caller stays.
-        """
         return self.execute_server_stream(
             request=request,
             method=MethodInfo(
@@ -420,9 +365,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SubmitClientEventResponse:
-        """
-        What a person or an editor says back: decisions, answers, drafts.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -443,9 +385,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SetSessionConfigResponse:
-        """
-        Sets a mode, a model or another option of a session's agent.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -466,9 +405,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListAgentsResponse:
-        """
-        The agents there are, and which of them are installed.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -489,9 +425,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListScenariosResponse:
-        """
-        What Porter can be told to be in a folder; a session has them as its mode.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -512,9 +445,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListProvidersResponse:
-        """
-        Who has models for Porter, and what each still needs before one of them can be used.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -535,9 +465,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListModelsResponse:
-        """
-        The models that can be talked to without an agent, as far as they are known without asking anybody.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -558,9 +485,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AsyncIterator[CompleteModelResponse]:
-        """
-        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
-        """
         return self.execute_server_stream(
             request=request,
             method=MethodInfo(
@@ -581,9 +505,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AsyncIterator[AttachEditorResponse]:
-        """
-        Lends an editor window to the sessions of its folders, for as long as the stream is open.
-        """
         return self.execute_server_stream(
             request=request,
             method=MethodInfo(
@@ -604,9 +525,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> AuthenticateAgentResponse:
-        """
-        Signs in to an agent by one of its own methods.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -627,9 +545,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SetSecretResponse:
-        """
-        Keeps a secret for agents, or takes it away. No call ever returns one.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -650,9 +565,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> FindFilesResponse:
-        """
-        Files of a session's folder whose path fits a few letters, best first.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -673,9 +585,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListPromptsResponse:
-        """
-        The prompts that are kept as files: those of a folder, and the user's own.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -696,9 +605,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetPromptResponse:
-        """
-        One of them, to be filled in and sent by the person.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -719,9 +625,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetTodosResponse:
-        """
-        The todo list of a session.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -742,9 +645,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> WriteTodosResponse:
-        """
-        Replaces the todo list of a session.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -765,9 +665,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetProposalResponse:
-        """
-        The open proposals of a session, or one of them, with contents on demand.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -788,9 +685,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ApplyProposalResponse:
-        """
-        Writes what was chosen to the files, all of it or nothing.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -811,9 +705,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> DiscardProposalResponse:
-        """
-        Takes what was chosen out of a proposal.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -834,9 +725,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> UndoApplyResponse:
-        """
-        Takes the last apply of a proposal back.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -857,9 +745,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetRevisionPromptResponse:
-        """
-        The prompt that asks the agent to revise what was chosen; Invoke sends it.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -880,9 +765,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListCheckpointsResponse:
-        """
-        The checkpoints of a session's folder, newest first.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -903,9 +785,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetCheckpointDiffResponse:
-        """
-        What changed since a checkpoint.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -926,9 +805,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> RestoreCheckpointResponse:
-        """
-        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -949,9 +825,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetReviewStatusResponse:
-        """
-        How a session's changes reach the files, and how things stand there.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -972,9 +845,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SetReviewModeResponse:
-        """
-        Lets them reach the files another way from now on. Not in a turn.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -995,9 +865,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> FinishReviewResponse:
-        """
-        Ends the work on a branch or in a worktree.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -1018,9 +885,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> GetSettingsResponse:
-        """
-        What settings are in force for a folder, and where each comes from.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -1041,9 +905,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> SetSettingsResponse:
-        """
-        Changes settings of the user.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -1064,9 +925,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> ListApprovalsResponse:
-        """
-        What is allowed for good.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(
@@ -1087,9 +945,6 @@ class AgentServiceClient(ConnectClient):
         headers: Headers | Mapping[str, str] | None = None, 
         timeout_ms: int | None = None,
     ) -> RevokeApprovalResponse:
-        """
-        Takes a lasting allowance back.
-        """
         return await self.execute_unary(
             request=request,
             method=MethodInfo(

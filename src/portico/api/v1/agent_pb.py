@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 _GetServerInfoRequestFields: TypeAlias = NoReturn
 
 class GetServerInfoRequest(Message[_GetServerInfoRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetServerInfoRequest
-    ```
-    """
 
     __slots__ = ()
 
@@ -45,41 +40,6 @@ class GetServerInfoRequest(Message[_GetServerInfoRequestFields]):
 _GetServerInfoResponseFields: TypeAlias = Literal["version", "page_build", "started_at", "workspace", "default_agent", "home"]
 
 class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetServerInfoResponse
-    ```
-
-    Attributes:
-        version:
-            ```proto
-            string version = 1;
-            ```
-        page_build:
-            Names the built page that this server carries; a page with another name reloads.
-
-            ```proto
-            string page_build = 2;
-            ```
-        started_at:
-            ```proto
-            optional google.protobuf.Timestamp started_at = 3;
-            ```
-        workspace:
-            The folder that the server was started for.
-
-            ```proto
-            string workspace = 4;
-            ```
-        default_agent:
-            ```proto
-            string default_agent = 5;
-            ```
-        home:
-            ```proto
-            string home = 6;
-            ```
-    """
 
     __slots__ = ("version", "page_build", "started_at", "workspace", "default_agent", "home")
 
@@ -107,83 +67,6 @@ class GetServerInfoResponse(Message[_GetServerInfoResponseFields]):
 _SessionSummaryFields: TypeAlias = Literal["session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox"]
 
 class SessionSummary(Message[_SessionSummaryFields]):
-    """
-    ```proto
-    message portico.v1.SessionSummary
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        workspace:
-            ```proto
-            string workspace = 2;
-            ```
-        agent:
-            ```proto
-            string agent = 3;
-            ```
-        title:
-            ```proto
-            string title = 4;
-            ```
-        state:
-            ```proto
-            portico.v1.TurnState state = 5;
-            ```
-        created_at:
-            ```proto
-            optional google.protobuf.Timestamp created_at = 6;
-            ```
-        updated_at:
-            ```proto
-            optional google.protobuf.Timestamp updated_at = 7;
-            ```
-        last_seq:
-            ```proto
-            int64 last_seq = 8;
-            ```
-        reads_only:
-            ```proto
-            bool reads_only = 9;
-            ```
-        has_draft:
-            Words that were typed and not sent.
-
-            ```proto
-            bool has_draft = 10;
-            ```
-        is_new:
-            No prompt has been sent yet.
-
-            ```proto
-            bool is_new = 11;
-            ```
-        waiting:
-            Questions and permissions that wait for the person.
-
-            ```proto
-            int32 waiting = 12;
-            ```
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 13;
-            ```
-        queued:
-            Prompts in line, to be sent when it is their turn.
-
-            ```proto
-            int32 queued = 14;
-            ```
-        sandbox:
-            How far the running agent is confined; unset while none runs, or when no sandbox was wanted.
-
-            ```proto
-            optional portico.v1.SandboxInForce sandbox = 15;
-            ```
-    """
 
     __slots__ = ("session_id", "workspace", "agent", "title", "state", "created_at", "updated_at", "last_seq", "reads_only", "has_draft", "is_new", "waiting", "mode", "queued", "sandbox")
 
@@ -229,71 +112,6 @@ class SessionSummary(Message[_SessionSummaryFields]):
 _SessionDetailFields: TypeAlias = Literal["summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals"]
 
 class SessionDetail(Message[_SessionDetailFields]):
-    """
-    Everything a door shows besides the timeline, as of last_seq.
-
-    ```proto
-    message portico.v1.SessionDetail
-    ```
-
-    Attributes:
-        summary:
-            ```proto
-            optional portico.v1.SessionSummary summary = 1;
-            ```
-        commands:
-            ```proto
-            repeated portico.v1.Command commands = 2;
-            ```
-        options:
-            ```proto
-            repeated portico.v1.ConfigOption options = 3;
-            ```
-        usage:
-            ```proto
-            optional portico.v1.UsageUpdated usage = 4;
-            ```
-        plan:
-            ```proto
-            repeated portico.v1.PlanEntry plan = 5;
-            ```
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 6;
-            ```
-        permissions:
-            ```proto
-            repeated portico.v1.PermissionRequested permissions = 7;
-            ```
-        questions:
-            ```proto
-            repeated portico.v1.QuestionAsked questions = 8;
-            ```
-        desk:
-            ```proto
-            optional portico.v1.Desk desk = 9;
-            ```
-        prompt_capabilities:
-            ```proto
-            optional portico.v1.PromptCapabilities prompt_capabilities = 10;
-            ```
-        can_fork:
-            ```proto
-            bool can_fork = 11;
-            ```
-        open_elsewhere:
-            Another process has the session open: it can be watched here, not used.
-
-            ```proto
-            bool open_elsewhere = 12;
-            ```
-        proposals:
-            The proposals that are open, with the latest diffs that fit.
-
-            ```proto
-            repeated portico.v1.ProposalUpdated proposals = 13;
-            ```
-    """
 
     __slots__ = ("summary", "commands", "options", "usage", "plan", "todos", "permissions", "questions", "desk", "prompt_capabilities", "can_fork", "open_elsewhere", "proposals")
 
@@ -335,27 +153,6 @@ class SessionDetail(Message[_SessionDetailFields]):
 _PromptCapabilitiesFields: TypeAlias = Literal["image", "audio", "embedded_context"]
 
 class PromptCapabilities(Message[_PromptCapabilitiesFields]):
-    """
-    What the agent takes in a prompt besides text and links.
-
-    ```proto
-    message portico.v1.PromptCapabilities
-    ```
-
-    Attributes:
-        image:
-            ```proto
-            bool image = 1;
-            ```
-        audio:
-            ```proto
-            bool audio = 2;
-            ```
-        embedded_context:
-            ```proto
-            bool embedded_context = 3;
-            ```
-    """
 
     __slots__ = ("image", "audio", "embedded_context")
 
@@ -377,33 +174,6 @@ class PromptCapabilities(Message[_PromptCapabilitiesFields]):
 _DeskFields: TypeAlias = Literal["draft", "client_id", "queue", "revision"]
 
 class Desk(Message[_DeskFields]):
-    """
-    What lies ready to be sent: the draft, and the prompts that wait for the turn to end.
-
-    ```proto
-    message portico.v1.Desk
-    ```
-
-    Attributes:
-        draft:
-            ```proto
-            string draft = 1;
-            ```
-        client_id:
-            Whoever wrote the draft last, so that it need not take its own words back.
-
-            ```proto
-            string client_id = 2;
-            ```
-        queue:
-            ```proto
-            repeated portico.v1.QueuedPrompt queue = 3;
-            ```
-        revision:
-            ```proto
-            int64 revision = 4;
-            ```
-    """
 
     __slots__ = ("draft", "client_id", "queue", "revision")
 
@@ -427,25 +197,6 @@ class Desk(Message[_DeskFields]):
 _QueuedPromptFields: TypeAlias = Literal["prompt_id", "text", "attachments"]
 
 class QueuedPrompt(Message[_QueuedPromptFields]):
-    """
-    ```proto
-    message portico.v1.QueuedPrompt
-    ```
-
-    Attributes:
-        prompt_id:
-            ```proto
-            string prompt_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        attachments:
-            ```proto
-            int32 attachments = 3;
-            ```
-    """
 
     __slots__ = ("prompt_id", "text", "attachments")
 
@@ -467,35 +218,6 @@ class QueuedPrompt(Message[_QueuedPromptFields]):
 _StartSessionRequestFields: TypeAlias = Literal["workspace", "agent", "reads_only", "mode"]
 
 class StartSessionRequest(Message[_StartSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.StartSessionRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        agent:
-            Empty: the default agent.
-
-            ```proto
-            string agent = 2;
-            ```
-        reads_only:
-            ```proto
-            bool reads_only = 3;
-            ```
-        mode:
-            Unspecified: as the settings say, and directly if they say nothing.
-
-            ```proto
-            portico.v1.ReviewMode mode = 4;
-            ```
-    """
 
     __slots__ = ("workspace", "agent", "reads_only", "mode")
 
@@ -519,17 +241,6 @@ class StartSessionRequest(Message[_StartSessionRequestFields]):
 _StartSessionResponseFields: TypeAlias = Literal["session"]
 
 class StartSessionResponse(Message[_StartSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.StartSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -547,35 +258,6 @@ class StartSessionResponse(Message[_StartSessionResponseFields]):
 _ListSessionsRequestFields: TypeAlias = Literal["workspace", "search", "limit", "after_session_id"]
 
 class ListSessionsRequest(Message[_ListSessionsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListSessionsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: all folders.
-
-            ```proto
-            string workspace = 1;
-            ```
-        search:
-            Words that the title, the folder or the agent must have.
-
-            ```proto
-            string search = 2;
-            ```
-        limit:
-            ```proto
-            int32 limit = 3;
-            ```
-        after_session_id:
-            Only sessions that changed before this one did.
-
-            ```proto
-            string after_session_id = 4;
-            ```
-    """
 
     __slots__ = ("workspace", "search", "limit", "after_session_id")
 
@@ -599,21 +281,6 @@ class ListSessionsRequest(Message[_ListSessionsRequestFields]):
 _ListSessionsResponseFields: TypeAlias = Literal["sessions", "more"]
 
 class ListSessionsResponse(Message[_ListSessionsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListSessionsResponse
-    ```
-
-    Attributes:
-        sessions:
-            ```proto
-            repeated portico.v1.SessionSummary sessions = 1;
-            ```
-        more:
-            ```proto
-            bool more = 2;
-            ```
-    """
 
     __slots__ = ("sessions", "more")
 
@@ -633,19 +300,6 @@ class ListSessionsResponse(Message[_ListSessionsResponseFields]):
 _WatchSessionsRequestFields: TypeAlias = Literal["workspace"]
 
 class WatchSessionsRequest(Message[_WatchSessionsRequestFields]):
-    """
-    ```proto
-    message portico.v1.WatchSessionsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Empty: all folders.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -663,17 +317,6 @@ class WatchSessionsRequest(Message[_WatchSessionsRequestFields]):
 _WatchSessionsResponseFields: TypeAlias = Literal["changed", "removed_session_id", "heartbeat"]
 
 class WatchSessionsResponse(Message[_WatchSessionsResponseFields]):
-    """
-    ```proto
-    message portico.v1.WatchSessionsResponse
-    ```
-
-    Attributes:
-        change:
-            ```proto
-            oneof change
-            ```
-    """
 
     __slots__ = ("change",)
 
@@ -691,19 +334,6 @@ class WatchSessionsResponse(Message[_WatchSessionsResponseFields]):
 _HeartbeatFields: TypeAlias = Literal["last_seq"]
 
 class Heartbeat(Message[_HeartbeatFields]):
-    """
-    Says that the stream is alive, and how far it is.
-
-    ```proto
-    message portico.v1.Heartbeat
-    ```
-
-    Attributes:
-        last_seq:
-            ```proto
-            int64 last_seq = 1;
-            ```
-    """
 
     __slots__ = ("last_seq",)
 
@@ -721,17 +351,6 @@ class Heartbeat(Message[_HeartbeatFields]):
 _GetSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class GetSessionRequest(Message[_GetSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -749,17 +368,6 @@ class GetSessionRequest(Message[_GetSessionRequestFields]):
 _GetSessionResponseFields: TypeAlias = Literal["session"]
 
 class GetSessionResponse(Message[_GetSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -777,29 +385,6 @@ class GetSessionResponse(Message[_GetSessionResponseFields]):
 _GetTimelineRequestFields: TypeAlias = Literal["session_id", "before_seq", "limit"]
 
 class GetTimelineRequest(Message[_GetTimelineRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetTimelineRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        before_seq:
-            Zero: from the tail.
-
-            ```proto
-            int64 before_seq = 2;
-            ```
-        limit:
-            Zero: the server's choice.
-
-            ```proto
-            int32 limit = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "before_seq", "limit")
 
@@ -821,23 +406,6 @@ class GetTimelineRequest(Message[_GetTimelineRequestFields]):
 _GetTimelineResponseFields: TypeAlias = Literal["events", "more"]
 
 class GetTimelineResponse(Message[_GetTimelineResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetTimelineResponse
-    ```
-
-    Attributes:
-        events:
-            Oldest first.
-
-            ```proto
-            repeated portico.v1.Event events = 1;
-            ```
-        more:
-            ```proto
-            bool more = 2;
-            ```
-    """
 
     __slots__ = ("events", "more")
 
@@ -857,17 +425,6 @@ class GetTimelineResponse(Message[_GetTimelineResponseFields]):
 _ResumeSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class ResumeSessionRequest(Message[_ResumeSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ResumeSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -885,17 +442,6 @@ class ResumeSessionRequest(Message[_ResumeSessionRequestFields]):
 _ResumeSessionResponseFields: TypeAlias = Literal["session"]
 
 class ResumeSessionResponse(Message[_ResumeSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ResumeSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -913,17 +459,6 @@ class ResumeSessionResponse(Message[_ResumeSessionResponseFields]):
 _DiscardTurnRequestFields: TypeAlias = Literal["session_id"]
 
 class DiscardTurnRequest(Message[_DiscardTurnRequestFields]):
-    """
-    ```proto
-    message portico.v1.DiscardTurnRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -941,11 +476,6 @@ class DiscardTurnRequest(Message[_DiscardTurnRequestFields]):
 _DiscardTurnResponseFields: TypeAlias = NoReturn
 
 class DiscardTurnResponse(Message[_DiscardTurnResponseFields]):
-    """
-    ```proto
-    message portico.v1.DiscardTurnResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -959,17 +489,6 @@ class DiscardTurnResponse(Message[_DiscardTurnResponseFields]):
 _ForkSessionRequestFields: TypeAlias = Literal["session_id"]
 
 class ForkSessionRequest(Message[_ForkSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ForkSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -987,17 +506,6 @@ class ForkSessionRequest(Message[_ForkSessionRequestFields]):
 _ForkSessionResponseFields: TypeAlias = Literal["session"]
 
 class ForkSessionResponse(Message[_ForkSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ForkSessionResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -1015,23 +523,6 @@ class ForkSessionResponse(Message[_ForkSessionResponseFields]):
 _ClearSessionRequestFields: TypeAlias = Literal["session_id", "discard_proposals"]
 
 class ClearSessionRequest(Message[_ClearSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ClearSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        discard_proposals:
-            Deletes the session also where it proposes changes that nobody has decided on, or its branch is not finished.
-
-            ```proto
-            bool discard_proposals = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "discard_proposals")
 
@@ -1051,11 +542,6 @@ class ClearSessionRequest(Message[_ClearSessionRequestFields]):
 _ClearSessionResponseFields: TypeAlias = NoReturn
 
 class ClearSessionResponse(Message[_ClearSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ClearSessionResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -1069,21 +555,6 @@ class ClearSessionResponse(Message[_ClearSessionResponseFields]):
 _ExportSessionRequestFields: TypeAlias = Literal["session_id", "format"]
 
 class ExportSessionRequest(Message[_ExportSessionRequestFields]):
-    """
-    ```proto
-    message portico.v1.ExportSessionRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        format:
-            ```proto
-            portico.v1.ExportFormat format = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "format")
 
@@ -1103,21 +574,6 @@ class ExportSessionRequest(Message[_ExportSessionRequestFields]):
 _ExportSessionResponseFields: TypeAlias = Literal["file_name", "content"]
 
 class ExportSessionResponse(Message[_ExportSessionResponseFields]):
-    """
-    ```proto
-    message portico.v1.ExportSessionResponse
-    ```
-
-    Attributes:
-        file_name:
-            ```proto
-            string file_name = 1;
-            ```
-        content:
-            ```proto
-            string content = 2;
-            ```
-    """
 
     __slots__ = ("file_name", "content")
 
@@ -1137,17 +593,6 @@ class ExportSessionResponse(Message[_ExportSessionResponseFields]):
 _GetConversationPreviewRequestFields: TypeAlias = Literal["session_id"]
 
 class GetConversationPreviewRequest(Message[_GetConversationPreviewRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetConversationPreviewRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -1165,21 +610,6 @@ class GetConversationPreviewRequest(Message[_GetConversationPreviewRequestFields
 _GetConversationPreviewResponseFields: TypeAlias = Literal["last_prompt", "last_answer"]
 
 class GetConversationPreviewResponse(Message[_GetConversationPreviewResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetConversationPreviewResponse
-    ```
-
-    Attributes:
-        last_prompt:
-            ```proto
-            string last_prompt = 1;
-            ```
-        last_answer:
-            ```proto
-            string last_answer = 2;
-            ```
-    """
 
     __slots__ = ("last_prompt", "last_answer")
 
@@ -1199,25 +629,6 @@ class GetConversationPreviewResponse(Message[_GetConversationPreviewResponseFiel
 _AttachmentFields: TypeAlias = Literal["name", "mime_type", "path", "data"]
 
 class Attachment(Message[_AttachmentFields]):
-    """
-    ```proto
-    message portico.v1.Attachment
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        mime_type:
-            ```proto
-            string mime_type = 2;
-            ```
-        source:
-            ```proto
-            oneof source
-            ```
-    """
 
     __slots__ = ("name", "mime_type", "source")
 
@@ -1239,35 +650,6 @@ class Attachment(Message[_AttachmentFields]):
 _InvokeRequestFields: TypeAlias = Literal["session_id", "text", "attachments", "when_busy", "queued_prompt_id"]
 
 class InvokeRequest(Message[_InvokeRequestFields]):
-    """
-    ```proto
-    message portico.v1.InvokeRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        attachments:
-            ```proto
-            repeated portico.v1.Attachment attachments = 3;
-            ```
-        when_busy:
-            ```proto
-            portico.v1.WhenBusy when_busy = 4;
-            ```
-        queued_prompt_id:
-            Sends a prompt that waits in the queue; text and attachments are not read then.
-
-            ```proto
-            string queued_prompt_id = 5;
-            ```
-    """
 
     __slots__ = ("session_id", "text", "attachments", "when_busy", "queued_prompt_id")
 
@@ -1293,17 +675,6 @@ class InvokeRequest(Message[_InvokeRequestFields]):
 _InvokeResponseFields: TypeAlias = Literal["event", "queued"]
 
 class InvokeResponse(Message[_InvokeResponseFields]):
-    """
-    ```proto
-    message portico.v1.InvokeResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -1321,37 +692,6 @@ class InvokeResponse(Message[_InvokeResponseFields]):
 _SubmitPromptRequestFields: TypeAlias = Literal["session_id", "text", "attachments", "when_busy", "queued_prompt_id"]
 
 class SubmitPromptRequest(Message[_SubmitPromptRequestFields]):
-    """
-    The fields of InvokeRequest, refused for the same reasons.
-
-    ```proto
-    message portico.v1.SubmitPromptRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        attachments:
-            ```proto
-            repeated portico.v1.Attachment attachments = 3;
-            ```
-        when_busy:
-            ```proto
-            portico.v1.WhenBusy when_busy = 4;
-            ```
-        queued_prompt_id:
-            Sends a queued prompt now; text and attachments are ignored.
-
-            ```proto
-            string queued_prompt_id = 5;
-            ```
-    """
 
     __slots__ = ("session_id", "text", "attachments", "when_busy", "queued_prompt_id")
 
@@ -1377,17 +717,6 @@ class SubmitPromptRequest(Message[_SubmitPromptRequestFields]):
 _SubmitPromptResponseFields: TypeAlias = Literal["event", "queued"]
 
 class SubmitPromptResponse(Message[_SubmitPromptResponseFields]):
-    """
-    ```proto
-    message portico.v1.SubmitPromptResponse
-    ```
-
-    Attributes:
-        outcome:
-            ```proto
-            oneof outcome
-            ```
-    """
 
     __slots__ = ("outcome",)
 
@@ -1405,23 +734,6 @@ class SubmitPromptResponse(Message[_SubmitPromptResponseFields]):
 _StopTurnRequestFields: TypeAlias = Literal["session_id", "force"]
 
 class StopTurnRequest(Message[_StopTurnRequestFields]):
-    """
-    ```proto
-    message portico.v1.StopTurnRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        force:
-            Do not wait for the agent to obey.
-
-            ```proto
-            bool force = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "force")
 
@@ -1441,19 +753,6 @@ class StopTurnRequest(Message[_StopTurnRequestFields]):
 _StopTurnResponseFields: TypeAlias = Literal["stopped"]
 
 class StopTurnResponse(Message[_StopTurnResponseFields]):
-    """
-    ```proto
-    message portico.v1.StopTurnResponse
-    ```
-
-    Attributes:
-        stopped:
-            False: no turn was under way.
-
-            ```proto
-            bool stopped = 1;
-            ```
-    """
 
     __slots__ = ("stopped",)
 
@@ -1471,23 +770,6 @@ class StopTurnResponse(Message[_StopTurnResponseFields]):
 _StopCommandRequestFields: TypeAlias = Literal["session_id", "terminal_id"]
 
 class StopCommandRequest(Message[_StopCommandRequestFields]):
-    """
-    ```proto
-    message portico.v1.StopCommandRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        terminal_id:
-            As its output names it.
-
-            ```proto
-            string terminal_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "terminal_id")
 
@@ -1507,19 +789,6 @@ class StopCommandRequest(Message[_StopCommandRequestFields]):
 _StopCommandResponseFields: TypeAlias = Literal["stopped"]
 
 class StopCommandResponse(Message[_StopCommandResponseFields]):
-    """
-    ```proto
-    message portico.v1.StopCommandResponse
-    ```
-
-    Attributes:
-        stopped:
-            False: it had ended, or the agent runs it itself.
-
-            ```proto
-            bool stopped = 1;
-            ```
-    """
 
     __slots__ = ("stopped",)
 
@@ -1537,21 +806,6 @@ class StopCommandResponse(Message[_StopCommandResponseFields]):
 _WatchRequestFields: TypeAlias = Literal["session_id", "after_seq"]
 
 class WatchRequest(Message[_WatchRequestFields]):
-    """
-    ```proto
-    message portico.v1.WatchRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        after_seq:
-            ```proto
-            int64 after_seq = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "after_seq")
 
@@ -1571,17 +825,6 @@ class WatchRequest(Message[_WatchRequestFields]):
 _WatchResponseFields: TypeAlias = Literal["event", "desk", "heartbeat"]
 
 class WatchResponse(Message[_WatchResponseFields]):
-    """
-    ```proto
-    message portico.v1.WatchResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -1599,21 +842,6 @@ class WatchResponse(Message[_WatchResponseFields]):
 _SubmitClientEventRequestFields: TypeAlias = Literal["session_id", "permission_decisions", "question_reply", "draft", "queue_removal", "editor_reply", "editor_state"]
 
 class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
-    """
-    ```proto
-    message portico.v1.SubmitClientEventRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        event:
-            ```proto
-            oneof event
-            ```
-    """
 
     __slots__ = ("session_id", "event")
 
@@ -1633,11 +861,6 @@ class SubmitClientEventRequest(Message[_SubmitClientEventRequestFields]):
 _SubmitClientEventResponseFields: TypeAlias = NoReturn
 
 class SubmitClientEventResponse(Message[_SubmitClientEventResponseFields]):
-    """
-    ```proto
-    message portico.v1.SubmitClientEventResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -1651,19 +874,6 @@ class SubmitClientEventResponse(Message[_SubmitClientEventResponseFields]):
 _PermissionDecisionsFields: TypeAlias = Literal["decisions"]
 
 class PermissionDecisions(Message[_PermissionDecisionsFields]):
-    """
-    One answer or several at once.
-
-    ```proto
-    message portico.v1.PermissionDecisions
-    ```
-
-    Attributes:
-        decisions:
-            ```proto
-            repeated portico.v1.PermissionDecision decisions = 1;
-            ```
-    """
 
     __slots__ = ("decisions",)
 
@@ -1681,27 +891,6 @@ class PermissionDecisions(Message[_PermissionDecisionsFields]):
 _PermissionDecisionFields: TypeAlias = Literal["request_id", "option_id", "scope"]
 
 class PermissionDecision(Message[_PermissionDecisionFields]):
-    """
-    ```proto
-    message portico.v1.PermissionDecision
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        option_id:
-            One of the agent's own options.
-
-            ```proto
-            string option_id = 2;
-            ```
-        scope:
-            ```proto
-            portico.v1.PermissionScope scope = 3;
-            ```
-    """
 
     __slots__ = ("request_id", "option_id", "scope")
 
@@ -1723,27 +912,6 @@ class PermissionDecision(Message[_PermissionDecisionFields]):
 _QuestionReplyFields: TypeAlias = Literal["request_id", "action", "content_json"]
 
 class QuestionReply(Message[_QuestionReplyFields]):
-    """
-    ```proto
-    message portico.v1.QuestionReply
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        action:
-            ```proto
-            portico.v1.QuestionAction action = 2;
-            ```
-        content_json:
-            The values of the form, as a JSON object.
-
-            ```proto
-            string content_json = 3;
-            ```
-    """
 
     __slots__ = ("request_id", "action", "content_json")
 
@@ -1765,21 +933,6 @@ class QuestionReply(Message[_QuestionReplyFields]):
 _DraftChangeFields: TypeAlias = Literal["text", "client_id"]
 
 class DraftChange(Message[_DraftChangeFields]):
-    """
-    ```proto
-    message portico.v1.DraftChange
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-        client_id:
-            ```proto
-            string client_id = 2;
-            ```
-    """
 
     __slots__ = ("text", "client_id")
 
@@ -1799,17 +952,6 @@ class DraftChange(Message[_DraftChangeFields]):
 _QueueRemovalFields: TypeAlias = Literal["prompt_id"]
 
 class QueueRemoval(Message[_QueueRemovalFields]):
-    """
-    ```proto
-    message portico.v1.QueueRemoval
-    ```
-
-    Attributes:
-        prompt_id:
-            ```proto
-            string prompt_id = 1;
-            ```
-    """
 
     __slots__ = ("prompt_id",)
 
@@ -1827,25 +969,6 @@ class QueueRemoval(Message[_QueueRemovalFields]):
 _SetSessionConfigRequestFields: TypeAlias = Literal["session_id", "option_id", "choice", "switched_on"]
 
 class SetSessionConfigRequest(Message[_SetSessionConfigRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSessionConfigRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        option_id:
-            ```proto
-            string option_id = 2;
-            ```
-        value:
-            ```proto
-            oneof value
-            ```
-    """
 
     __slots__ = ("session_id", "option_id", "value")
 
@@ -1867,17 +990,6 @@ class SetSessionConfigRequest(Message[_SetSessionConfigRequestFields]):
 _SetSessionConfigResponseFields: TypeAlias = Literal["options"]
 
 class SetSessionConfigResponse(Message[_SetSessionConfigResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSessionConfigResponse
-    ```
-
-    Attributes:
-        options:
-            ```proto
-            repeated portico.v1.ConfigOption options = 1;
-            ```
-    """
 
     __slots__ = ("options",)
 
@@ -1895,19 +1007,6 @@ class SetSessionConfigResponse(Message[_SetSessionConfigResponseFields]):
 _ListAgentsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListAgentsRequest(Message[_ListAgentsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListAgentsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -1925,17 +1024,6 @@ class ListAgentsRequest(Message[_ListAgentsRequestFields]):
 _ListAgentsResponseFields: TypeAlias = Literal["agents"]
 
 class ListAgentsResponse(Message[_ListAgentsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListAgentsResponse
-    ```
-
-    Attributes:
-        agents:
-            ```proto
-            repeated portico.v1.Agent agents = 1;
-            ```
-    """
 
     __slots__ = ("agents",)
 
@@ -1953,35 +1041,6 @@ class ListAgentsResponse(Message[_ListAgentsResponseFields]):
 _AgentFields: TypeAlias = Literal["name", "title", "installed", "install_hint", "is_default"]
 
 class Agent(Message[_AgentFields]):
-    """
-    ```proto
-    message portico.v1.Agent
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        installed:
-            ```proto
-            bool installed = 3;
-            ```
-        install_hint:
-            How to get it, if it is not installed.
-
-            ```proto
-            string install_hint = 4;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 5;
-            ```
-    """
 
     __slots__ = ("name", "title", "installed", "install_hint", "is_default")
 
@@ -2007,19 +1066,6 @@ class Agent(Message[_AgentFields]):
 _ListScenariosRequestFields: TypeAlias = Literal["workspace"]
 
 class ListScenariosRequest(Message[_ListScenariosRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListScenariosRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose scenarios. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2037,23 +1083,6 @@ class ListScenariosRequest(Message[_ListScenariosRequestFields]):
 _ListScenariosResponseFields: TypeAlias = Literal["scenarios", "problems"]
 
 class ListScenariosResponse(Message[_ListScenariosResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListScenariosResponse
-    ```
-
-    Attributes:
-        scenarios:
-            ```proto
-            repeated portico.v1.Scenario scenarios = 1;
-            ```
-        problems:
-            Files that are left out because they are broken, each in a sentence with its line.
-
-            ```proto
-            repeated string problems = 2;
-            ```
-    """
 
     __slots__ = ("scenarios", "problems")
 
@@ -2073,33 +1102,6 @@ class ListScenariosResponse(Message[_ListScenariosResponseFields]):
 _ScenarioFields: TypeAlias = Literal["name", "description", "model", "is_default"]
 
 class Scenario(Message[_ScenarioFields]):
-    """
-    What Porter can be told to be: its modes, before there is a session.
-
-    ```proto
-    message portico.v1.Scenario
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        model:
-            The model that it asks for. Empty: the one that holds otherwise.
-
-            ```proto
-            string model = 3;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 4;
-            ```
-    """
 
     __slots__ = ("name", "description", "model", "is_default")
 
@@ -2123,19 +1125,6 @@ class Scenario(Message[_ScenarioFields]):
 _ListProvidersRequestFields: TypeAlias = Literal["workspace"]
 
 class ListProvidersRequest(Message[_ListProvidersRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListProvidersRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2153,23 +1142,6 @@ class ListProvidersRequest(Message[_ListProvidersRequestFields]):
 _ListProvidersResponseFields: TypeAlias = Literal["providers", "model"]
 
 class ListProvidersResponse(Message[_ListProvidersResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListProvidersResponse
-    ```
-
-    Attributes:
-        providers:
-            ```proto
-            repeated portico.v1.Provider providers = 1;
-            ```
-        model:
-            The model that holds when nobody names another, as provider:model. Empty: there is none.
-
-            ```proto
-            string model = 2;
-            ```
-    """
 
     __slots__ = ("providers", "model")
 
@@ -2189,55 +1161,6 @@ class ListProvidersResponse(Message[_ListProvidersResponseFields]):
 _ProviderFields: TypeAlias = Literal["name", "title", "ready", "detail", "key_variable", "needs_key", "models", "has_key"]
 
 class Provider(Message[_ProviderFields]):
-    """
-    ```proto
-    message portico.v1.Provider
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        title:
-            ```proto
-            string title = 2;
-            ```
-        ready:
-            ```proto
-            bool ready = 3;
-            ```
-        detail:
-            For the person: what it works with, or what it needs first.
-
-            ```proto
-            string detail = 4;
-            ```
-        key_variable:
-            The environment variable that its key is read from. Empty: it takes no key.
-
-            ```proto
-            string key_variable = 5;
-            ```
-        needs_key:
-            Whether a key is all that it needs.
-
-            ```proto
-            bool needs_key = 6;
-            ```
-        models:
-            Its models by their own names, the usual one first. Others can be named too.
-
-            ```proto
-            repeated string models = 7;
-            ```
-        has_key:
-            Whether there is a key that can be taken away.
-
-            ```proto
-            bool has_key = 8;
-            ```
-    """
 
     __slots__ = ("name", "title", "ready", "detail", "key_variable", "needs_key", "models", "has_key")
 
@@ -2269,19 +1192,6 @@ class Provider(Message[_ProviderFields]):
 _ListModelsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListModelsRequest(Message[_ListModelsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListModelsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2299,17 +1209,6 @@ class ListModelsRequest(Message[_ListModelsRequestFields]):
 _ListModelsResponseFields: TypeAlias = Literal["models"]
 
 class ListModelsResponse(Message[_ListModelsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListModelsResponse
-    ```
-
-    Attributes:
-        models:
-            ```proto
-            repeated portico.v1.Model models = 1;
-            ```
-    """
 
     __slots__ = ("models",)
 
@@ -2327,43 +1226,6 @@ class ListModelsResponse(Message[_ListModelsResponseFields]):
 _ModelFields: TypeAlias = Literal["name", "about", "is_default", "window", "tools", "images"]
 
 class Model(Message[_ModelFields]):
-    """
-    A model whose provider is ready: it has a key, or needs none.
-
-    ```proto
-    message portico.v1.Model
-    ```
-
-    Attributes:
-        name:
-            As provider:model.
-
-            ```proto
-            string name = 1;
-            ```
-        about:
-            ```proto
-            string about = 2;
-            ```
-        is_default:
-            ```proto
-            bool is_default = 3;
-            ```
-        window:
-            In tokens. Zero: nobody knows.
-
-            ```proto
-            int32 window = 4;
-            ```
-        tools:
-            ```proto
-            bool tools = 5;
-            ```
-        images:
-            ```proto
-            bool images = 6;
-            ```
-    """
 
     __slots__ = ("name", "about", "is_default", "window", "tools", "images")
 
@@ -2391,39 +1253,6 @@ class Model(Message[_ModelFields]):
 _CompleteModelRequestFields: TypeAlias = Literal["workspace", "model", "system", "messages", "tools"]
 
 class CompleteModelRequest(Message[_CompleteModelRequestFields]):
-    """
-    ```proto
-    message portico.v1.CompleteModelRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose settings and budgets count. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        model:
-            As provider:model. Empty: the default.
-
-            ```proto
-            string model = 2;
-            ```
-        system:
-            ```proto
-            string system = 3;
-            ```
-        messages:
-            ```proto
-            repeated portico.v1.ModelMessage messages = 4;
-            ```
-        tools:
-            What the model may ask the caller to do.
-
-            ```proto
-            repeated portico.v1.ModelTool tools = 5;
-            ```
-    """
 
     __slots__ = ("workspace", "model", "system", "messages", "tools")
 
@@ -2449,21 +1278,6 @@ class CompleteModelRequest(Message[_CompleteModelRequestFields]):
 _ModelMessageFields: TypeAlias = Literal["role", "parts"]
 
 class ModelMessage(Message[_ModelMessageFields]):
-    """
-    ```proto
-    message portico.v1.ModelMessage
-    ```
-
-    Attributes:
-        role:
-            ```proto
-            portico.v1.ModelRole role = 1;
-            ```
-        parts:
-            ```proto
-            repeated portico.v1.ModelPart parts = 2;
-            ```
-    """
 
     __slots__ = ("role", "parts")
 
@@ -2483,19 +1297,6 @@ class ModelMessage(Message[_ModelMessageFields]):
 _ModelPartFields: TypeAlias = Literal["text", "image", "call", "result"]
 
 class ModelPart(Message[_ModelPartFields]):
-    """
-    A user has text, images and results; an assistant has text and calls.
-
-    ```proto
-    message portico.v1.ModelPart
-    ```
-
-    Attributes:
-        part:
-            ```proto
-            oneof part
-            ```
-    """
 
     __slots__ = ("part",)
 
@@ -2513,21 +1314,6 @@ class ModelPart(Message[_ModelPartFields]):
 _ModelImageFields: TypeAlias = Literal["mime_type", "data"]
 
 class ModelImage(Message[_ModelImageFields]):
-    """
-    ```proto
-    message portico.v1.ModelImage
-    ```
-
-    Attributes:
-        mime_type:
-            ```proto
-            string mime_type = 1;
-            ```
-        data:
-            ```proto
-            bytes data = 2;
-            ```
-    """
 
     __slots__ = ("mime_type", "data")
 
@@ -2547,27 +1333,6 @@ class ModelImage(Message[_ModelImageFields]):
 _ModelToolCallFields: TypeAlias = Literal["call_id", "name", "arguments_json"]
 
 class ModelToolCall(Message[_ModelToolCallFields]):
-    """
-    ```proto
-    message portico.v1.ModelToolCall
-    ```
-
-    Attributes:
-        call_id:
-            ```proto
-            string call_id = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-        arguments_json:
-            What the model wrote: meant to be a JSON object, and not always one.
-
-            ```proto
-            string arguments_json = 3;
-            ```
-    """
 
     __slots__ = ("call_id", "name", "arguments_json")
 
@@ -2589,25 +1354,6 @@ class ModelToolCall(Message[_ModelToolCallFields]):
 _ModelToolResultFields: TypeAlias = Literal["call_id", "text", "images"]
 
 class ModelToolResult(Message[_ModelToolResultFields]):
-    """
-    ```proto
-    message portico.v1.ModelToolResult
-    ```
-
-    Attributes:
-        call_id:
-            ```proto
-            string call_id = 1;
-            ```
-        text:
-            ```proto
-            string text = 2;
-            ```
-        images:
-            ```proto
-            repeated portico.v1.ModelImage images = 3;
-            ```
-    """
 
     __slots__ = ("call_id", "text", "images")
 
@@ -2629,27 +1375,6 @@ class ModelToolResult(Message[_ModelToolResultFields]):
 _ModelToolFields: TypeAlias = Literal["name", "description", "schema_json"]
 
 class ModelTool(Message[_ModelToolFields]):
-    """
-    ```proto
-    message portico.v1.ModelTool
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        schema_json:
-            The JSON Schema of its arguments. Empty: it takes none.
-
-            ```proto
-            string schema_json = 3;
-            ```
-    """
 
     __slots__ = ("name", "description", "schema_json")
 
@@ -2671,17 +1396,6 @@ class ModelTool(Message[_ModelToolFields]):
 _CompleteModelResponseFields: TypeAlias = Literal["text", "thinking", "call", "notice"]
 
 class CompleteModelResponse(Message[_CompleteModelResponseFields]):
-    """
-    ```proto
-    message portico.v1.CompleteModelResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -2699,23 +1413,6 @@ class CompleteModelResponse(Message[_CompleteModelResponseFields]):
 _AuthenticateAgentRequestFields: TypeAlias = Literal["session_id", "method_id"]
 
 class AuthenticateAgentRequest(Message[_AuthenticateAgentRequestFields]):
-    """
-    ```proto
-    message portico.v1.AuthenticateAgentRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        method_id:
-            Empty: the only method there is.
-
-            ```proto
-            string method_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "method_id")
 
@@ -2735,11 +1432,6 @@ class AuthenticateAgentRequest(Message[_AuthenticateAgentRequestFields]):
 _AuthenticateAgentResponseFields: TypeAlias = NoReturn
 
 class AuthenticateAgentResponse(Message[_AuthenticateAgentResponseFields]):
-    """
-    ```proto
-    message portico.v1.AuthenticateAgentResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -2753,25 +1445,6 @@ class AuthenticateAgentResponse(Message[_AuthenticateAgentResponseFields]):
 _SetSecretRequestFields: TypeAlias = Literal["name", "value"]
 
 class SetSecretRequest(Message[_SetSecretRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSecretRequest
-    ```
-
-    Attributes:
-        name:
-            The environment variable that agents will find it in.
-
-            ```proto
-            string name = 1;
-            ```
-        value:
-            Empty: take it away.
-
-            ```proto
-            string value = 2;
-            ```
-    """
 
     __slots__ = ("name", "value")
 
@@ -2791,17 +1464,6 @@ class SetSecretRequest(Message[_SetSecretRequestFields]):
 _SetSecretResponseFields: TypeAlias = Literal["keeper"]
 
 class SetSecretResponse(Message[_SetSecretResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSecretResponse
-    ```
-
-    Attributes:
-        keeper:
-            ```proto
-            portico.v1.SecretKeeper keeper = 1;
-            ```
-    """
 
     __slots__ = ("keeper",)
 
@@ -2819,25 +1481,6 @@ class SetSecretResponse(Message[_SetSecretResponseFields]):
 _FindFilesRequestFields: TypeAlias = Literal["session_id", "query", "limit"]
 
 class FindFilesRequest(Message[_FindFilesRequestFields]):
-    """
-    ```proto
-    message portico.v1.FindFilesRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        query:
-            ```proto
-            string query = 2;
-            ```
-        limit:
-            ```proto
-            int32 limit = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "query", "limit")
 
@@ -2859,17 +1502,6 @@ class FindFilesRequest(Message[_FindFilesRequestFields]):
 _FindFilesResponseFields: TypeAlias = Literal["files"]
 
 class FindFilesResponse(Message[_FindFilesResponseFields]):
-    """
-    ```proto
-    message portico.v1.FindFilesResponse
-    ```
-
-    Attributes:
-        files:
-            ```proto
-            repeated portico.v1.FoundFile files = 1;
-            ```
-    """
 
     __slots__ = ("files",)
 
@@ -2887,25 +1519,6 @@ class FindFilesResponse(Message[_FindFilesResponseFields]):
 _FoundFileFields: TypeAlias = Literal["path", "matched"]
 
 class FoundFile(Message[_FoundFileFields]):
-    """
-    ```proto
-    message portico.v1.FoundFile
-    ```
-
-    Attributes:
-        path:
-            Relative to the session's folder, with forward slashes.
-
-            ```proto
-            string path = 1;
-            ```
-        matched:
-            Which characters of the path fit the query.
-
-            ```proto
-            repeated int32 matched = 2 [packed = true];
-            ```
-    """
 
     __slots__ = ("path", "matched")
 
@@ -2925,19 +1538,6 @@ class FoundFile(Message[_FoundFileFields]):
 _ListPromptsRequestFields: TypeAlias = Literal["workspace"]
 
 class ListPromptsRequest(Message[_ListPromptsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListPromptsRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose prompts. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -2955,19 +1555,6 @@ class ListPromptsRequest(Message[_ListPromptsRequestFields]):
 _ListPromptsResponseFields: TypeAlias = Literal["prompts"]
 
 class ListPromptsResponse(Message[_ListPromptsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListPromptsResponse
-    ```
-
-    Attributes:
-        prompts:
-            By name. One that a namesake hides is left out.
-
-            ```proto
-            repeated portico.v1.KeptPrompt prompts = 1;
-            ```
-    """
 
     __slots__ = ("prompts",)
 
@@ -2985,31 +1572,6 @@ class ListPromptsResponse(Message[_ListPromptsResponseFields]):
 _KeptPromptFields: TypeAlias = Literal["name", "description", "origin", "problem"]
 
 class KeptPrompt(Message[_KeptPromptFields]):
-    """
-    ```proto
-    message portico.v1.KeptPrompt
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-        origin:
-            ```proto
-            portico.v1.PromptOrigin origin = 3;
-            ```
-        problem:
-            Why it cannot be used. Empty: it can.
-
-            ```proto
-            string problem = 4;
-            ```
-    """
 
     __slots__ = ("name", "description", "origin", "problem")
 
@@ -3033,23 +1595,6 @@ class KeptPrompt(Message[_KeptPromptFields]):
 _GetPromptRequestFields: TypeAlias = Literal["workspace", "name"]
 
 class GetPromptRequest(Message[_GetPromptRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetPromptRequest
-    ```
-
-    Attributes:
-        workspace:
-            Whose prompts. Empty: the folder of the server.
-
-            ```proto
-            string workspace = 1;
-            ```
-        name:
-            ```proto
-            string name = 2;
-            ```
-    """
 
     __slots__ = ("workspace", "name")
 
@@ -3069,19 +1614,6 @@ class GetPromptRequest(Message[_GetPromptRequestFields]):
 _GetPromptResponseFields: TypeAlias = Literal["pieces"]
 
 class GetPromptResponse(Message[_GetPromptResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetPromptResponse
-    ```
-
-    Attributes:
-        pieces:
-            The text, in order. Defaults stand in it already.
-
-            ```proto
-            repeated portico.v1.PromptPiece pieces = 1;
-            ```
-    """
 
     __slots__ = ("pieces",)
 
@@ -3099,17 +1631,6 @@ class GetPromptResponse(Message[_GetPromptResponseFields]):
 _PromptPieceFields: TypeAlias = Literal["text", "blank"]
 
 class PromptPiece(Message[_PromptPieceFields]):
-    """
-    ```proto
-    message portico.v1.PromptPiece
-    ```
-
-    Attributes:
-        piece:
-            ```proto
-            oneof piece
-            ```
-    """
 
     __slots__ = ("piece",)
 
@@ -3127,21 +1648,6 @@ class PromptPiece(Message[_PromptPieceFields]):
 _PromptBlankFields: TypeAlias = Literal["name", "description"]
 
 class PromptBlank(Message[_PromptBlankFields]):
-    """
-    ```proto
-    message portico.v1.PromptBlank
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        description:
-            ```proto
-            string description = 2;
-            ```
-    """
 
     __slots__ = ("name", "description")
 
@@ -3161,17 +1667,6 @@ class PromptBlank(Message[_PromptBlankFields]):
 _GetTodosRequestFields: TypeAlias = Literal["session_id"]
 
 class GetTodosRequest(Message[_GetTodosRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetTodosRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -3189,17 +1684,6 @@ class GetTodosRequest(Message[_GetTodosRequestFields]):
 _GetTodosResponseFields: TypeAlias = Literal["todos"]
 
 class GetTodosResponse(Message[_GetTodosResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetTodosResponse
-    ```
-
-    Attributes:
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 1;
-            ```
-    """
 
     __slots__ = ("todos",)
 
@@ -3217,21 +1701,6 @@ class GetTodosResponse(Message[_GetTodosResponseFields]):
 _WriteTodosRequestFields: TypeAlias = Literal["session_id", "todos"]
 
 class WriteTodosRequest(Message[_WriteTodosRequestFields]):
-    """
-    ```proto
-    message portico.v1.WriteTodosRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "todos")
 
@@ -3251,17 +1720,6 @@ class WriteTodosRequest(Message[_WriteTodosRequestFields]):
 _WriteTodosResponseFields: TypeAlias = Literal["todos"]
 
 class WriteTodosResponse(Message[_WriteTodosResponseFields]):
-    """
-    ```proto
-    message portico.v1.WriteTodosResponse
-    ```
-
-    Attributes:
-        todos:
-            ```proto
-            repeated portico.v1.Todo todos = 1;
-            ```
-    """
 
     __slots__ = ("todos",)
 
@@ -3279,17 +1737,6 @@ class WriteTodosResponse(Message[_WriteTodosResponseFields]):
 _GetSettingsRequestFields: TypeAlias = Literal["workspace"]
 
 class GetSettingsRequest(Message[_GetSettingsRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetSettingsRequest
-    ```
-
-    Attributes:
-        workspace:
-            ```proto
-            string workspace = 1;
-            ```
-    """
 
     __slots__ = ("workspace",)
 
@@ -3307,23 +1754,6 @@ class GetSettingsRequest(Message[_GetSettingsRequestFields]):
 _GetSettingsResponseFields: TypeAlias = Literal["settings", "problems"]
 
 class GetSettingsResponse(Message[_GetSettingsResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetSettingsResponse
-    ```
-
-    Attributes:
-        settings:
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-        problems:
-            Sentences about what is broken in the folder's own settings, and was ignored.
-
-            ```proto
-            repeated string problems = 2;
-            ```
-    """
 
     __slots__ = ("settings", "problems")
 
@@ -3343,31 +1773,6 @@ class GetSettingsResponse(Message[_GetSettingsResponseFields]):
 _SettingFields: TypeAlias = Literal["name", "value_json", "source", "description"]
 
 class Setting(Message[_SettingFields]):
-    """
-    ```proto
-    message portico.v1.Setting
-    ```
-
-    Attributes:
-        name:
-            ```proto
-            string name = 1;
-            ```
-        value_json:
-            ```proto
-            string value_json = 2;
-            ```
-        source:
-            flag, environment, workspace, user or built-in.
-
-            ```proto
-            string source = 3;
-            ```
-        description:
-            ```proto
-            string description = 4;
-            ```
-    """
 
     __slots__ = ("name", "value_json", "source", "description")
 
@@ -3391,19 +1796,6 @@ class Setting(Message[_SettingFields]):
 _SetSettingsRequestFields: TypeAlias = Literal["settings"]
 
 class SetSettingsRequest(Message[_SetSettingsRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetSettingsRequest
-    ```
-
-    Attributes:
-        settings:
-            An empty value_json takes the user's own value away. source and description are not read.
-
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-    """
 
     __slots__ = ("settings",)
 
@@ -3421,17 +1813,6 @@ class SetSettingsRequest(Message[_SetSettingsRequestFields]):
 _SetSettingsResponseFields: TypeAlias = Literal["settings"]
 
 class SetSettingsResponse(Message[_SetSettingsResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetSettingsResponse
-    ```
-
-    Attributes:
-        settings:
-            ```proto
-            repeated portico.v1.Setting settings = 1;
-            ```
-    """
 
     __slots__ = ("settings",)
 
@@ -3449,11 +1830,6 @@ class SetSettingsResponse(Message[_SetSettingsResponseFields]):
 _ListApprovalsRequestFields: TypeAlias = NoReturn
 
 class ListApprovalsRequest(Message[_ListApprovalsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListApprovalsRequest
-    ```
-    """
 
     __slots__ = ()
 
@@ -3467,17 +1843,6 @@ class ListApprovalsRequest(Message[_ListApprovalsRequestFields]):
 _ListApprovalsResponseFields: TypeAlias = Literal["approvals"]
 
 class ListApprovalsResponse(Message[_ListApprovalsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListApprovalsResponse
-    ```
-
-    Attributes:
-        approvals:
-            ```proto
-            repeated portico.v1.Approval approvals = 1;
-            ```
-    """
 
     __slots__ = ("approvals",)
 
@@ -3495,33 +1860,6 @@ class ListApprovalsResponse(Message[_ListApprovalsResponseFields]):
 _ApprovalFields: TypeAlias = Literal["approval_id", "agent", "rule", "workspace", "given_at"]
 
 class Approval(Message[_ApprovalFields]):
-    """
-    ```proto
-    message portico.v1.Approval
-    ```
-
-    Attributes:
-        approval_id:
-            ```proto
-            string approval_id = 1;
-            ```
-        agent:
-            ```proto
-            string agent = 2;
-            ```
-        rule:
-            ```proto
-            string rule = 3;
-            ```
-        workspace:
-            ```proto
-            string workspace = 4;
-            ```
-        given_at:
-            ```proto
-            optional google.protobuf.Timestamp given_at = 5;
-            ```
-    """
 
     __slots__ = ("approval_id", "agent", "rule", "workspace", "given_at")
 
@@ -3547,17 +1885,6 @@ class Approval(Message[_ApprovalFields]):
 _RevokeApprovalRequestFields: TypeAlias = Literal["approval_id"]
 
 class RevokeApprovalRequest(Message[_RevokeApprovalRequestFields]):
-    """
-    ```proto
-    message portico.v1.RevokeApprovalRequest
-    ```
-
-    Attributes:
-        approval_id:
-            ```proto
-            string approval_id = 1;
-            ```
-    """
 
     __slots__ = ("approval_id",)
 
@@ -3575,11 +1902,6 @@ class RevokeApprovalRequest(Message[_RevokeApprovalRequestFields]):
 _RevokeApprovalResponseFields: TypeAlias = NoReturn
 
 class RevokeApprovalResponse(Message[_RevokeApprovalResponseFields]):
-    """
-    ```proto
-    message portico.v1.RevokeApprovalResponse
-    ```
-    """
 
     __slots__ = ()
 
@@ -3593,29 +1915,6 @@ class RevokeApprovalResponse(Message[_RevokeApprovalResponseFields]):
 _GetProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "paths"]
 
 class GetProposalRequest(Message[_GetProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            Empty: all that are open, without contents.
-
-            ```proto
-            string proposal_id = 2;
-            ```
-        paths:
-            Whose contents to send along. Empty: none.
-
-            ```proto
-            repeated string paths = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "paths")
 
@@ -3637,21 +1936,6 @@ class GetProposalRequest(Message[_GetProposalRequestFields]):
 _GetProposalResponseFields: TypeAlias = Literal["proposals", "contents"]
 
 class GetProposalResponse(Message[_GetProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetProposalResponse
-    ```
-
-    Attributes:
-        proposals:
-            ```proto
-            repeated portico.v1.ProposalUpdated proposals = 1;
-            ```
-        contents:
-            ```proto
-            repeated portico.v1.FileContents contents = 2;
-            ```
-    """
 
     __slots__ = ("proposals", "contents")
 
@@ -3671,41 +1955,6 @@ class GetProposalResponse(Message[_GetProposalResponseFields]):
 _FileContentsFields: TypeAlias = Literal["path", "old_text", "new_text", "diff", "hunks", "conflicts"]
 
 class FileContents(Message[_FileContentsFields]):
-    """
-    The whole of one file, on both sides of a change, with its full diff.
-
-    ```proto
-    message portico.v1.FileContents
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        old_text:
-            Absent where there is no such file, or no text.
-
-            ```proto
-            optional string old_text = 2;
-            ```
-        new_text:
-            ```proto
-            optional string new_text = 3;
-            ```
-        diff:
-            ```proto
-            string diff = 4;
-            ```
-        hunks:
-            ```proto
-            repeated portico.v1.ProposedHunk hunks = 5;
-            ```
-        conflicts:
-            ```proto
-            repeated portico.v1.FileConflict conflicts = 6;
-            ```
-    """
 
     __slots__ = ("path", "old_text", "new_text", "diff", "hunks", "conflicts")
 
@@ -3733,33 +1982,6 @@ class FileContents(Message[_FileContentsFields]):
 _FileConflictFields: TypeAlias = Literal["line", "base", "person", "agent"]
 
 class FileConflict(Message[_FileConflictFields]):
-    """
-    Where the person and the agent changed the same lines. A side that is absent has no such file.
-
-    ```proto
-    message portico.v1.FileConflict
-    ```
-
-    Attributes:
-        line:
-            In the file as the person has it now, from one.
-
-            ```proto
-            int32 line = 1;
-            ```
-        base:
-            ```proto
-            optional string base = 2;
-            ```
-        person:
-            ```proto
-            optional string person = 3;
-            ```
-        agent:
-            ```proto
-            optional string agent = 4;
-            ```
-    """
 
     __slots__ = ("line", "base", "person", "agent")
 
@@ -3783,29 +2005,6 @@ class FileConflict(Message[_FileConflictFields]):
 _FileChoiceFields: TypeAlias = Literal["path", "hunk_ids", "resolve"]
 
 class FileChoice(Message[_FileChoiceFields]):
-    """
-    A file of a proposal, whole or in part.
-
-    ```proto
-    message portico.v1.FileChoice
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        hunk_ids:
-            Empty: the whole file.
-
-            ```proto
-            repeated string hunk_ids = 2;
-            ```
-        resolve:
-            ```proto
-            portico.v1.ConflictSide resolve = 3;
-            ```
-    """
 
     __slots__ = ("path", "hunk_ids", "resolve")
 
@@ -3827,33 +2026,6 @@ class FileChoice(Message[_FileChoiceFields]):
 _ApplyProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
 
 class ApplyProposalRequest(Message[_ApplyProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.ApplyProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            What the person looked at: another revision is refused.
-
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files")
 
@@ -3877,29 +2049,6 @@ class ApplyProposalRequest(Message[_ApplyProposalRequestFields]):
 _ApplyProposalResponseFields: TypeAlias = Literal["proposal", "applied", "merged"]
 
 class ApplyProposalResponse(Message[_ApplyProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.ApplyProposalResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-        applied:
-            False: there are conflicts, named in the proposal, and nothing was written.
-
-            ```proto
-            bool applied = 2;
-            ```
-        merged:
-            Files that also keep what the person changed in them meanwhile.
-
-            ```proto
-            repeated string merged = 3;
-            ```
-    """
 
     __slots__ = ("proposal", "applied", "merged")
 
@@ -3921,31 +2070,6 @@ class ApplyProposalResponse(Message[_ApplyProposalResponseFields]):
 _DiscardProposalRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files"]
 
 class DiscardProposalRequest(Message[_DiscardProposalRequestFields]):
-    """
-    ```proto
-    message portico.v1.DiscardProposalRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files")
 
@@ -3969,17 +2093,6 @@ class DiscardProposalRequest(Message[_DiscardProposalRequestFields]):
 _DiscardProposalResponseFields: TypeAlias = Literal["proposal"]
 
 class DiscardProposalResponse(Message[_DiscardProposalResponseFields]):
-    """
-    ```proto
-    message portico.v1.DiscardProposalResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-    """
 
     __slots__ = ("proposal",)
 
@@ -3997,21 +2110,6 @@ class DiscardProposalResponse(Message[_DiscardProposalResponseFields]):
 _UndoApplyRequestFields: TypeAlias = Literal["session_id", "proposal_id"]
 
 class UndoApplyRequest(Message[_UndoApplyRequestFields]):
-    """
-    ```proto
-    message portico.v1.UndoApplyRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id")
 
@@ -4031,29 +2129,6 @@ class UndoApplyRequest(Message[_UndoApplyRequestFields]):
 _UndoApplyResponseFields: TypeAlias = Literal["proposal", "undone", "already"]
 
 class UndoApplyResponse(Message[_UndoApplyResponseFields]):
-    """
-    ```proto
-    message portico.v1.UndoApplyResponse
-    ```
-
-    Attributes:
-        proposal:
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 1;
-            ```
-        undone:
-            False: what was applied has been changed since, in the same lines, and nothing was written.
-
-            ```proto
-            bool undone = 2;
-            ```
-        already:
-            No file had to be written: somebody had taken it back already, by an undo in an editor for example.
-
-            ```proto
-            bool already = 3;
-            ```
-    """
 
     __slots__ = ("proposal", "undone", "already")
 
@@ -4075,35 +2150,6 @@ class UndoApplyResponse(Message[_UndoApplyResponseFields]):
 _GetRevisionPromptRequestFields: TypeAlias = Literal["session_id", "proposal_id", "revision", "files", "comment"]
 
 class GetRevisionPromptRequest(Message[_GetRevisionPromptRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetRevisionPromptRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        proposal_id:
-            ```proto
-            string proposal_id = 2;
-            ```
-        revision:
-            ```proto
-            int32 revision = 3;
-            ```
-        files:
-            What the person does not want as it is. Empty: everything.
-
-            ```proto
-            repeated portico.v1.FileChoice files = 4;
-            ```
-        comment:
-            ```proto
-            string comment = 5;
-            ```
-    """
 
     __slots__ = ("session_id", "proposal_id", "revision", "files", "comment")
 
@@ -4129,17 +2175,6 @@ class GetRevisionPromptRequest(Message[_GetRevisionPromptRequestFields]):
 _GetRevisionPromptResponseFields: TypeAlias = Literal["text"]
 
 class GetRevisionPromptResponse(Message[_GetRevisionPromptResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetRevisionPromptResponse
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            string text = 1;
-            ```
-    """
 
     __slots__ = ("text",)
 
@@ -4157,33 +2192,6 @@ class GetRevisionPromptResponse(Message[_GetRevisionPromptResponseFields]):
 _CheckpointFields: TypeAlias = Literal["checkpoint_id", "at", "label", "moment", "left_out"]
 
 class Checkpoint(Message[_CheckpointFields]):
-    """
-    ```proto
-    message portico.v1.Checkpoint
-    ```
-
-    Attributes:
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 1;
-            ```
-        at:
-            ```proto
-            optional google.protobuf.Timestamp at = 2;
-            ```
-        label:
-            ```proto
-            string label = 3;
-            ```
-        moment:
-            ```proto
-            portico.v1.CheckpointMoment moment = 4;
-            ```
-        left_out:
-            ```proto
-            int32 left_out = 5;
-            ```
-    """
 
     __slots__ = ("checkpoint_id", "at", "label", "moment", "left_out")
 
@@ -4209,17 +2217,6 @@ class Checkpoint(Message[_CheckpointFields]):
 _ListCheckpointsRequestFields: TypeAlias = Literal["session_id"]
 
 class ListCheckpointsRequest(Message[_ListCheckpointsRequestFields]):
-    """
-    ```proto
-    message portico.v1.ListCheckpointsRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -4237,17 +2234,6 @@ class ListCheckpointsRequest(Message[_ListCheckpointsRequestFields]):
 _ListCheckpointsResponseFields: TypeAlias = Literal["checkpoints"]
 
 class ListCheckpointsResponse(Message[_ListCheckpointsResponseFields]):
-    """
-    ```proto
-    message portico.v1.ListCheckpointsResponse
-    ```
-
-    Attributes:
-        checkpoints:
-            ```proto
-            repeated portico.v1.Checkpoint checkpoints = 1;
-            ```
-    """
 
     __slots__ = ("checkpoints",)
 
@@ -4265,27 +2251,6 @@ class ListCheckpointsResponse(Message[_ListCheckpointsResponseFields]):
 _GetCheckpointDiffRequestFields: TypeAlias = Literal["session_id", "checkpoint_id", "other_checkpoint_id"]
 
 class GetCheckpointDiffRequest(Message[_GetCheckpointDiffRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetCheckpointDiffRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 2;
-            ```
-        other_checkpoint_id:
-            Empty: the folder as it is now.
-
-            ```proto
-            string other_checkpoint_id = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "checkpoint_id", "other_checkpoint_id")
 
@@ -4307,21 +2272,6 @@ class GetCheckpointDiffRequest(Message[_GetCheckpointDiffRequestFields]):
 _GetCheckpointDiffResponseFields: TypeAlias = Literal["files", "unlisted"]
 
 class GetCheckpointDiffResponse(Message[_GetCheckpointDiffResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetCheckpointDiffResponse
-    ```
-
-    Attributes:
-        files:
-            ```proto
-            repeated portico.v1.ProposedFile files = 1;
-            ```
-        unlisted:
-            ```proto
-            int32 unlisted = 2;
-            ```
-    """
 
     __slots__ = ("files", "unlisted")
 
@@ -4341,21 +2291,6 @@ class GetCheckpointDiffResponse(Message[_GetCheckpointDiffResponseFields]):
 _RestoreCheckpointRequestFields: TypeAlias = Literal["session_id", "checkpoint_id"]
 
 class RestoreCheckpointRequest(Message[_RestoreCheckpointRequestFields]):
-    """
-    ```proto
-    message portico.v1.RestoreCheckpointRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        checkpoint_id:
-            ```proto
-            string checkpoint_id = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "checkpoint_id")
 
@@ -4375,23 +2310,6 @@ class RestoreCheckpointRequest(Message[_RestoreCheckpointRequestFields]):
 _RestoreCheckpointResponseFields: TypeAlias = Literal["restored", "proposal"]
 
 class RestoreCheckpointResponse(Message[_RestoreCheckpointResponseFields]):
-    """
-    ```proto
-    message portico.v1.RestoreCheckpointResponse
-    ```
-
-    Attributes:
-        restored:
-            ```proto
-            optional portico.v1.CheckpointRestored restored = 1;
-            ```
-        proposal:
-            What the person changed since, if there was anything.
-
-            ```proto
-            optional portico.v1.ProposalUpdated proposal = 2;
-            ```
-    """
 
     __slots__ = ("restored", "proposal")
 
@@ -4411,17 +2329,6 @@ class RestoreCheckpointResponse(Message[_RestoreCheckpointResponseFields]):
 _GetReviewStatusRequestFields: TypeAlias = Literal["session_id"]
 
 class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
-    """
-    ```proto
-    message portico.v1.GetReviewStatusRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-    """
 
     __slots__ = ("session_id",)
 
@@ -4439,51 +2346,6 @@ class GetReviewStatusRequest(Message[_GetReviewStatusRequestFields]):
 _GetReviewStatusResponseFields: TypeAlias = Literal["mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint"]
 
 class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
-    """
-    ```proto
-    message portico.v1.GetReviewStatusResponse
-    ```
-
-    Attributes:
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 1;
-            ```
-        branch:
-            The branch that the session works on, and where it goes back to.
-
-            ```proto
-            string branch = 2;
-            ```
-        home_branch:
-            ```proto
-            string home_branch = 3;
-            ```
-        folder:
-            Where the agent works, if not in the session's folder.
-
-            ```proto
-            string folder = 4;
-            ```
-        unfinished:
-            Whether there is work on the branch or in the worktree that is not finished.
-
-            ```proto
-            bool unfinished = 5;
-            ```
-        possible:
-            The ways that are open to a session in this folder.
-
-            ```proto
-            repeated portico.v1.ReviewMode possible = 6 [packed = true];
-            ```
-        hint:
-            Why others are not, and what to do about it.
-
-            ```proto
-            string hint = 7;
-            ```
-    """
 
     __slots__ = ("mode", "branch", "home_branch", "folder", "unfinished", "possible", "hint")
 
@@ -4513,21 +2375,6 @@ class GetReviewStatusResponse(Message[_GetReviewStatusResponseFields]):
 _SetReviewModeRequestFields: TypeAlias = Literal["session_id", "mode"]
 
 class SetReviewModeRequest(Message[_SetReviewModeRequestFields]):
-    """
-    ```proto
-    message portico.v1.SetReviewModeRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        mode:
-            ```proto
-            portico.v1.ReviewMode mode = 2;
-            ```
-    """
 
     __slots__ = ("session_id", "mode")
 
@@ -4547,17 +2394,6 @@ class SetReviewModeRequest(Message[_SetReviewModeRequestFields]):
 _SetReviewModeResponseFields: TypeAlias = Literal["session"]
 
 class SetReviewModeResponse(Message[_SetReviewModeResponseFields]):
-    """
-    ```proto
-    message portico.v1.SetReviewModeResponse
-    ```
-
-    Attributes:
-        session:
-            ```proto
-            optional portico.v1.SessionDetail session = 1;
-            ```
-    """
 
     __slots__ = ("session",)
 
@@ -4575,27 +2411,6 @@ class SetReviewModeResponse(Message[_SetReviewModeResponseFields]):
 _FinishReviewRequestFields: TypeAlias = Literal["session_id", "ending", "message"]
 
 class FinishReviewRequest(Message[_FinishReviewRequestFields]):
-    """
-    ```proto
-    message portico.v1.FinishReviewRequest
-    ```
-
-    Attributes:
-        session_id:
-            ```proto
-            string session_id = 1;
-            ```
-        ending:
-            ```proto
-            portico.v1.ReviewEnding ending = 2;
-            ```
-        message:
-            Of the commit. Empty: the session's title.
-
-            ```proto
-            string message = 3;
-            ```
-    """
 
     __slots__ = ("session_id", "ending", "message")
 
@@ -4617,27 +2432,6 @@ class FinishReviewRequest(Message[_FinishReviewRequestFields]):
 _FinishReviewResponseFields: TypeAlias = Literal["commit", "reference", "notes"]
 
 class FinishReviewResponse(Message[_FinishReviewResponseFields]):
-    """
-    ```proto
-    message portico.v1.FinishReviewResponse
-    ```
-
-    Attributes:
-        commit:
-            ```proto
-            string commit = 1;
-            ```
-        reference:
-            ```proto
-            string reference = 2;
-            ```
-        notes:
-            Sentences about files that went through a filter of the repository, or could not.
-
-            ```proto
-            repeated string notes = 3;
-            ```
-    """
 
     __slots__ = ("commit", "reference", "notes")
 
@@ -4659,29 +2453,6 @@ class FinishReviewResponse(Message[_FinishReviewResponseFields]):
 _AttachEditorRequestFields: TypeAlias = Literal["name", "folders", "capabilities"]
 
 class AttachEditorRequest(Message[_AttachEditorRequestFields]):
-    """
-    ```proto
-    message portico.v1.AttachEditorRequest
-    ```
-
-    Attributes:
-        name:
-            For people: "VS Code".
-
-            ```proto
-            string name = 1;
-            ```
-        folders:
-            The folders that the window has open, absolute.
-
-            ```proto
-            repeated string folders = 2;
-            ```
-        capabilities:
-            ```proto
-            optional portico.v1.EditorCapabilities capabilities = 3;
-            ```
-    """
 
     __slots__ = ("name", "folders", "capabilities")
 
@@ -4703,37 +2474,6 @@ class AttachEditorRequest(Message[_AttachEditorRequestFields]):
 _EditorCapabilitiesFields: TypeAlias = Literal["buffers", "edits", "lookups", "commands"]
 
 class EditorCapabilities(Message[_EditorCapabilitiesFields]):
-    """
-    ```proto
-    message portico.v1.EditorCapabilities
-    ```
-
-    Attributes:
-        buffers:
-            Texts of files that are not saved.
-
-            ```proto
-            bool buffers = 1;
-            ```
-        edits:
-            Edits of many files that one undo takes back.
-
-            ```proto
-            bool edits = 2;
-            ```
-        lookups:
-            Definitions, references, symbols, hovers and problems.
-
-            ```proto
-            bool lookups = 3;
-            ```
-        commands:
-            A terminal of the person's own.
-
-            ```proto
-            bool commands = 4;
-            ```
-    """
 
     __slots__ = ("buffers", "edits", "lookups", "commands")
 
@@ -4757,17 +2497,6 @@ class EditorCapabilities(Message[_EditorCapabilitiesFields]):
 _AttachEditorResponseFields: TypeAlias = Literal["attached", "request", "cancelled", "heartbeat"]
 
 class AttachEditorResponse(Message[_AttachEditorResponseFields]):
-    """
-    ```proto
-    message portico.v1.AttachEditorResponse
-    ```
-
-    Attributes:
-        update:
-            ```proto
-            oneof update
-            ```
-    """
 
     __slots__ = ("update",)
 
@@ -4785,17 +2514,6 @@ class AttachEditorResponse(Message[_AttachEditorResponseFields]):
 _EditorAttachedFields: TypeAlias = Literal["editor_id"]
 
 class EditorAttached(Message[_EditorAttachedFields]):
-    """
-    ```proto
-    message portico.v1.EditorAttached
-    ```
-
-    Attributes:
-        editor_id:
-            ```proto
-            string editor_id = 1;
-            ```
-    """
 
     __slots__ = ("editor_id",)
 
@@ -4813,17 +2531,6 @@ class EditorAttached(Message[_EditorAttachedFields]):
 _EditorRequestCancelledFields: TypeAlias = Literal["request_id"]
 
 class EditorRequestCancelled(Message[_EditorRequestCancelledFields]):
-    """
-    ```proto
-    message portico.v1.EditorRequestCancelled
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-    """
 
     __slots__ = ("request_id",)
 
@@ -4841,27 +2548,6 @@ class EditorRequestCancelled(Message[_EditorRequestCancelledFields]):
 _EditorRequestFields: TypeAlias = Literal["request_id", "session_id", "read_buffer", "apply_edits", "lookup", "dispatch_command"]
 
 class EditorRequest(Message[_EditorRequestFields]):
-    """
-    Paths are absolute. Lines and columns count from zero, columns in UTF-16 units.
-
-    ```proto
-    message portico.v1.EditorRequest
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        session_id:
-            ```proto
-            string session_id = 2;
-            ```
-        request:
-            ```proto
-            oneof request
-            ```
-    """
 
     __slots__ = ("request_id", "session_id", "request")
 
@@ -4883,17 +2569,6 @@ class EditorRequest(Message[_EditorRequestFields]):
 _ReadBufferFields: TypeAlias = Literal["path"]
 
 class ReadBuffer(Message[_ReadBufferFields]):
-    """
-    ```proto
-    message portico.v1.ReadBuffer
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-    """
 
     __slots__ = ("path",)
 
@@ -4911,23 +2586,6 @@ class ReadBuffer(Message[_ReadBufferFields]):
 _ApplyEditsFields: TypeAlias = Literal["label", "files"]
 
 class ApplyEdits(Message[_ApplyEditsFields]):
-    """
-    One step that one undo takes back. Files that were saved before are saved afterwards.
-
-    ```proto
-    message portico.v1.ApplyEdits
-    ```
-
-    Attributes:
-        label:
-            ```proto
-            string label = 1;
-            ```
-        files:
-            ```proto
-            repeated portico.v1.EditedFile files = 2;
-            ```
-    """
 
     __slots__ = ("label", "files")
 
@@ -4947,29 +2605,6 @@ class ApplyEdits(Message[_ApplyEditsFields]):
 _EditedFileFields: TypeAlias = Literal["path", "expected", "content"]
 
 class EditedFile(Message[_EditedFileFields]):
-    """
-    ```proto
-    message portico.v1.EditedFile
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        expected:
-            What the file must still hold. Absent: it must not be there.
-
-            ```proto
-            optional string expected = 2;
-            ```
-        content:
-            The whole new text. Absent: it is deleted.
-
-            ```proto
-            optional string content = 3;
-            ```
-    """
 
     __slots__ = ("path", "expected", "content")
 
@@ -4991,37 +2626,6 @@ class EditedFile(Message[_EditedFileFields]):
 _EditorLookupFields: TypeAlias = Literal["kind", "path", "line", "column", "query"]
 
 class EditorLookup(Message[_EditorLookupFields]):
-    """
-    ```proto
-    message portico.v1.EditorLookup
-    ```
-
-    Attributes:
-        kind:
-            ```proto
-            portico.v1.EditorLookupKind kind = 1;
-            ```
-        path:
-            Empty: the whole workspace, for symbols and diagnostics.
-
-            ```proto
-            string path = 2;
-            ```
-        line:
-            ```proto
-            int32 line = 3;
-            ```
-        column:
-            ```proto
-            int32 column = 4;
-            ```
-        query:
-            For symbols of the whole workspace.
-
-            ```proto
-            string query = 5;
-            ```
-    """
 
     __slots__ = ("kind", "path", "line", "column", "query")
 
@@ -5047,25 +2651,6 @@ class EditorLookup(Message[_EditorLookupFields]):
 _DispatchCommandFields: TypeAlias = Literal["command", "cwd", "title"]
 
 class DispatchCommand(Message[_DispatchCommandFields]):
-    """
-    ```proto
-    message portico.v1.DispatchCommand
-    ```
-
-    Attributes:
-        command:
-            ```proto
-            string command = 1;
-            ```
-        cwd:
-            ```proto
-            string cwd = 2;
-            ```
-        title:
-            ```proto
-            string title = 3;
-            ```
-    """
 
     __slots__ = ("command", "cwd", "title")
 
@@ -5087,21 +2672,6 @@ class DispatchCommand(Message[_DispatchCommandFields]):
 _EditorReplyFields: TypeAlias = Literal["request_id", "buffer", "edits", "findings", "command", "failure"]
 
 class EditorReply(Message[_EditorReplyFields]):
-    """
-    ```proto
-    message portico.v1.EditorReply
-    ```
-
-    Attributes:
-        request_id:
-            ```proto
-            string request_id = 1;
-            ```
-        result:
-            ```proto
-            oneof result
-            ```
-    """
 
     __slots__ = ("request_id", "result")
 
@@ -5121,19 +2691,6 @@ class EditorReply(Message[_EditorReplyFields]):
 _BufferTextFields: TypeAlias = Literal["text"]
 
 class BufferText(Message[_BufferTextFields]):
-    """
-    Absent: the editor has no text of its own for the file.
-
-    ```proto
-    message portico.v1.BufferText
-    ```
-
-    Attributes:
-        text:
-            ```proto
-            optional string text = 1;
-            ```
-    """
 
     __slots__ = ("text",)
 
@@ -5151,29 +2708,6 @@ class BufferText(Message[_BufferTextFields]):
 _EditsAppliedFields: TypeAlias = Literal["applied", "changed", "not_saved"]
 
 class EditsApplied(Message[_EditsAppliedFields]):
-    """
-    ```proto
-    message portico.v1.EditsApplied
-    ```
-
-    Attributes:
-        applied:
-            ```proto
-            bool applied = 1;
-            ```
-        changed:
-            Files that no longer held what was expected; then nothing was applied.
-
-            ```proto
-            repeated string changed = 2;
-            ```
-        not_saved:
-            Files that could not be saved; then all files are as they were.
-
-            ```proto
-            repeated string not_saved = 3;
-            ```
-    """
 
     __slots__ = ("applied", "changed", "not_saved")
 
@@ -5195,27 +2729,6 @@ class EditsApplied(Message[_EditsAppliedFields]):
 _EditorFindingsFields: TypeAlias = Literal["places", "problems", "words"]
 
 class EditorFindings(Message[_EditorFindingsFields]):
-    """
-    ```proto
-    message portico.v1.EditorFindings
-    ```
-
-    Attributes:
-        places:
-            ```proto
-            repeated portico.v1.FoundPlace places = 1;
-            ```
-        problems:
-            ```proto
-            repeated portico.v1.FoundProblem problems = 2;
-            ```
-        words:
-            What a hover shows, as Markdown.
-
-            ```proto
-            string words = 3;
-            ```
-    """
 
     __slots__ = ("places", "problems", "words")
 
@@ -5237,47 +2750,6 @@ class EditorFindings(Message[_EditorFindingsFields]):
 _FoundPlaceFields: TypeAlias = Literal["path", "line", "column", "end_line", "end_column", "name", "detail", "text"]
 
 class FoundPlace(Message[_FoundPlaceFields]):
-    """
-    ```proto
-    message portico.v1.FoundPlace
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        line:
-            ```proto
-            int32 line = 2;
-            ```
-        column:
-            ```proto
-            int32 column = 3;
-            ```
-        end_line:
-            ```proto
-            int32 end_line = 4;
-            ```
-        end_column:
-            ```proto
-            int32 end_column = 5;
-            ```
-        name:
-            ```proto
-            string name = 6;
-            ```
-        detail:
-            ```proto
-            string detail = 7;
-            ```
-        text:
-            The line of text that is there.
-
-            ```proto
-            string text = 8;
-            ```
-    """
 
     __slots__ = ("path", "line", "column", "end_line", "end_column", "name", "detail", "text")
 
@@ -5309,37 +2781,6 @@ class FoundPlace(Message[_FoundPlaceFields]):
 _FoundProblemFields: TypeAlias = Literal["path", "line", "column", "severity", "message", "source"]
 
 class FoundProblem(Message[_FoundProblemFields]):
-    """
-    ```proto
-    message portico.v1.FoundProblem
-    ```
-
-    Attributes:
-        path:
-            ```proto
-            string path = 1;
-            ```
-        line:
-            ```proto
-            int32 line = 2;
-            ```
-        column:
-            ```proto
-            int32 column = 3;
-            ```
-        severity:
-            ```proto
-            portico.v1.ProblemSeverity severity = 4;
-            ```
-        message:
-            ```proto
-            string message = 5;
-            ```
-        source:
-            ```proto
-            string source = 6;
-            ```
-    """
 
     __slots__ = ("path", "line", "column", "severity", "message", "source")
 
@@ -5367,27 +2808,6 @@ class FoundProblem(Message[_FoundProblemFields]):
 _CommandDispatchedFields: TypeAlias = Literal["sent", "terminal", "message"]
 
 class CommandDispatched(Message[_CommandDispatchedFields]):
-    """
-    ```proto
-    message portico.v1.CommandDispatched
-    ```
-
-    Attributes:
-        sent:
-            ```proto
-            bool sent = 1;
-            ```
-        terminal:
-            What the editor calls the terminal.
-
-            ```proto
-            string terminal = 2;
-            ```
-        message:
-            ```proto
-            string message = 3;
-            ```
-    """
 
     __slots__ = ("sent", "terminal", "message")
 
@@ -5409,31 +2829,6 @@ class CommandDispatched(Message[_CommandDispatchedFields]):
 _EditorStateFields: TypeAlias = Literal["editor_id", "unsaved", "focused"]
 
 class EditorState(Message[_EditorStateFields]):
-    """
-    How an attached window stands; the whole of it each time.
-
-    ```proto
-    message portico.v1.EditorState
-    ```
-
-    Attributes:
-        editor_id:
-            ```proto
-            string editor_id = 1;
-            ```
-        unsaved:
-            Files whose text in the window differs from the disk, absolute.
-
-            ```proto
-            repeated string unsaved = 2;
-            ```
-        focused:
-            Whether the person uses this window now: it is asked before others on the same folder.
-
-            ```proto
-            bool focused = 3;
-            ```
-    """
 
     __slots__ = ("editor_id", "unsaved", "focused")
 
@@ -5453,43 +2848,6 @@ class EditorState(Message[_EditorStateFields]):
         focused: bool
 
 class ReviewMode(Enum):
-    """
-    How what an agent changes reaches the files of the person.
-
-    ```proto
-    enum portico.v1.ReviewMode
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            REVIEW_MODE_UNSPECIFIED = 0
-            ```
-        DIRECT:
-            At once, where it is permitted.
-
-            ```proto
-            REVIEW_MODE_DIRECT = 1
-            ```
-        PROPOSAL:
-            After the person has looked at it and applied it.
-
-            ```proto
-            REVIEW_MODE_PROPOSAL = 2
-            ```
-        BRANCH:
-            On a branch of its own, in the person's tree.
-
-            ```proto
-            REVIEW_MODE_BRANCH = 3
-            ```
-        WORKTREE:
-            In a worktree of its own, beside the person's tree.
-
-            ```proto
-            REVIEW_MODE_WORKTREE = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     DIRECT = 1
@@ -5498,201 +2856,42 @@ class ReviewMode(Enum):
     WORKTREE = 4
 
 class ExportFormat(Enum):
-    """
-    ```proto
-    enum portico.v1.ExportFormat
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            EXPORT_FORMAT_UNSPECIFIED = 0
-            ```
-        MARKDOWN:
-            ```proto
-            EXPORT_FORMAT_MARKDOWN = 1
-            ```
-        JSON:
-            ```proto
-            EXPORT_FORMAT_JSON = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     MARKDOWN = 1
     JSON = 2
 
 class WhenBusy(Enum):
-    """
-    ```proto
-    enum portico.v1.WhenBusy
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            As WHEN_BUSY_REFUSE.
-
-            ```proto
-            WHEN_BUSY_UNSPECIFIED = 0
-            ```
-        REFUSE:
-            ```proto
-            WHEN_BUSY_REFUSE = 1
-            ```
-        QUEUE:
-            Wait for the turn that is under way, here or in the same folder.
-
-            ```proto
-            WHEN_BUSY_QUEUE = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     REFUSE = 1
     QUEUE = 2
 
 class ModelRole(Enum):
-    """
-    ```proto
-    enum portico.v1.ModelRole
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            MODEL_ROLE_UNSPECIFIED = 0
-            ```
-        USER:
-            ```proto
-            MODEL_ROLE_USER = 1
-            ```
-        ASSISTANT:
-            ```proto
-            MODEL_ROLE_ASSISTANT = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     USER = 1
     ASSISTANT = 2
 
 class SecretKeeper(Enum):
-    """
-    ```proto
-    enum portico.v1.SecretKeeper
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            SECRET_KEEPER_UNSPECIFIED = 0
-            ```
-        KEYRING:
-            ```proto
-            SECRET_KEEPER_KEYRING = 1
-            ```
-        MEMORY:
-            There is no keyring here: kept until the server ends.
-
-            ```proto
-            SECRET_KEEPER_MEMORY = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     KEYRING = 1
     MEMORY = 2
 
 class PromptOrigin(Enum):
-    """
-    ```proto
-    enum portico.v1.PromptOrigin
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROMPT_ORIGIN_UNSPECIFIED = 0
-            ```
-        WORKSPACE:
-            ```proto
-            PROMPT_ORIGIN_WORKSPACE = 1
-            ```
-        USER:
-            ```proto
-            PROMPT_ORIGIN_USER = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     WORKSPACE = 1
     USER = 2
 
 class ConflictSide(Enum):
-    """
-    Whose lines stay where both changed them.
-
-    ```proto
-    enum portico.v1.ConflictSide
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            Neither: a conflict stops the apply.
-
-            ```proto
-            CONFLICT_SIDE_UNSPECIFIED = 0
-            ```
-        PERSON:
-            ```proto
-            CONFLICT_SIDE_PERSON = 1
-            ```
-        AGENT:
-            ```proto
-            CONFLICT_SIDE_AGENT = 2
-            ```
-    """
 
     UNSPECIFIED = 0
     PERSON = 1
     AGENT = 2
 
 class ReviewEnding(Enum):
-    """
-    ```proto
-    enum portico.v1.ReviewEnding
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            REVIEW_ENDING_UNSPECIFIED = 0
-            ```
-        MERGE:
-            On the person's branch, as a merge.
-
-            ```proto
-            REVIEW_ENDING_MERGE = 1
-            ```
-        SQUASH:
-            On the person's branch, as one commit.
-
-            ```proto
-            REVIEW_ENDING_SQUASH = 2
-            ```
-        KEEP:
-            Beside it, for later.
-
-            ```proto
-            REVIEW_ENDING_KEEP = 3
-            ```
-        DISCARD:
-            Away, though not for good: a ref keeps it.
-
-            ```proto
-            REVIEW_ENDING_DISCARD = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     MERGE = 1
@@ -5701,37 +2900,6 @@ class ReviewEnding(Enum):
     DISCARD = 4
 
 class EditorLookupKind(Enum):
-    """
-    ```proto
-    enum portico.v1.EditorLookupKind
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            EDITOR_LOOKUP_KIND_UNSPECIFIED = 0
-            ```
-        DEFINITION:
-            ```proto
-            EDITOR_LOOKUP_KIND_DEFINITION = 1
-            ```
-        REFERENCES:
-            ```proto
-            EDITOR_LOOKUP_KIND_REFERENCES = 2
-            ```
-        SYMBOLS:
-            ```proto
-            EDITOR_LOOKUP_KIND_SYMBOLS = 3
-            ```
-        HOVER:
-            ```proto
-            EDITOR_LOOKUP_KIND_HOVER = 4
-            ```
-        DIAGNOSTICS:
-            ```proto
-            EDITOR_LOOKUP_KIND_DIAGNOSTICS = 5
-            ```
-    """
 
     UNSPECIFIED = 0
     DEFINITION = 1
@@ -5741,33 +2909,6 @@ class EditorLookupKind(Enum):
     DIAGNOSTICS = 5
 
 class ProblemSeverity(Enum):
-    """
-    ```proto
-    enum portico.v1.ProblemSeverity
-    ```
-
-    Attributes:
-        UNSPECIFIED:
-            ```proto
-            PROBLEM_SEVERITY_UNSPECIFIED = 0
-            ```
-        ERROR:
-            ```proto
-            PROBLEM_SEVERITY_ERROR = 1
-            ```
-        WARNING:
-            ```proto
-            PROBLEM_SEVERITY_WARNING = 2
-            ```
-        INFORMATION:
-            ```proto
-            PROBLEM_SEVERITY_INFORMATION = 3
-            ```
-        HINT:
-            ```proto
-            PROBLEM_SEVERITY_HINT = 4
-            ```
-    """
 
     UNSPECIFIED = 0
     ERROR = 1
@@ -5941,5 +3082,4 @@ _DESC = file_desc(
 
 
 def desc() -> DescFile:
-    """Returns the descriptor for the file `portico/v1/agent.proto`."""
     return _DESC

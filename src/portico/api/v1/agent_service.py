@@ -25,295 +25,149 @@ if TYPE_CHECKING:
 
 
 class AgentService(Protocol):
-    """
-    One server per user. Every session is open to all of its clients at once.
-    A failed call carries ErrorDetails as its detail.
-    """
     async def get_server_info(self, request: GetServerInfoRequest, ctx: RequestContext[GetServerInfoRequest, GetServerInfoResponse], /) -> GetServerInfoResponse:
-        """
-        Who is answering: version, contract, page. Clients of another version say so and reload.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def start_session(self, request: StartSessionRequest, ctx: RequestContext[StartSessionRequest, StartSessionResponse], /) -> StartSessionResponse:
-        """
-        Begins a session in a folder. Its agent starts in the background.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_sessions(self, request: ListSessionsRequest, ctx: RequestContext[ListSessionsRequest, ListSessionsResponse], /) -> ListSessionsResponse:
-        """
-        Sessions by their last change, newest first, without reading a body.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def watch_sessions(self, request: WatchSessionsRequest, ctx: RequestContext[WatchSessionsRequest, WatchSessionsResponse], /) -> AsyncIterator[WatchSessionsResponse]:
-        """
-        Every session that changes, as it changes, in this process or another.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_session(self, request: GetSessionRequest, ctx: RequestContext[GetSessionRequest, GetSessionResponse], /) -> GetSessionResponse:
-        """
-        Everything a door shows besides the timeline, without reading the timeline.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_timeline(self, request: GetTimelineRequest, ctx: RequestContext[GetTimelineRequest, GetTimelineResponse], /) -> GetTimelineResponse:
-        """
-        A page of events, from the tail backwards.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def resume_session(self, request: ResumeSessionRequest, ctx: RequestContext[ResumeSessionRequest, ResumeSessionResponse], /) -> ResumeSessionResponse:
-        """
-        Opens a session from the log and brings its agent back.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def discard_turn(self, request: DiscardTurnRequest, ctx: RequestContext[DiscardTurnRequest, DiscardTurnResponse], /) -> DiscardTurnResponse:
-        """
-        Gives an interrupted turn up.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def fork_session(self, request: ForkSessionRequest, ctx: RequestContext[ForkSessionRequest, ForkSessionResponse], /) -> ForkSessionResponse:
-        """
-        A new session that begins as a copy of another.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def clear_session(self, request: ClearSessionRequest, ctx: RequestContext[ClearSessionRequest, ClearSessionResponse], /) -> ClearSessionResponse:
-        """
-        Removes a session for good. One that still proposes something is kept, unless that may be discarded.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def export_session(self, request: ExportSessionRequest, ctx: RequestContext[ExportSessionRequest, ExportSessionResponse], /) -> ExportSessionResponse:
-        """
-        The whole conversation as one document.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_conversation_preview(self, request: GetConversationPreviewRequest, ctx: RequestContext[GetConversationPreviewRequest, GetConversationPreviewResponse], /) -> GetConversationPreviewResponse:
-        """
-        The last words of a session, for a list.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def invoke(self, request: InvokeRequest, ctx: RequestContext[InvokeRequest, InvokeResponse], /) -> AsyncIterator[InvokeResponse]:
-        """
-        Sends a prompt and streams its turn. The turn goes on when the caller leaves.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def submit_prompt(self, request: SubmitPromptRequest, ctx: RequestContext[SubmitPromptRequest, SubmitPromptResponse], /) -> SubmitPromptResponse:
-        """
-        Sends a prompt and returns as soon as it is in the log or in the queue. Watch has the events of its turn.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def stop_turn(self, request: StopTurnRequest, ctx: RequestContext[StopTurnRequest, StopTurnResponse], /) -> StopTurnResponse:
-        """
-        Stops the turn that is under way.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def stop_command(self, request: StopCommandRequest, ctx: RequestContext[StopCommandRequest, StopCommandResponse], /) -> StopCommandResponse:
-        """
-        Ends one command that runs for the agent, with all that it has started. The turn goes on.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def watch(self, request: WatchRequest, ctx: RequestContext[WatchRequest, WatchResponse], /) -> AsyncIterator[WatchResponse]:
-        """
-        Every event after after_seq, each once, in order, as long as the caller stays.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def submit_client_event(self, request: SubmitClientEventRequest, ctx: RequestContext[SubmitClientEventRequest, SubmitClientEventResponse], /) -> SubmitClientEventResponse:
-        """
-        What a person or an editor says back: decisions, answers, drafts.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def set_session_config(self, request: SetSessionConfigRequest, ctx: RequestContext[SetSessionConfigRequest, SetSessionConfigResponse], /) -> SetSessionConfigResponse:
-        """
-        Sets a mode, a model or another option of a session's agent.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_agents(self, request: ListAgentsRequest, ctx: RequestContext[ListAgentsRequest, ListAgentsResponse], /) -> ListAgentsResponse:
-        """
-        The agents there are, and which of them are installed.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_scenarios(self, request: ListScenariosRequest, ctx: RequestContext[ListScenariosRequest, ListScenariosResponse], /) -> ListScenariosResponse:
-        """
-        What Porter can be told to be in a folder; a session has them as its mode.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_providers(self, request: ListProvidersRequest, ctx: RequestContext[ListProvidersRequest, ListProvidersResponse], /) -> ListProvidersResponse:
-        """
-        Who has models for Porter, and what each still needs before one of them can be used.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_models(self, request: ListModelsRequest, ctx: RequestContext[ListModelsRequest, ListModelsResponse], /) -> ListModelsResponse:
-        """
-        The models that can be talked to without an agent, as far as they are known without asking anybody.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def complete_model(self, request: CompleteModelRequest, ctx: RequestContext[CompleteModelRequest, CompleteModelResponse], /) -> AsyncIterator[CompleteModelResponse]:
-        """
-        Sends a conversation to a bare model and streams its answer. The caller runs the tools, and nothing is kept.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     def attach_editor(self, request: AttachEditorRequest, ctx: RequestContext[AttachEditorRequest, AttachEditorResponse], /) -> AsyncIterator[AttachEditorResponse]:
-        """
-        Lends an editor window to the sessions of its folders, for as long as the stream is open.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def authenticate_agent(self, request: AuthenticateAgentRequest, ctx: RequestContext[AuthenticateAgentRequest, AuthenticateAgentResponse], /) -> AuthenticateAgentResponse:
-        """
-        Signs in to an agent by one of its own methods.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def set_secret(self, request: SetSecretRequest, ctx: RequestContext[SetSecretRequest, SetSecretResponse], /) -> SetSecretResponse:
-        """
-        Keeps a secret for agents, or takes it away. No call ever returns one.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def find_files(self, request: FindFilesRequest, ctx: RequestContext[FindFilesRequest, FindFilesResponse], /) -> FindFilesResponse:
-        """
-        Files of a session's folder whose path fits a few letters, best first.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_prompts(self, request: ListPromptsRequest, ctx: RequestContext[ListPromptsRequest, ListPromptsResponse], /) -> ListPromptsResponse:
-        """
-        The prompts that are kept as files: those of a folder, and the user's own.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_prompt(self, request: GetPromptRequest, ctx: RequestContext[GetPromptRequest, GetPromptResponse], /) -> GetPromptResponse:
-        """
-        One of them, to be filled in and sent by the person.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_todos(self, request: GetTodosRequest, ctx: RequestContext[GetTodosRequest, GetTodosResponse], /) -> GetTodosResponse:
-        """
-        The todo list of a session.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def write_todos(self, request: WriteTodosRequest, ctx: RequestContext[WriteTodosRequest, WriteTodosResponse], /) -> WriteTodosResponse:
-        """
-        Replaces the todo list of a session.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_proposal(self, request: GetProposalRequest, ctx: RequestContext[GetProposalRequest, GetProposalResponse], /) -> GetProposalResponse:
-        """
-        The open proposals of a session, or one of them, with contents on demand.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def apply_proposal(self, request: ApplyProposalRequest, ctx: RequestContext[ApplyProposalRequest, ApplyProposalResponse], /) -> ApplyProposalResponse:
-        """
-        Writes what was chosen to the files, all of it or nothing.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def discard_proposal(self, request: DiscardProposalRequest, ctx: RequestContext[DiscardProposalRequest, DiscardProposalResponse], /) -> DiscardProposalResponse:
-        """
-        Takes what was chosen out of a proposal.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def undo_apply(self, request: UndoApplyRequest, ctx: RequestContext[UndoApplyRequest, UndoApplyResponse], /) -> UndoApplyResponse:
-        """
-        Takes the last apply of a proposal back.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_revision_prompt(self, request: GetRevisionPromptRequest, ctx: RequestContext[GetRevisionPromptRequest, GetRevisionPromptResponse], /) -> GetRevisionPromptResponse:
-        """
-        The prompt that asks the agent to revise what was chosen; Invoke sends it.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_checkpoints(self, request: ListCheckpointsRequest, ctx: RequestContext[ListCheckpointsRequest, ListCheckpointsResponse], /) -> ListCheckpointsResponse:
-        """
-        The checkpoints of a session's folder, newest first.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_checkpoint_diff(self, request: GetCheckpointDiffRequest, ctx: RequestContext[GetCheckpointDiffRequest, GetCheckpointDiffResponse], /) -> GetCheckpointDiffResponse:
-        """
-        What changed since a checkpoint.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def restore_checkpoint(self, request: RestoreCheckpointRequest, ctx: RequestContext[RestoreCheckpointRequest, RestoreCheckpointResponse], /) -> RestoreCheckpointResponse:
-        """
-        Makes the folder what it was at a checkpoint. The person's own changes since come back as a proposal.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_review_status(self, request: GetReviewStatusRequest, ctx: RequestContext[GetReviewStatusRequest, GetReviewStatusResponse], /) -> GetReviewStatusResponse:
-        """
-        How a session's changes reach the files, and how things stand there.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def set_review_mode(self, request: SetReviewModeRequest, ctx: RequestContext[SetReviewModeRequest, SetReviewModeResponse], /) -> SetReviewModeResponse:
-        """
-        Lets them reach the files another way from now on. Not in a turn.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def finish_review(self, request: FinishReviewRequest, ctx: RequestContext[FinishReviewRequest, FinishReviewResponse], /) -> FinishReviewResponse:
-        """
-        Ends the work on a branch or in a worktree.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def get_settings(self, request: GetSettingsRequest, ctx: RequestContext[GetSettingsRequest, GetSettingsResponse], /) -> GetSettingsResponse:
-        """
-        What settings are in force for a folder, and where each comes from.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def set_settings(self, request: SetSettingsRequest, ctx: RequestContext[SetSettingsRequest, SetSettingsResponse], /) -> SetSettingsResponse:
-        """
-        Changes settings of the user.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def list_approvals(self, request: ListApprovalsRequest, ctx: RequestContext[ListApprovalsRequest, ListApprovalsResponse], /) -> ListApprovalsResponse:
-        """
-        What is allowed for good.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     async def revoke_approval(self, request: RevokeApprovalRequest, ctx: RequestContext[RevokeApprovalRequest, RevokeApprovalResponse], /) -> RevokeApprovalResponse:
-        """
-        Takes a lasting allowance back.
-        """
         raise ConnectError(Code.UNIMPLEMENTED, 'Not implemented')
 
     @classmethod
     def desc(cls) -> DescService:
-        """Returns the descriptor for this service."""
         return next(s for s in agent_pb.desc().services if s.type_name == 'portico.v1.AgentService')
 
 
@@ -856,5 +710,4 @@ class AgentServiceASGIApplication(ConnectASGIApplication[AgentService]):
 
     @property
     def path(self) -> str:
-        """Returns the URL path to mount the application to when serving multiple applications."""
         return "/portico.v1.AgentService"

@@ -5,6 +5,7 @@ The server's own types stay outside: these are the few shapes of ASGI that are u
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any
+from urllib.parse import unquote
 
 import msgspec
 
@@ -17,6 +18,24 @@ Send = Callable[[Message], Awaitable[None]]
 ASGIApp = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _json = msgspec.json.Encoder()
+
+
+def make_scope(version: str, method: bytes, target: bytes, headers: list[Header]) -> Scope:
+    """The scope of a call; the caller adds the addresses. Method and target are ASCII."""
+    raw_path, _, query = target.partition(b"?")
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0", "spec_version": "2.3"},
+        "http_version": version,
+        "scheme": "http",
+        "method": method.decode("ascii"),
+        "root_path": "",
+        "path": unquote(raw_path.decode("ascii")),
+        "raw_path": raw_path,
+        "query_string": query,
+        "headers": headers,
+        "state": {},
+    }
 
 
 class HttpRequest:

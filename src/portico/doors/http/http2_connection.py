@@ -25,14 +25,13 @@ import h2.settings
 import msgspec
 from h2.errors import ErrorCodes
 from hyperframe.frame import GoAwayFrame
-from uvicorn.protocols.utils import get_local_addr, get_remote_addr
-from uvicorn.server import ServerState
 
 from portico.doors.http.admission import AdmissionControl, offer_recognition
 from portico.doors.http.asgi import ASGIApp, Scope
 from portico.doors.http.headers import Header
 from portico.doors.http.http2_call import Http2Call, build_scope
 from portico.doors.http.http2_frame_budget import RESET_COST, FrameBudget, FrameMeter
+from portico.doors.http.open_connections import OpenConnections, addresses
 
 log = logging.getLogger("portico.web")
 
@@ -65,17 +64,16 @@ class Http2Connection(asyncio.Protocol):
         self,
         app: ASGIApp,
         transport: asyncio.Transport,
-        state: ServerState,
+        connections: OpenConnections,
         limits: Http2Limits,
         room: AdmissionControl,
     ) -> None:
         self.transport = transport
         self._app = app
-        self._state = state
+        self._connections = connections
         self._limits = limits
         self._room = room
         self._loop = asyncio.get_running_loop()
-        self._client, self._server = get_remote_addr(transport), get_local_addr(transport)
         self._frames = _frames(limits.head_bytes)
         self._meter = FrameMeter(limits.head_bytes)
         self._budget = FrameBudget(self._loop.time)
@@ -88,7 +86,7 @@ class Http2Connection(asyncio.Protocol):
 
     def begin(self, data: bytes) -> None:
         """Take over a connection whose peer has said this."""
-        self._state.connections.add(self)  # type: ignore[arg-type]
+        self._connections.add(self)
         self.transport.set_protocol(self)
         self._frames.initiate_connection()
         self._frames.increment_flow_control_window(_WINDOW * (_MOST_CALLS - 1))
@@ -121,7 +119,7 @@ class Http2Connection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._closed = True
-        self._state.connections.discard(self)
+        self._connections.discard(self)
         self._room.leave(self)
         self._clear_stranger_deadline()
         self._stop_timer()
@@ -171,18 +169,17 @@ class Http2Connection(asyncio.Protocol):
                 pass
 
     def _open(self, stream_id: int, headers: list[Header]) -> None:
-        scope = build_scope(headers, self._client, self._server)
+        scope = build_scope(headers)
         if scope is None:
             self._refuse(stream_id, ErrorCodes.PROTOCOL_ERROR)
         elif self._leaving or self._is_full():
             self._refuse(stream_id, ErrorCodes.REFUSED_STREAM)
         else:
             self._stop_timer()
+            scope["client"], scope["server"] = addresses(self.transport)
             offer_recognition(scope, self._recognise)
             call = self._calls[stream_id] = Http2Call(self, stream_id, scope["method"])
-            task = self._loop.create_task(self._run(call, scope), name=f"HTTP/2 call {stream_id}")
-            self._state.tasks.add(task)
-            task.add_done_callback(self._state.tasks.discard)
+            self._connections.start_call(self._run(call, scope), name=f"HTTP/2 call {stream_id}")
 
     def _is_full(self) -> bool:
         return len(self._calls) >= _MOST_CALLS or not self._room.has_room_for_call(self)
