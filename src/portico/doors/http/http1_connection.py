@@ -206,11 +206,9 @@ class Http1Connection(asyncio.Protocol):
 
     def _start_call(self, request: h11.Request) -> None:
         self._clear_timer("idle")
-        client, server = addresses(self.transport)
-        scope = make_scope(
-            request.http_version.decode("ascii"), request.method, request.target, list(request.headers)
-        )
-        scope |= {"client": client, "server": server}
+        version = request.http_version.decode("ascii")
+        scope = make_scope(version, request.method, request.target, list(request.headers))
+        scope["client"], scope["server"] = addresses(self.transport)
         offer_recognition(scope, self._recognise)
         self._call = Http1Call(self, scope)
         self._connections.start_call(self._call.run(self._app), name="HTTP/1.1 call")
