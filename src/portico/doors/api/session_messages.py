@@ -87,7 +87,7 @@ def to_detail(view: SessionView, desk: SessionDraft) -> pb.SessionDetail:
             case events.TodosUpdated(todos=todos):
                 detail.todos = to_todos(todos)
             case _:
-                raise TypeError(f"{payload.kind} does not say how things stand")
+                raise TypeError(f"{payload.kind} is not a state of the session")
     return detail
 
 
@@ -115,7 +115,7 @@ def page_size(asked: int, usual: int) -> int:
 
 
 def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSource:
-    """What a caller attached. A path is one of the session's folder; its bytes are read by whoever sends it."""
+    """The attachment of a request. A path must be in the session's workspace; the file is read later."""
     source = attachment.source
     if source is None:
         raise InvalidInput(f"The attachment {attachment.name!r} has neither a path nor data.")
@@ -127,18 +127,18 @@ def read_attachment(attachment: pb.Attachment, workspace: Path) -> AttachmentSou
             OSError,
             ValueError,
             RuntimeError,
-        ) as error:  # the last is a loop of links, before Python 3.13
+        ) as error:  # RuntimeError: a symlink loop, before Python 3.13
             raise InvalidInput(f"{source.value!r} cannot be attached: {error}.") from error
         if not inside:
             raise InvalidInput(
-                f"{source.value} is not in the folder of the session.", suggestion="Send its bytes instead."
+                f"{source.value} is outside the session's workspace.", suggestion="Send its content as data."
             )
         return AttachedFile(path, workspace)
     return AttachedBytes(name=attachment.name, data=source.value, mime_type=attachment.mime_type)
 
 
 def read_decision(said: pb.PermissionDecision) -> PermissionReply:
-    """An answer. Without an option it denies; without a scope it holds once."""
+    """A permission decision. Without an option it denies; without a scope it applies once."""
     scope: values.PermissionScope = read_enum(said.scope) or "once"
     return PermissionReply(option_id=said.option_id or None, by="person", scope=scope)
 

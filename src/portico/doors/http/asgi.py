@@ -1,6 +1,6 @@
 """Request and response of one HTTP call, as thin wrappers over ASGI.
 
-The server's own types stay outside: these are the few shapes of ASGI that are used here.
+Only the parts of ASGI that are used here.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
@@ -39,7 +39,7 @@ def make_scope(version: str, method: bytes, target: bytes, headers: list[Header]
 
 
 class HttpRequest:
-    """What can be known of a call before its body is read."""
+    """A request, without its body."""
 
     def __init__(self, scope: Scope) -> None:
         self.method: str = scope["method"]
@@ -48,13 +48,13 @@ class HttpRequest:
         self._headers: Iterable[tuple[bytes, bytes]] = scope["headers"]
 
     def headers(self, name: str) -> list[str]:
-        """Every value of a header, as often as it was sent."""
+        """All values of a header."""
         wanted = name.encode()
         return [value.decode("latin-1") for key, value in self._headers if key == wanted]
 
     @property
     def is_text(self) -> bool:
-        """Whether every header can be read as UTF-8."""
+        """Whether every header is valid UTF-8."""
         try:
             for name, value in self._headers:
                 name.decode()
@@ -70,7 +70,7 @@ class HttpRequest:
 
 
 class HttpResponse:
-    """The way back to the caller. Whatever is sent, the headers that keep a browser safe are on it."""
+    """A response. Security headers are added to whatever is sent."""
 
     def __init__(self, send: Send) -> None:
         self.started = False
@@ -85,7 +85,7 @@ class HttpResponse:
     async def whole(
         self, status: int, body: bytes = b"", *, content_type: str = "", headers: Iterable[Header] = ()
     ) -> None:
-        """Answer in one go."""
+        """Send a complete response."""
         described = [(b"content-type", content_type.encode())] if content_type else []
         if status != 204:
             described.append((b"content-length", str(len(body)).encode()))

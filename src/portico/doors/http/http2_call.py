@@ -1,7 +1,7 @@
 """One HTTP/2 call as an ASGI application sees it: its scope, request body and response.
 
-Nothing is kept for a peer that does not read: the app waits until the peer has opened its window. Of a
-body no more is taken than the app has asked for and one window.
+Nothing is buffered for a peer that does not read: the app waits until the peer's window is open. Of a
+request body at most one window is read ahead.
 """
 
 import asyncio
@@ -30,14 +30,14 @@ def build_scope(headers: list[Header]) -> Scope | None:
 _GONE: Message = {"type": "http.disconnect"}
 _BODILESS = frozenset({204, 304})
 _PAUSE_BYTES = 64 * 1024
-"""How much an app that always has more may send before others get their turn."""
+"""How much an app may send before other tasks get to run."""
 
 
 class Http2Call:
     def __init__(self, connection: "Http2Connection", stream_id: int, method: str) -> None:
         self.stream_id = stream_id
         self.is_request_complete = False
-        """Whether the whole request has come in."""
+        """Whether the whole request has arrived."""
         self.is_started = False
         self.is_answered = False
         self.is_gone = False
@@ -53,7 +53,7 @@ class Http2Call:
         self._may_send = asyncio.Event()
 
     def feed(self, data: bytes, flow: int) -> None:
-        """A piece of the body has come; `flow` is how much of the window it took."""
+        """Add a part of the body; `flow` is how much of the window it used."""
         self._body += data
         self._flow += flow
         self._arrived.set()
@@ -63,7 +63,7 @@ class Http2Call:
         self._arrived.set()
 
     def leave(self) -> None:
-        """The caller is gone, or has its answer: there is nothing more to hear or to say."""
+        """The client is gone or has its response: nothing more is received or sent."""
         self.is_gone = True
         self._body.clear()
         self._give_back()
@@ -88,7 +88,7 @@ class Http2Call:
 
     async def send(self, message: Message) -> None:
         if self.is_gone:
-            # An app that goes on talking must not keep others from being heard.
+            # An app that keeps sending must not keep other calls from running.
             await asyncio.sleep(0)
             return
         match message["type"]:
@@ -103,10 +103,10 @@ class Http2Call:
                     self._connection.send_head(self.stream_id, self._trailers, end=True)
                     self._finish()
             case kind:
-                raise RuntimeError(f"{kind!r} is out of turn")
+                raise RuntimeError(f"Unexpected ASGI message {kind!r}.")
 
     def _start(self, message: Message) -> None:
-        """Keep the head until the first of the body: an answer without one ends with its head."""
+        """Keep the head until the first part of the body: a response without a body ends with its head."""
         status: int = message["status"]
         self._headless = self._headless or status in _BODILESS
         self._head = [(b":status", b"%d" % status), *message.get("headers", ())]
