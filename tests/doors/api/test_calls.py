@@ -206,7 +206,7 @@ def test_an_attachment_by_path_is_of_the_session_s_folder(tmp_path: Path) -> Non
     (tmp_path / "secret").write_text("s")
     (folder / "link").symlink_to(tmp_path / "secret")
     for path in ("../secret", str(tmp_path / "secret"), "link", "a/../../secret"):
-        with pytest.raises(InvalidInput, match="outside the session.s workspace"):
+        with pytest.raises(InvalidInput, match="outside the session's workspace"):
             read_attachment(pb.Attachment(source=one_of("path", path)), folder)
     assert read_attachment(pb.Attachment(source=one_of("path", "a/b.txt")), folder) == AttachedFile(
         folder / "a" / "b.txt", folder
