@@ -5,6 +5,7 @@ from typing import Any
 
 from msgspec import Raw
 
+from portico.api.fields import read_enum
 from portico.api.v1 import events_pb as pb
 from portico.api.value_reader import (
     from_enum,
@@ -12,7 +13,6 @@ from portico.api.value_reader import (
     from_json,
     from_locations,
     from_optional,
-    from_optional_enum,
     from_options,
     from_parts,
     from_permission,
@@ -126,8 +126,8 @@ def _tool_updated(message: pb.ToolUpdated) -> events.ToolUpdated:
     return events.ToolUpdated(
         tool_id=message.tool_id,
         title=from_optional(message, "title"),
-        tool_kind=from_optional_enum(message.tool_kind),
-        status=from_optional_enum(message.status),
+        tool_kind=read_enum(message.tool_kind),
+        status=read_enum(message.status),
         content=None if message.content is None else from_parts(message.content.parts),
         locations=None if message.locations is None else from_locations(message.locations.locations),
         input=from_json(message, "input_json"),
@@ -152,7 +152,7 @@ def _tool_completed(message: pb.ToolCompleted) -> events.ToolCompleted:
         success=message.success,
         duration_ms=message.duration_ms,
         title=from_optional(message, "title"),
-        tool_kind=from_optional_enum(message.tool_kind),
+        tool_kind=read_enum(message.tool_kind),
         content=None if message.content is None else from_parts(message.content.parts),
         locations=None if message.locations is None else from_locations(message.locations.locations),
         input=from_json(message, "input_json"),
@@ -188,7 +188,7 @@ def _permission_resolved(message: pb.PermissionResolved) -> events.PermissionRes
         by=from_enum(message.by),
         option_id=message.option_id or None,
         rule=message.rule or None,
-        scope=from_optional_enum(message.scope),
+        scope=read_enum(message.scope),
     )
 
 

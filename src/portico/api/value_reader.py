@@ -10,6 +10,7 @@ from msgspec import UNSET, Raw, UnsetType
 from protobuf import Enum, Message
 from protobuf.wkt import Timestamp
 
+from portico.api.fields import read_enum
 from portico.api.v1 import events_pb as pb
 from portico.domain import codecs, events, values
 from portico.domain.errors import MODEL_FAILURES, ErrorDetails, MalformedEvent
@@ -217,11 +218,7 @@ def from_optional(message: Message[Any], field: str) -> Any:
 
 def from_enum(value: Enum) -> Any:
     """The domain's word for an enum value. MalformedEvent for one that is unspecified or unknown."""
-    word = from_optional_enum(value)
+    word = read_enum(value)
     if word is None:
         raise MalformedEvent(f"The server sent an event without a {type(value).__name__}.")
     return word
-
-
-def from_optional_enum(value: Enum) -> Any:
-    return None if value.name == "UNSPECIFIED" else value.name.lower()

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
-from portico.api.event_messages import one_of
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.app.completion_messages import to_model_request, to_tool_call
 from portico.domain.errors import InvalidInput

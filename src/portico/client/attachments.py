@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Raw
 
 from portico.acp import _schema as acp
-from portico.api.event_messages import one_of
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.domain import codecs
 from portico.domain.content_blocks import block_source, file_name_of

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from portico.api.proposal_messages import to_review_mode
+from portico.api.fields import to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.client.discovery import RunningServer, find_server
 from portico.client.server_calls import ServerAddress, ServerCalls
@@ -62,7 +62,7 @@ class Client:
             workspace=_full_path(workspace),
             agent=agent or "",
             reads_only=reads_only,
-            mode=pb.ReviewMode.UNSPECIFIED if mode is None else to_review_mode(mode),
+            mode=to_enum(pb.ReviewMode, mode),
         )
         async with self._calls.client() as (client, headers):
             return self._session((await client.start_session(request, headers=headers)).session)

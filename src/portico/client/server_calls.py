@@ -11,7 +11,7 @@ from pyqwest import Client as HttpClient
 from pyqwest import HTTPTransport, Proxy
 
 from portico.api.v1 import events_pb
-from portico.api.v1.agent_connect import AgentServiceClient
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.api.value_reader import from_error_details
 from portico.domain import errors
 from portico.domain.errors import ErrorCode, PorticoError, ServerLost

@@ -9,10 +9,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from portico.api.event_messages import one_of
 from portico.api.event_reader import from_event
-from portico.api.fields import to_enum
-from portico.api.proposal_messages import read_review_mode, to_review_mode
+from portico.api.fields import one_of, read_enum, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
 from portico.api.value_reader import from_proposal, from_restored, from_state, from_time
@@ -164,7 +162,7 @@ class Session:
 
     async def set_mode(self, mode: ReviewMode) -> None:
         """Set how changes reach the files: directly, as a proposal, on a branch or in a worktree."""
-        request = pb.SetReviewModeRequest(session_id=self.id, mode=to_review_mode(mode))
+        request = pb.SetReviewModeRequest(session_id=self.id, mode=to_enum(pb.ReviewMode, mode))
         async with self._calls.client() as (client, headers):
             await client.set_review_mode(request, headers=headers)
 
@@ -258,7 +256,7 @@ def from_summary(message: pb.SessionSummary) -> SessionSummary:
         workspace=message.workspace,
         agent=message.agent,
         reads_only=message.reads_only,
-        mode=read_review_mode(message.mode) or "direct",
+        mode=read_enum(message.mode) or "direct",
         title=message.title,
         state=from_state(message.state),
         created_at=from_time(message.created_at),

@@ -14,7 +14,6 @@ from connectrpc.request import RequestContext
 from protobuf import Oneof
 
 from portico.api.health import ServerHealth
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
 from portico.api.v1.agent_pb import (
     GetServerInfoRequest,
     GetServerInfoResponse,
@@ -24,6 +23,7 @@ from portico.api.v1.agent_pb import (
     WatchSessionsRequest,
     WatchSessionsResponse,
 )
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit
