@@ -17,7 +17,7 @@ from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
-from portico.doors.api.catalog import ServerCatalog
+from portico.doors.api.catalog import Catalog
 from portico.doors.api.event_messages import to_event, to_options, to_todos
 from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
@@ -62,26 +62,26 @@ class SessionCalls(AgentService):
         service: SessionService,
         ports: Ports,
         reviews: ReviewActions,
-        surroundings: ServerCatalog,
+        catalog: Catalog,
         closing: asyncio.Event,
         windows: WindowRegistry | None = None,
     ) -> None:
         self.drafts = Drafts(ports.store, ports.clock)
-        self.turn_queue = TurnQueue(service, self.drafts, surroundings.agent_of)
+        self.turn_queue = TurnQueue(service, self.drafts, catalog.agent_of)
         self.cleanup = SessionCleanup(service, self.turn_queue, self.drafts, ports.store, ports.clock)
         self._service = service
         self._store = ports.store
         self._reviews = reviews
         self._list = SessionList(service, ports.store, ports.clock)
-        self._surroundings = surroundings
+        self._catalog = catalog
         self._closing = closing
         self._editors = WindowCalls(windows, closing)
 
     async def start_session(self, request: pb.StartSessionRequest, _: Context, /) -> pb.StartSessionResponse:
-        workspace = Path(request.workspace) if request.workspace else self._surroundings.workspace
+        workspace = Path(request.workspace) if request.workspace else self._catalog.workspace
         await within_deadline(lambda: resolve_workspace(workspace))  # before its settings are looked for
-        spec = await self._surroundings.agent(request.agent, workspace)
-        mode = read_review_mode(request.mode) or await self._surroundings.mode(workspace)
+        spec = await self._catalog.agent(request.agent, workspace)
+        mode = read_review_mode(request.mode) or await self._catalog.mode(workspace)
         started = await self._service.start(workspace, spec, mode=mode, reads_only=request.reads_only)
         self.turn_queue.start_agent_ahead(started)
         return pb.StartSessionResponse(session=await self._detail(started))
