@@ -26,11 +26,11 @@ from portico.config.settings import (
 )
 from portico.domain.catalog import (
     AgentEntry,
+    ListedScenario,
     ModelEntry,
     PromptBlank,
     PromptEntry,
     ProviderEntry,
-    ScenarioEntry,
 )
 from portico.domain.reviews import ReviewMode
 from portico.domain.secret_files import is_private
@@ -87,14 +87,14 @@ class LocalCatalog:
         registry = self._registry(settings)
         return [registry.describe(name, self._default(settings)) for name in registry.names()]
 
-    async def scenarios(self, workspace: Path) -> tuple[Sequence[ScenarioEntry], Sequence[str]]:
-        def load() -> tuple[Sequence[ScenarioEntry], Sequence[str]]:
+    async def scenarios(self, workspace: Path) -> tuple[Sequence[ListedScenario], Sequence[str]]:
+        def load() -> tuple[Sequence[ListedScenario], Sequence[str]]:
             from portico.porter.scenarios.catalog import load_scenarios
 
             setup = read_setup(workspace, self._environ)
             found = load_scenarios(setup.scenarios, workspace, trusted=setup.trusted)
             entries = [
-                ScenarioEntry(
+                ListedScenario(
                     name=one.name,
                     description=one.description,
                     model=one.model or "",

@@ -26,7 +26,7 @@ class ModelEntry(msgspec.Struct, frozen=True):
     images: bool = True
 
 
-class ScenarioEntry(msgspec.Struct, frozen=True, kw_only=True):
+class ListedScenario(msgspec.Struct, frozen=True, kw_only=True):
     """A scenario of Porter; `model` is empty if any will do."""
 
     name: str

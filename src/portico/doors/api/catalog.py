@@ -11,11 +11,11 @@ from portico.conductor.permissions.approvals import Approval
 from portico.config.settings import SettingDescription
 from portico.domain.catalog import (
     AgentEntry,
+    ListedScenario,
     ModelEntry,
     PromptBlank,
     PromptEntry,
     ProviderEntry,
-    ScenarioEntry,
 )
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
@@ -54,7 +54,7 @@ class Catalog(Protocol):
 
     async def agents(self, workspace: Path) -> Sequence[AgentEntry]: ...
 
-    async def scenarios(self, workspace: Path) -> tuple[Sequence[ScenarioEntry], Sequence[str]]:
+    async def scenarios(self, workspace: Path) -> tuple[Sequence[ListedScenario], Sequence[str]]:
         """The scenarios of Porter, and problems with their files."""
         ...
 
