@@ -28,6 +28,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, lambda *_: None)
 
+# Options of this run are not those of a pytest that a test starts.
+os.environ.pop("PYTEST_ADDOPTS", None)
 
 # Folders whose tests take long, or much to set up.
 LONG = ("vscode", "browser", "end_to_end", "cli", "review", "porter")
