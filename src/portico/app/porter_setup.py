@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.porter.setup import KnownModel, PorterSetup
+from portico.porter.models.model import KnownModel
+from portico.porter.setup import PorterSetup
 
 if TYPE_CHECKING:
-    from portico.porter.model_loop.usage import SpendingLimit
     from portico.porter.models.model import Model
+    from portico.porter.models.spending_limit import SpendingLimit
 
 
 def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:

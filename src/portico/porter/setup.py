@@ -9,18 +9,8 @@ import msgspec
 from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from portico.porter.model_loop.usage import SpendingLimit
-    from portico.porter.models.model import Model
-
-
-class KnownModel(msgspec.Struct, frozen=True):
-    """A model that can be chosen, as `provider:model`. `window` is in tokens, None when nobody said."""
-
-    name: str
-    about: str = ""
-    window: int | None = None
-    tools: bool = True
-    images: bool = True
+    from portico.porter.models.model import KnownModel, Model
+    from portico.porter.models.spending_limit import SpendingLimit
 
 
 def _no_model(name: str) -> "Model":
@@ -31,7 +21,7 @@ def _nobody_chose() -> None:
     return None
 
 
-def _none_known() -> tuple[KnownModel, ...]:
+def _none_known() -> "tuple[KnownModel, ...]":
     return ()
 
 
@@ -49,7 +39,7 @@ class PorterSetup(msgspec.Struct, frozen=True, kw_only=True):
 
     choose: Callable[[], str | None] = _nobody_chose
     open: Callable[[str], "Model"] = _no_model
-    known: Callable[[], tuple[KnownModel, ...]] = _none_known
+    known: "Callable[[], tuple[KnownModel, ...]]" = _none_known
     check: Callable[[str], None] = _any_name
     spending_limit: "Callable[[int, float], SpendingLimit] | None" = None
     scenarios: Path | None = None

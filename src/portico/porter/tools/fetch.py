@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.tools.web.address import AddressRefused, WebAddress, parse_address
 from portico.porter.tools.web.html_text import html_to_text
 from portico.porter.tools.web.page import RedirectRefused, WebPage, fetch_page

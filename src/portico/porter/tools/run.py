@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from portico.porter.models.model import ModelText
 from portico.porter.terminals import CommandResult
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolOutcome, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolOutcome, ToolParameters
 
 _SECONDS = 120
 _MOST_SECONDS = 1800
