@@ -38,7 +38,7 @@ async def run(context: ToolContext, wanted: DeleteParameters) -> str:
     )
     change = ChangeRequest(
         paths=(path,),
-        otherwise=f"The person declined: {shown} was not deleted.",
+        otherwise=f"The user declined: {shown} was not deleted.",
         covers="every deletion of files",
     )
     async with context.turn.tool(work) as call:

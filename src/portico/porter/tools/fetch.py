@@ -28,7 +28,7 @@ async def run(context: ToolContext, wanted: FetchParameters) -> str:
         title=f"Fetch {target.url}", kind="fetch", raw_input={"url": target.url}, waits=True
     )
     async with context.turn.tool(work) as call:
-        otherwise = f"The person declined: {target.origin} was not asked."
+        otherwise = f"The user declined: {target.origin} was not asked."
         await context.turn.permit(
             call, target.origin, covers=f"every page of {target.origin}", otherwise=otherwise
         )

@@ -40,7 +40,7 @@ async def run(context: ToolContext, wanted: MoveParameters) -> str:
     )
     change = ChangeRequest(
         paths=(source, target),
-        otherwise=f"The person declined: {before} was not moved.",
+        otherwise=f"The user declined: {before} was not moved.",
         covers="every move of files",
     )
     async with context.turn.tool(work) as call:

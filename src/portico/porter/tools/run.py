@@ -38,7 +38,7 @@ async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
         title=line, kind="execute", raw_input={"command": line, "cwd": str(root)}, waits=True
     )
     async with context.turn.tool(work) as call:
-        otherwise = "The person declined: the command was not run."
+        otherwise = "The user declined: the command was not run."
         await context.turn.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
         if wanted.background:
             name = await context.background.start((*shell, line), line, root)
