@@ -81,16 +81,18 @@ class Recorder:
     def write(self, output: Path) -> None:
         sys.setprofile(None)
         threading.setprofile(None)  # type: ignore[arg-type]  # the stub wants a function
-        found = [(self._name(module), caller and self._name(caller)) for module, caller in self._found.items()]
+        found = [
+            (self._name(module), caller and self._name(caller)) for module, caller in self._found.items()
+        ]
         partial = output.with_suffix(".partial")
         partial.write_text(json.dumps([pair for pair in found if not pair[0].startswith(GENERATED)]))
         partial.replace(output)
 
     def __call__(self, frame: FrameType, event: str, _: Any) -> None:
         file = frame.f_code.co_filename
-        if event == "call" and file not in self._found and file.startswith(self._package):
-            if not _is_import(frame):
-                self._found[file] = self._caller(frame)
+        is_new = event == "call" and file not in self._found and file.startswith(self._package)
+        if is_new and not _is_import(frame):
+            self._found[file] = self._caller(frame)
 
     def _caller(self, frame: FrameType) -> str | None:
         caller = frame.f_back
@@ -152,7 +154,9 @@ def trace_host(program: str) -> Walk:
             started = _call(address["port"], token, "StartSession", {"mode": "REVIEW_MODE_PROPOSAL"})
             detail = json.loads(started)["session"]
             session_id = detail.get("sessionId") or detail["summary"]["sessionId"]
-            told = _call(address["port"], token, "Invoke", {"sessionId": session_id, "text": PROMPT}, stream=True)
+            told = _call(
+                address["port"], token, "Invoke", {"sessionId": session_id, "text": PROMPT}, stream=True
+            )
             if b"turnEnded" not in told:
                 raise SystemExit("The turn did not end as it should.")
             server.send_signal(signal.SIGUSR2)
@@ -225,9 +229,13 @@ def _print(walk: Walk) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--program", default=sys.executable, help="Python that Portico is installed for")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the walks there instead of printing them")
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the walks there instead of printing them"
+    )
     parser.add_argument("--record", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--at-signal", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("arguments", nargs="*", help=argparse.SUPPRESS)
