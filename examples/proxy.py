@@ -3,7 +3,7 @@
 In Portico's settings: {"proxies": {"signature": {"command": "python3", "args": ["/path/to/proxy.py"]}}}
 """
 
-import msgspec
+import json
 
 from portico.proxy import Message, Proxy, run
 
@@ -13,7 +13,7 @@ class Signature(Proxy):
     client_methods = frozenset({"session/prompt"})
 
     def from_client(self, message: Message) -> None:
-        params = msgspec.json.decode(message.params)
+        params = json.loads(bytes(message.params))
         params["prompt"].append({"type": "text", "text": "Signed, the user."})
         self.forward_right(message.with_params(params))
 

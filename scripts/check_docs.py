@@ -23,7 +23,7 @@ TEST = re.compile(r"^(tests/[\w/.-]+\.py)::(\w+)$")
 COMMAND = re.compile(r"(?<![\w.-])(?<!from )portico ([a-z][a-z-]*)\b(?![/=.])")
 
 # Methods of ACP that look like paths into our packages.
-METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect")
+METHODS = ("mcp/connect", "mcp/message", "mcp/disconnect", "proxy/initialize", "proxy/successor")
 
 # Paths that exist only where Portico runs.
 BUILT = (".git", ".venv", "node_modules", ".portico")
