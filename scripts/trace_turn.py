@@ -80,7 +80,7 @@ class Recorder:
 
     def write(self, output: Path) -> None:
         sys.setprofile(None)
-        threading.setprofile(None)  # type: ignore[arg-type]  # the stub wants a function
+        threading.setprofile(None)
         found = [
             (self._name(module), caller and self._name(caller)) for module, caller in self._found.items()
         ]
