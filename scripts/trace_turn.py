@@ -11,6 +11,7 @@ a module is being imported, generated code, and the packages that every other on
 """
 
 import argparse
+import asyncio
 import http.client
 import json
 import os
@@ -32,6 +33,10 @@ PATIENCE = 60.0
 # The lower layers: values, files, processes, settings, JSON-RPC. Nothing on the way of a prompt is decided there.
 LIBRARIES = frozenset({"api", "config", "domain", "files", "processes", "rpc", "sandbox"})
 GENERATED = ("api/v1/", "acp/_schema", "doors/connect/generated/")
+
+
+_EVENT_LOOP = asyncio.events.__file__
+"""Below it on the stack is the command that runs the loop, not what led to the call."""
 
 
 class Arrival(NamedTuple):
@@ -98,6 +103,8 @@ class Recorder:
         caller = frame.f_back
         while caller is not None:
             file = caller.f_code.co_filename
+            if file == _EVENT_LOOP:
+                return None
             if file != frame.f_code.co_filename and file.startswith(self._package):
                 return file
             caller = caller.f_back
