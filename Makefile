@@ -74,7 +74,7 @@ check: setup
 	cd $(WEB) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	cd $(EDITOR) && npx prettier --check --log-level warn . && npx eslint --cache . && npx tsc
 	$(BIN)/python scripts/check_names.py
-	$(BIN)/python scripts/draw_architecture.py --check
+	$(BIN)/python -m scripts.draw_architecture --check
 	$(BIN)/python scripts/check_docs.py
 
 # What is checked and the tests of pages run side by side, each telling all it has to say at its end.
@@ -89,7 +89,7 @@ page-tests: setup
 
 # The page and the picture of the packages, drawn from the code and from the trace of a real turn.
 architecture: setup
-	$(OUTSIDE_MAKE) $(BIN)/python scripts/draw_architecture.py
+	$(OUTSIDE_MAKE) $(BIN)/python -m scripts.draw_architecture
 
 bench: setup
 	$(OUTSIDE_MAKE) $(BIN)/python -m bench

@@ -1,7 +1,7 @@
 """Draw docs/pictures/architecture.svg and write docs/architecture.md, from the code itself.
 
     make architecture                                  both, from a fresh trace
-    python scripts/draw_architecture.py --check        fail if the layers or the packages drawn are not those of today
+    python -m scripts.draw_architecture --check        fail if the layers or the packages drawn are not those of today
 
 The layers come from the import-linter contract in pyproject.toml, what each package owns from its docstring, and
 the arrows from a trace of one real turn (scripts/trace_turn.py).
@@ -17,9 +17,7 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from trace_turn import Walk, trace_exec, trace_host
+from scripts.trace_turn import Walk, trace_exec, trace_host
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURE = Path("docs/pictures/architecture.svg")

@@ -27,7 +27,8 @@ def tree(tmp_path: Path) -> Path:
 
 def check(script: str, tree: Path) -> tuple[int, str]:
     ran = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / script), "--root", str(tree), *_flags(script)],
+        [sys.executable, "-m", f"scripts.{script}", "--root", str(tree), *_flags(script)],
+        cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
@@ -36,7 +37,7 @@ def check(script: str, tree: Path) -> tuple[int, str]:
 
 
 def _flags(script: str) -> list[str]:
-    return ["--check"] if script == "draw_architecture.py" else []
+    return ["--check"] if script == "draw_architecture" else []
 
 
 def append(path: str, text: str) -> Callable[[Path], None]:
@@ -57,7 +58,7 @@ def replace(path: str, old: str, new: str) -> Callable[[Path], None]:
     return plant
 
 
-@pytest.mark.parametrize("script", ["check_names.py", "check_docs.py", "draw_architecture.py"])
+@pytest.mark.parametrize("script", ["check_names", "check_docs", "draw_architecture"])
 def test_the_tree_as_it_is_passes(tree: Path, script: str) -> None:
     assert check(script, tree)[0] == 0, check(script, tree)[1]
 
@@ -65,29 +66,29 @@ def test_the_tree_as_it_is_passes(tree: Path, script: str) -> None:
 @pytest.mark.parametrize(
     ("script", "plant", "complaint"),
     [
-        ("check_names.py", append("src/portico/sessions/gathering.py", '"""A module."""\n'), "by a noun"),
+        ("check_names", append("src/portico/sessions/gathering.py", '"""A module."""\n'), "by a noun"),
         (
-            "check_names.py",
+            "check_names",
             append("src/portico/sessions/desk.py", '"""A module."""\n'),
             "'desk' is not a word",
         ),
         (
-            "check_names.py",
+            "check_names",
             append("src/portico/store/rows.py", "\nclass Session:\n    pass\n"),
             "class Session",
         ),
-        ("check_names.py", append("src/portico/store/rows.py", "\n" * 400), "more than 400"),
+        ("check_names", append("src/portico/store/rows.py", "\n" * 400), "more than 400"),
         (
-            "check_names.py",
+            "check_names",
             replace("CONTRIBUTING.md", "| `src/portico/store`", "| `src/portico/attic`"),
             "attic",
         ),
-        ("check_names.py", replace("src/portico/store/__init__.py", '"""', "#"), "what the package owns"),
-        ("check_docs.py", append("docs/glossary.md", "\n[gone](gone.md)\n"), "no such file"),
-        ("check_docs.py", append("docs/glossary.md", "\n`src/portico/attic.py`\n"), "no such file"),
-        ("check_docs.py", append("docs/glossary.md", "\n`portico dance`\n"), "portico dance"),
-        ("draw_architecture.py", replace("docs/architecture.md", "| `store` |", "| `attic` |"), "attic"),
-        ("draw_architecture.py", replace("docs/pictures/architecture.svg", ">store<", ">attic<"), "attic"),
+        ("check_names", replace("src/portico/store/__init__.py", '"""', "#"), "what the package owns"),
+        ("check_docs", append("docs/glossary.md", "\n[gone](gone.md)\n"), "no such file"),
+        ("check_docs", append("docs/glossary.md", "\n`src/portico/attic.py`\n"), "no such file"),
+        ("check_docs", append("docs/glossary.md", "\n`portico dance`\n"), "portico dance"),
+        ("draw_architecture", replace("docs/architecture.md", "| `store` |", "| `attic` |"), "attic"),
+        ("draw_architecture", replace("docs/pictures/architecture.svg", ">store<", ">attic<"), "attic"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
