@@ -155,8 +155,7 @@ def write_page(root: Path, layers: Sequence[Sequence[str]], walks: Sequence[Walk
     lines += ["", "## The way of a prompt", ""]
     lines += ["| | from | to | first module there |", "|---|---|---|---|"]
     lines += [
-        f"| {one.number} | `{one.source}` | `{one.target}` | `{one.module}.py` |"
-        for one in steps_of(walks[0])
+        f"| {one.number} | `{one.source}` | `{one.target}` | {one.module} |" for one in steps_of(walks[0])
     ]
     lines += [
         "",
@@ -189,8 +188,10 @@ def stale(root: Path, layers: Sequence[Sequence[str]]) -> list[str]:
     found += [
         f"{PICTURE}: {name} is out of date" for name in drawn.symmetric_difference(name for name, _ in wanted)
     ]
-    modules = re.findall(r"\| `([\w/]+\.py)` \|$", page, re.MULTILINE)
-    found += [f"{PAGE}: there is no {name}" for name in modules if not (root / "src/portico" / name).exists()]
+    modules = re.findall(r"\| `\w+` \| `\w+` \| ([\w/]+) \|$", page, re.MULTILINE)
+    found += [
+        f"{PAGE}: there is no {name}" for name in modules if not (root / f"src/portico/{name}.py").exists()
+    ]
     return sorted(set(found))
 
 
