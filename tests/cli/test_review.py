@@ -305,7 +305,7 @@ async def test_the_way_back_keeps_what_the_person_did_since(portico: Portico) ->
     diff = portico.run("checkpoints", "diff", before, "--stat").text
     assert diff == "  a.txt  +1 -1\n  mine.txt  +1  new\n"
     ran = portico.run("checkpoints", "restore", before)
-    assert ran.text.splitlines()[0] == f"Back at checkpoint {before}: 2 files changed"
+    assert ran.text.splitlines()[0] == f"Restored checkpoint {before}: 2 files changed"
     assert sorted(path.name for path in folder.iterdir()) == ["a.txt"]
     assert (folder / "a.txt").read_text() == "one\n"
     assert review(portico, "show").text.splitlines()[:2] == [

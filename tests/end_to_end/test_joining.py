@@ -468,7 +468,7 @@ async def test_a_chat_outlives_the_server(portico: Portico, shared: Shared, sit:
     terminal.until("❯")
     terminal.press("say working\\\rhang\r")
     terminal.until("working")
-    terminal.until("Ctrl-C stops")
+    terminal.until("Ctrl-C to stop")
     shared.server.process.kill()
     terminal.until("ended in the middle of the turn")
     terminal.until("❯")

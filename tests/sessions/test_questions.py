@@ -167,7 +167,7 @@ async def test_a_secret_reaches_the_agent_and_no_log(tmp_path: Path) -> None:
             "x is a date and time such as 2026-05-09T14:30:00Z.",
         ),
         ({"type": "string", "pattern": "^[a-z]+$"}, "A1", "x does not have the form ^[a-z]+$"),
-        ({"type": "string"}, "", "x is needed."),
+        ({"type": "string"}, "", "x is required."),
     ],
 )
 async def test_an_answer_that_does_not_fit_is_refused_in_words_and_the_question_stays(
@@ -213,7 +213,7 @@ async def test_an_answer_that_fits_goes_to_the_agent(
 @pytest.mark.parametrize(
     ("content", "complaint"),
     [
-        ({}, "Port is needed."),
+        ({}, "Port is required."),
         ({"port": 1, "host": "h"}, "The question has no field 'host'; it asks for port."),
     ],
 )

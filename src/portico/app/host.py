@@ -91,7 +91,7 @@ async def open_host(
         windows = _windows(local, clock, tell) if attachable else None
         attached = None if windows is None else windows.windows
         reviews = open_reviews(environ, clock, attached)
-        for notice in await reviews.settle_all():
+        for notice in await reviews.recover_all():
             show_notice(notice)
         editors: EditorProvider = local if windows is None else windows.editors
         tools = None if windows is None else windows.tools
