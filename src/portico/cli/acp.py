@@ -81,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_sandbox_flag(parser)
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     if flags.no_proxies and flags.proxy:
         parser.error("argument --proxy: not allowed with argument --no-proxies")
     environ = environ_with_sandbox(flags, os.environ)

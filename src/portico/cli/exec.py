@@ -71,7 +71,7 @@ def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("exec", _DESCRIPTION)
     parser.add_argument("prompt", help="what you want; - reads it from standard input")
     add_turn_flags(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     return run_turn(flags, lambda: _read_prompt(flags.prompt))
 
 
@@ -185,8 +185,8 @@ async def _follow(
     person: Person | None = None,
 ) -> None:
     turn = chosen.conversation.begin(prompt, wait=flags.wait)
-    answer = Approver(person)
-    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, answer=answer)
+    approver = Approver(person)
+    await follow_turn(chosen.conversation, turn, after_seq=chosen.after_seq, show=show, approver=approver)
 
 
 def _summary(chosen: SelectedSession, outcome: TurnOutcome) -> ExecResult | ExecFailure:

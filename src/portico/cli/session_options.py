@@ -14,7 +14,8 @@ from portico.app.host import Host, python_program
 from portico.cli.agent_installation import offer_installation
 from portico.cli.arguments import CommandParser, require_folder, require_utf8
 from portico.cli.sandbox_flag import add_sandbox_flag, environ_with_sandbox
-from portico.client.session import ClientSession, LocalSession
+from portico.client.client_session import ClientSession
+from portico.client.local_session import LocalSession
 from portico.conductor.permissions.policy import parse_rule
 from portico.config.model_settings import Allowance, parse_allowance
 from portico.config.paths import config_folder
@@ -29,7 +30,7 @@ from portico.sessions.ports import AgentSpec
 from portico.sessions.requests.approver import is_interactive
 
 if TYPE_CHECKING:
-    from portico.server.remote_session import RemoteSession
+    from portico.client.remote_session import RemoteSession
 
 _Opened = TypeVar("_Opened")
 
@@ -190,9 +191,11 @@ async def choose_session(
                 return await service.reopen(session_id, spec)
             except SessionBusy:
                 # Only now: it takes a while to load, and most sessions are open nowhere.
-                from portico.server.remote_session import join_session
+                from portico.client.remote_session import join_session
 
-                return await join_session(host, earlier, environ, only_own_turns=only_own_turns)
+                return await join_session(
+                    service, host.ports, earlier, environ, only_own_turns=only_own_turns
+                )
 
         opened = await _once_free(open_earlier, wait=flags.wait)
         if isinstance(opened, int):
@@ -201,11 +204,11 @@ async def choose_session(
             conversation = opened
             _check_joining(flags, spec, earlier)
             if mode != earlier.mode:
-                await conversation.calls.set_mode(session_id, mode)
+                await conversation.served.set_mode(mode)
             return SelectedSession(
                 session_id=session_id,
                 conversation=conversation,
-                after_seq=await conversation.entry(),
+                after_seq=await conversation.joining_seq(),
                 new=False,
                 workspace=workspace,
                 agent=earlier.agent,
