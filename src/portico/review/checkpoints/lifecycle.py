@@ -35,6 +35,7 @@ from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.repository import RepositoryFinder
 from portico.review.git.tree_changes import TreeChange, tree_changes
+from portico.review.text.names import escape_bytes
 from portico.sessions.ports import Clock
 
 _NAMED_LEFT_OUT = 50
@@ -384,4 +385,4 @@ def _give_back_rights(
 
 def _plain(text: str) -> str:
     """One printable line; bytes that are not text are escaped."""
-    return text.encode(errors="backslashreplace").decode().replace("\n", " ")
+    return escape_bytes(text).replace("\n", " ")
