@@ -57,7 +57,7 @@ class TurnReview:
 
     @property
     def mode(self) -> ReviewMode:
-        return self._target.mode
+        return self._subject.mode
 
     @property
     def folder(self) -> Path:
