@@ -323,7 +323,7 @@ class Checkpoints:
             and each.moment is not Moment.BEFORE_BRANCH
             and (place >= self._retention.count or each.at_ms < oldest)
         ]
-        if len(gone) > self._retention.slack:
+        if len(gone) > self._retention.slack or any(each.at_ms < oldest for each in gone):
             await snapshots.refs.delete(gone)
             left = {each.permissions for each in listed if each not in gone}
             await asyncio.to_thread(forget_all_but, snapshots.folder, left)
