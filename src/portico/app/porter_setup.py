@@ -1,6 +1,6 @@
 """Porter's setup from settings and environment: model, budgets, scenarios, trust.
 
-A session needs the settings when it is opened, and whatever has to do with models only when one is asked.
+Modules for models are imported when a model is used.
 """
 
 from collections.abc import Mapping

@@ -22,7 +22,9 @@ def run(arguments: Sequence[str]) -> int:
     if state is None:
         return 0
     if sys.stdin.isatty():
-        print("Porter speaks ACP here and waits for a client. To talk to it: portico chat", file=sys.stderr)
+        print(
+            "Porter waits for an ACP client on standard input. To chat with it: portico chat", file=sys.stderr
+        )
     try:
         asyncio.run(_serve(state))
     except KeyboardInterrupt:
@@ -31,7 +33,7 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _state(arguments: Sequence[str]) -> Path | None:
-    """The folder to keep conversations in; None when only help was asked for."""
+    """The folder for sessions."""
     if not arguments:
         return state_folder(os.environ)
     from portico.cli.arguments import CommandParser
@@ -39,7 +41,9 @@ def _state(arguments: Sequence[str]) -> Path | None:
     parser = CommandParser(
         "agent", "Porter, the built-in agent. It speaks ACP on standard input and output; editors start it."
     )
-    parser.add_argument("--state", metavar="DIR", type=Path, help="keep conversations in this folder")
+    parser.add_argument(
+        "--state", metavar="DIR", type=Path, help="folder for sessions (default: the state folder)"
+    )
     given = parser.parse(arguments).state
     return state_folder(os.environ) if given is None else given.absolute()
 
@@ -55,7 +59,7 @@ async def _serve(state: Path) -> None:
     )
     serving = asyncio.ensure_future(porter.run())
     if sys.platform != "win32":
-        # Ending politely stops what is running; being killed does too, but loses the last words.
+        # On SIGTERM, end the running turn first so that its last output is sent.
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, serving.cancel)
     try:
         await serving

@@ -20,7 +20,7 @@ from portico.porter.evaluation.scripted import ScriptedModel
 from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
 from portico.porter.setup import PorterSetup
 
-_DESCRIPTION = f"""Let a model do small repository tasks, and see how many it gets right.
+_DESCRIPTION = f"""Measure a model on small repository tasks.
 
   portico eval                                  with scripted models, to prove Porter itself
   portico eval --model anthropic:claude-sonnet-5-5
@@ -30,19 +30,21 @@ Each task runs in a temporary folder through a session that proposes; what is pr
 decides. The model may run “{RUN_TESTS}” and no other command; that, and the check, run code that it wrote.
 With --model it costs what the model costs; budgets hold.
 """
-_SCRIPTED = (
-    "These were scripted models: they prove Porter, and say nothing about a model. Try one: --model NAME"
-)
+_SCRIPTED = "These were scripted models, which test Porter itself. To evaluate a model: --model NAME"
 
 
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("eval", _DESCRIPTION)
-    parser.add_argument("--model", metavar="NAME", help="provider:model, as portico models list has them")
+    parser.add_argument("--model", metavar="NAME", help="model to evaluate, as provider:model")
     parser.add_argument(
-        "--task", metavar="NAME", action="append", default=[], help="only this one; may be repeated"
+        "--task",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="task to run (default: all); may be repeated",
     )
     parser.add_argument("--json", dest="api", action="store_true", help="the same as --api")
-    parser.add_argument("--list", action="store_true", help="say what the tasks are, and run none")
+    parser.add_argument("--list", action="store_true", help="list the tasks without running them")
     flags = parser.parse(arguments)
     tasks = [find_task(name) for name in flags.task] or list(TASKS)
     if flags.list:

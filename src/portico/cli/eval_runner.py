@@ -91,9 +91,9 @@ async def _host(home: Path, environ: Mapping[str, str], setup: PorterSetup) -> A
     """A host that shares nothing with the user's own but what `setup` gives to Porter."""
     apart = {name: value for name, value in environ.items() if name != EDITOR_STATE_VARIABLE}
     apart["PORTICO_HOME"] = str(home / "home")
-    wishes = ChainOptions(allow=(f"execute:{RUN_TESTS}*",))
+    chain_options = ChainOptions(allow=(f"execute:{RUN_TESTS}*",))
     agents = InProcessPorters(home / "porter", apart, lambda _workspace: setup)
-    async with open_host(apart, wishes, agents) as host:
+    async with open_host(apart, chain_options, agents) as host:
         yield host
 
 
@@ -126,7 +126,7 @@ async def _evaluated(
 async def _work(task: EvaluationTask, host: Host, workspace: Path, tally: _Tally) -> TaskVerdict:
     """Send the prompts and apply what is proposed, as a person would who likes everything."""
     session_id = await host.service.start(workspace, PORTER_SPEC, mode="proposal")
-    desk = LocalReviews(host.service, host.ports, host.reviews)
+    reviews = LocalReviews(host.service, host.ports, host.reviews)
     options: dict[str, str | bool] = {} if task.scenario is None else {"mode": task.scenario}
     after_seq = 0
     for text in task.prompts:
@@ -134,9 +134,9 @@ async def _work(task: EvaluationTask, host: Host, workspace: Path, tally: _Tally
         after_seq = await _turn(host, session_id, prompt, after_seq, tally)
         if tally.outcome.error is not None:
             return TaskVerdict(False, tally.outcome.error.message)
-        for proposal in await desk.proposals(session_id):
+        for proposal in await reviews.proposals(session_id):
             choice = ProposalChoice(proposal_id=proposal.proposal_id, revision=proposal.revision)
-            applied = await desk.apply(session_id, choice)
+            applied = await reviews.apply(session_id, choice)
             if applied.conflicted:
                 return TaskVerdict(False, f"The proposal conflicts in {', '.join(applied.conflicted)}.")
     return TaskVerdict(True)
@@ -157,7 +157,7 @@ async def _turn(host: Host, session_id: SessionId, prompt: TurnPrompt, after_seq
 
 
 async def _follow(host: Host, session_id: SessionId, after_seq: int, tally: _Tally) -> int:
-    """Count what happens up to the end of a turn. Nobody is there to be asked."""
+    """Count what happens up to the end of a turn. Requests are declined."""
     service = host.service
     async for event in until_turn_ends(service.watch(session_id, after_seq=after_seq)):
         after_seq = event.seq
