@@ -11,10 +11,10 @@ from portico.doors.terminal.input.terminal_mode import echo
 from portico.doors.terminal.output import make_writer
 from portico.doors.terminal.render.renderer import PromptEcho, Renderer, keep_ticking, make_renderer
 from portico.doors.turn_outcome import TurnOutcome
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.requests.approver import Person, is_interactive
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import NOBODY_THERE, QuestionAnswer
-from portico.sessions.tasks import cancel_and_wait
 
 LOST_HOST = "The process that ran this turn ended unexpectedly."
 
