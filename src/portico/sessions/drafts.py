@@ -54,7 +54,8 @@ class Drafts:
         def add(desk: SessionDraft) -> SessionDraft:
             if len(desk.queue) >= MAX_QUEUE:
                 raise InvalidInput(
-                    f"{MAX_QUEUE} prompts are queued already.", suggestion="Wait for one to be sent, or remove one."
+                    f"{MAX_QUEUE} prompts are queued already.",
+                    suggestion="Wait for one to be sent, or remove one.",
                 )
             return msgspec.structs.replace(desk, queue=(*desk.queue, queued))
 

@@ -18,7 +18,7 @@ def parse_field_value(field: QuestionField, typed: str) -> QuestionValue | None:
     words = typed if field.secret else typed.strip()
     if not words:
         if field.default is None and field.required:
-            raise ValueError(f"{clean_line(label_of(field))} is needed.")
+            raise ValueError(f"{clean_line(label_of(field))} is required.")
         return field.default
     if words == LEFT_OUT and field.default is not None and not field.required:
         return None
