@@ -112,7 +112,7 @@ def test_a_refusal_to_take_it_again_is_told(portico: Portico) -> None:
     first = portico.exec("say hi", "--agent-command", willing, "--option", "mode=code").stream
     unwilling = agent_command({**FORGETFUL, "on_set_mode": refusal})
     stream = portico.exec("say hi", "--session", first.session_id, "--agent-command", unwilling).stream
-    assert "The agent did not take mode = code again: not today" in stream.notices
+    assert "The agent did not accept mode = code again: not today" in stream.notices
     assert stream.result["state"] == "completed"
 
 

@@ -135,7 +135,7 @@ class TestLogout:
         locked(portico, WEB, capabilities={})
         ran = portico.run("agents", "logout", "mine", "--api")
         assert ran.code == 5
-        assert "no way to sign out" in ran.api["error"]
+        assert "does not support logout" in ran.api["error"]
 
 
 class TestSuggestions:
