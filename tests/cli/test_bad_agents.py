@@ -46,10 +46,10 @@ MISDEEDS: dict[str, tuple[list[Json], str]] = {
         ],
         "Ignored",
     ),
-    "an answer to no request": ([{"respond": {"id": 4711, "result": {}}}], "nobody asked"),
+    "an answer to no request": ([{"respond": {"id": 4711, "result": {}}}], "unexpected response"),
     "an error to no request": (
         [{"respond": {"id": "x", "error": {"code": 1, "message": "no"}}}],
-        "nobody asked",
+        "unexpected response",
     ),
     "one id for two requests": ([same_id_twice()], "still being served"),
     "an update of an unknown kind": (

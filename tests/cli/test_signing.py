@@ -75,7 +75,7 @@ class TestLogin:
         locked(portico, WEB)
         ran = portico.run("agents", "login", "mine", "--method", "fingerprint")
         assert ran.code == 5
-        assert "'fingerprint'; it has web (the web page)" in ran.err
+        assert "'fingerprint' of the agent mine. Available: web (the web page)" in ran.err
 
     def test_an_agent_of_the_command_line_can_be_signed_in_to(self, portico: Portico) -> None:
         command = locked(portico, WEB)
