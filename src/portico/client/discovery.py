@@ -6,7 +6,6 @@ the token sent to it.
 """
 
 import hmac
-import http.client
 import secrets
 from collections.abc import Mapping
 
@@ -76,6 +75,8 @@ def find_server(files: ServerFiles) -> ServerState:
 
 def _ask(port: int, method: str, path: str, headers: Mapping[str, str]) -> HealthReport | None:
     """Answer of the process at a port, if it is one that a Portico server gives."""
+    import http.client
+
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_PATIENCE)
     try:
         connection.request(method, path, headers=dict(headers))

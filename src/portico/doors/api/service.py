@@ -23,11 +23,11 @@ from portico.files.workspace import is_folder
 
 FOUND_FILES = 50
 MAX_REQUEST_BYTES = 48 * 1024 * 1024
-"""What may be attached to a prompt, and its encoding, fits; anything larger is refused."""
+"""Fits a prompt with the largest attachments; a larger request is refused."""
 
 
 class ApiService(ReviewCalls):
-    """The sessions of this host, and what surrounds them."""
+    """AgentService of this host."""
 
     async def get_server_info(
         self, request: pb.GetServerInfoRequest, _: Context, /
@@ -133,7 +133,9 @@ class ApiService(ReviewCalls):
 
     async def set_secret(self, request: pb.SetSecretRequest, _: Context, /) -> pb.SetSecretResponse:
         if not request.name:
-            raise InvalidInput("The secret has no name.", suggestion="Name the variable it is for.")
+            raise InvalidInput(
+                "name is required.", suggestion="Set it to the environment variable of the secret."
+            )
         keeper = await self._catalog.keep_secret(request.name, request.value)
         self.turn_queue.mark_agents_outdated()
         return pb.SetSecretResponse(keeper=pb.SecretKeeper[keeper.upper()])
@@ -196,14 +198,14 @@ class ApiService(ReviewCalls):
         return pb.RevokeApprovalResponse()
 
     async def _folder(self, workspace: str) -> Path:
-        """One that is gone has nothing in it; InvalidInput for what cannot be a folder."""
+        """The folder of a request, or the server's. It may be gone. Raises InvalidInput for an invalid path."""
         folder = Path(workspace) if workspace else self._catalog.workspace
         await within_deadline(lambda: is_folder(folder))
         return folder
 
 
 def stream_paths() -> frozenset[str]:
-    """Where the calls are whose answers go on: by the contract, not by what a caller says."""
+    """Paths of the streaming calls of the contract."""
     described = AgentService.desc()
     return frozenset(
         f"/{described.type_name}/{method.name}"
