@@ -12,9 +12,9 @@ from portico.domain import codecs
 from portico.mcp.client_transport import McpServerFailed
 from portico.porter.mcp.client import McpClient, RemoteToolContent, RemoteToolDescription, RemoteToolResult
 from portico.porter.models.model import ModelImage, ModelText, ToolSpec
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import ToolError, ToolOutcome
+from portico.porter.tools.tool import ToolOutcome
 from portico.rpc.messages import RpcError
 
 _LONGEST_NAME = 64
