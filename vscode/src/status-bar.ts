@@ -3,15 +3,15 @@
 import * as vscode from "vscode";
 import { isActive } from "../../web/src/view/shell/state-words";
 import type { Server } from "./server/server";
-import type { CurrentSession } from "./sessions/current";
-import { statusOf } from "./status";
+import type { CurrentSession } from "./sessions/current-session";
+import { statusText } from "./status-text";
 
 export function showStatus(server: Server, current: CurrentSession): vscode.Disposable {
   const item = vscode.window.createStatusBarItem("portico.status", vscode.StatusBarAlignment.Right, 100);
   item.name = "Portico";
   item.command = "portico.openChat";
   const draw = (): void => {
-    const { text, tooltip, tone } = statusOf(server.state.value, current.detail.value);
+    const { text, tooltip, tone } = statusText(server.state.value, current.detail.value);
     item.text = text;
     item.tooltip = tooltip;
     item.accessibilityInformation = { label: `Portico: ${text.replace(/\$\([^)]*\)\s*/, "")}. ${tooltip}` };

@@ -8,7 +8,7 @@ export class CommandOutput {
   readonly #toolId: string;
   readonly #print: (text: string) => void;
   #tool: ToolCell | undefined;
-  #said = "";
+  #printed = "";
   #isOver = false;
 
   constructor(toolId: string, print: (text: string) => void) {
@@ -41,7 +41,7 @@ export class CommandOutput {
       this.#print(`\x1b[1m$ ${commandOf(payload.value.inputJson) ?? payload.value.title}\x1b[0m\n`);
     } else if (payload.case === "toolUpdated") tool.update(event, payload.value);
     else tool.complete(event, payload.value);
-    this.#say(tool.item.content);
+    this.#printNew(tool.item.content);
     if (payload.case === "toolUpdated" && payload.value.terminal !== undefined)
       this.#take(payload.value.terminal);
     if (payload.case === "toolCompleted") this.#end(payload.value.success ? "Done" : "Failed");
@@ -63,16 +63,18 @@ export class CommandOutput {
   }
 
   /** What an agent with a terminal of its own tells of it: all of it, each time. */
-  #say(parts: readonly ToolPart[]): void {
-    const all = parts.flatMap(({ part }) => (part.case === "text" ? [bare(part.value.text)] : [])).join("\n");
-    if (all === this.#said) return;
-    this.#print(all.startsWith(this.#said) ? all.slice(this.#said.length) : `\n${all}`);
-    this.#said = all;
+  #printNew(parts: readonly ToolPart[]): void {
+    const all = parts
+      .flatMap(({ part }) => (part.case === "text" ? [withoutFence(part.value.text)] : []))
+      .join("\n");
+    if (all === this.#printed) return;
+    this.#print(all.startsWith(this.#printed) ? all.slice(this.#printed.length) : `\n${all}`);
+    this.#printed = all;
   }
 }
 
 /** Without the fence that agents put around their output, which closes anew with every update. */
-function bare(text: string): string {
+function withoutFence(text: string): string {
   const [opening, fence] = /^(`{3,}|~{3,}).*\n/.exec(text) ?? [];
   if (opening === undefined || fence === undefined) return text;
   const inside = text.slice(opening.length);

@@ -10,7 +10,7 @@ export interface TextChange {
 export type LineEnd = "\n" | "\r\n";
 
 /** Undefined where there is nothing to change. Neither a code point nor a line end is ever cut in two. */
-export function changeBetween(before: string, after: string): TextChange | undefined {
+export function findChange(before: string, after: string): TextChange | undefined {
   if (before === after) return undefined;
   const shorter = Math.min(before.length, after.length);
   let start = 0;
@@ -31,7 +31,7 @@ export function lineEndOf(text: string): LineEnd | "mixed" | undefined {
 }
 
 /** A text as an editor holds it: without the mark of its encoding, with one kind of line end. */
-export function held(text: string, lineEnd: LineEnd = "\n"): string {
+export function normalizeText(text: string, lineEnd: LineEnd = "\n"): string {
   return text.replace(/^\uFEFF/, "").replace(/\r\n|\r|\n/g, lineEnd);
 }
 

@@ -13,11 +13,11 @@ export interface EditorState {
   readonly languageId?: string;
   readonly selection?: { readonly text: string; readonly startLine: number; readonly endLine: number };
   readonly openFiles: readonly string[];
-  readonly diagnostics: readonly Diagnostic[];
+  readonly diagnostics: readonly EditorProblem[];
   readonly workspaceFolders: readonly string[];
 }
 
-export interface Diagnostic {
+export interface EditorProblem {
   readonly message: string;
   readonly path: string;
   readonly line: number;

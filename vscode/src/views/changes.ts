@@ -9,15 +9,15 @@ import {
   type ProposedFile,
 } from "../../../web/src/generated/portico/v1/events_pb";
 import { operationWords, pathParts } from "../../../web/src/view/review/words";
-import type { Parts } from "../parts";
+import type { Services } from "../services";
 
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
 
-export function showChanges({ current, link }: Parts): vscode.Disposable {
+export function showChanges({ current, connection }: Services): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   const checkpointsOf = async (sessionId: string): Promise<CheckpointNode[]> => {
     try {
-      const { checkpoints } = await link.call((client) => client.listCheckpoints({ sessionId }));
+      const { checkpoints } = await connection.call((client) => client.listCheckpoints({ sessionId }));
       return checkpoints.map((checkpoint) => new CheckpointNode(sessionId, checkpoint));
     } catch {
       return [];

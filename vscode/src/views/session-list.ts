@@ -6,8 +6,8 @@ import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { isActive, moodOf, wordsFor, type Mood } from "../../../web/src/view/shell/state-words";
-import type { Parts } from "../parts";
-import { nameOf } from "../sessions/live";
+import type { Services } from "../services";
+import { sessionTitle } from "../sessions/session-registry";
 
 const REDRAW_EVERY = 250;
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -18,15 +18,15 @@ const ICONS: Readonly<Record<Mood, vscode.ThemeIcon>> = {
   bad: new vscode.ThemeIcon("warning", new vscode.ThemeColor("list.errorForeground")),
 };
 
-export function showSessions({ live, folders }: Parts): vscode.Disposable {
+export function showSessions({ sessions, folders }: Services): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   let timer: NodeJS.Timeout | undefined;
   // What nobody has said anything in yet is not worth a line.
   const begun = (): SessionSummary[] =>
-    live.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
-  const here = (): SessionSummary[] => begun().filter((session) => folders.isHere(session));
+    sessions.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
+  const here = (): SessionSummary[] => begun().filter((session) => folders.contains(session));
   const roots = (): vscode.TreeItem[] => {
-    const elsewhere = begun().filter((session) => !folders.isHere(session));
+    const elsewhere = begun().filter((session) => !folders.contains(session));
     const [alone, filed] = folders.all.length > 1 ? [[], [...here(), ...elsewhere]] : [here(), elsewhere];
     const names = new Set(filed.map(({ workspace }) => workspace));
     const isOpen = (workspace: string): boolean => folders.all.includes(workspace);
@@ -48,7 +48,7 @@ export function showSessions({ live, folders }: Parts): vscode.Disposable {
     const tooltip = waiting === 1 ? "1 answer is waited for" : `${waiting} answers are waited for`;
     view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
   };
-  const following = live.sessions.listen(() => {
+  const following = sessions.all.listen(() => {
     badge();
     timer ??= setTimeout(() => {
       timer = undefined;
@@ -75,11 +75,11 @@ function sessionItem(session: SessionSummary): vscode.TreeItem {
   const { sessionId, agent, workspace, updatedAt } = session;
   const state = wordsFor(session.state);
   const at = updatedAt === undefined ? "" : `\n${timestampDate(updatedAt).toLocaleString()}`;
-  return Object.assign(new vscode.TreeItem(nameOf(session)), {
+  return Object.assign(new vscode.TreeItem(sessionTitle(session)), {
     sessionId,
     id: sessionId,
     description: [agent, state].filter((part) => part !== "").join(" · "),
-    tooltip: `${nameOf(session)}\n${agent}, ${state}\n${workspace}${at}`,
+    tooltip: `${sessionTitle(session)}\n${agent}, ${state}\n${workspace}${at}`,
     iconPath: ICONS[moodOf(session.state)],
     contextValue: isActive(session.state) ? "activeSession" : "session",
     command: { command: "portico.openSession", title: "Open Session", arguments: [session] },

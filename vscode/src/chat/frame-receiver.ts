@@ -1,0 +1,32 @@
+// Takes what a page posts. What makes no sense is left alone: it is told in the log, once, and hurts nothing that
+// comes after it.
+
+import { framesFromPage, type FromPage } from "../../../web/src/gateway/frames";
+
+export function createReceiver(
+  take: (frame: FromPage) => void,
+  complain: (words: string) => void,
+): (data: unknown) => void {
+  let hasComplained = false;
+  const leave = (why: string): void => {
+    if (!hasComplained) complain(`the chat page posted something that makes no sense: ${why}`);
+    hasComplained = true;
+  };
+  return (data) => {
+    const frames = framesFromPage(data);
+    if (frames.length === 0) leave("it is no frame of this protocol");
+    for (const frame of frames) {
+      try {
+        take(frame);
+      } catch (error) {
+        leave(error instanceof Error ? error.message : String(error));
+      }
+    }
+  };
+}
+
+/** What a frame promises to be a text. Fails if it is none. */
+export function requireText(value: unknown): string {
+  if (typeof value !== "string") throw new Error("a text is none");
+  return value;
+}

@@ -1,0 +1,45 @@
+// Which session a conversation with an agent goes on in. VS Code sends all that was said with every request, and no
+// name: the one that has heard just this is the one.
+
+const MOST_KEPT = 100;
+
+export interface ChatMessage {
+  readonly isAgent: boolean;
+  readonly text: string;
+}
+
+export class ConversationSessions {
+  readonly #sessions = new Map<string, string>();
+
+  /** The session that has heard all of this and nothing else. */
+  find(agent: string, said: readonly ChatMessage[]): string | undefined {
+    return this.#sessions.get(keyOf(agent, said));
+  }
+
+  keep(agent: string, said: readonly ChatMessage[], sessionId: string): void {
+    this.#sessions.set(keyOf(agent, said), sessionId);
+    const [oldest] = this.#sessions.keys();
+    if (this.#sessions.size > MOST_KEPT && oldest !== undefined) this.#sessions.delete(oldest);
+  }
+}
+
+/** What was said before, and the words that are new. */
+export function splitPrompt(said: readonly ChatMessage[]): {
+  readonly before: readonly ChatMessage[];
+  readonly prompt: string;
+} {
+  const start = said.findLastIndex(({ isAgent }) => isAgent) + 1;
+  const words = said.slice(start).map(({ text }) => text.trim());
+  return { before: said.slice(0, start), prompt: words.filter((text) => text !== "").join("\n\n") };
+}
+
+/** For an agent that has heard nothing of it. */
+export function withHistory(before: readonly ChatMessage[], prompt: string): string {
+  if (before.length === 0) return prompt;
+  const lines = before.map(({ isAgent, text }) => `${isAgent ? "You" : "I"} said:\n${text.trim()}`);
+  return `What was said so far:\n\n${lines.join("\n\n")}\n\nNow:\n\n${prompt}`;
+}
+
+function keyOf(agent: string, said: readonly ChatMessage[]): string {
+  return JSON.stringify([agent, ...said.map(({ isAgent, text }) => [isAgent, text.trim()])]);
+}

@@ -1,0 +1,13 @@
+// Why an apply has written nothing, in words: which files are not any more what the agent began with.
+
+import type { ProposalUpdated } from "../../../web/src/generated/portico/v1/events_pb";
+
+const NAMED = 3;
+
+export function conflictMessage(proposal: Pick<ProposalUpdated, "files"> | undefined): string {
+  const paths = (proposal?.files ?? []).filter(({ conflict }) => conflict).map(({ path }) => path);
+  const more = paths.length - NAMED;
+  const names = paths.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
+  const reason = names === "" ? "Files" : names;
+  return `Nothing was written. ${reason} changed or went away meanwhile: decide what stays.`;
+}
