@@ -1,7 +1,7 @@
 // Draws the status in VS Code's status bar, and tells its menus what there is to do.
 
 import * as vscode from "vscode";
-import { isActive } from "../../web/src/view/shell/state-words";
+import { isActive } from "../../web/src/view/shell/turn-state";
 import type { Server } from "./server/server";
 import type { CurrentSession } from "./sessions/current-session";
 import { statusText } from "./status-text";

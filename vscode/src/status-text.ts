@@ -1,7 +1,7 @@
 // What the status bar says: how the server stands, and with whom the person talks.
 
 import type { SessionDetail, SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
-import { moodOf, wordsFor as stateWords, type Mood } from "../../web/src/view/shell/state-words";
+import { moodOf, turnStateLabel as stateWords, type TurnMood } from "../../web/src/view/shell/turn-state";
 import { sessionTitle } from "./sessions/session-registry";
 import { UntrustedWorkspace, failureText } from "./server/start-failure";
 import type { ServerState } from "./server/server";
@@ -12,7 +12,7 @@ export interface StatusText {
   readonly tone: "plain" | "warning" | "error";
 }
 
-const ICONS: Readonly<Record<Mood, string>> = {
+const ICONS: Readonly<Record<TurnMood, string>> = {
   quiet: "comment-discussion",
   busy: "loading~spin",
   waiting: "bell-dot",

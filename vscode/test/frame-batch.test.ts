@@ -1,11 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { PROTOCOL, type FromExtension, type Post } from "../../web/src/gateway/frames";
+import { PROTOCOL, type ExtensionFrame, type FramePost } from "../../web/src/gateway/webview-frames";
 import { FrameBatch } from "../src/chat/frame-batch";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-const chunk = (id: number): FromExtension => ({
+const chunk = (id: number): ExtensionFrame => ({
   protocol: PROTOCOL,
   id,
   type: "chunk",
@@ -13,7 +13,7 @@ const chunk = (id: number): FromExtension => ({
 });
 
 test("ten thousand pieces in a second are sixty posts, in order and none twice", () => {
-  const posts: Post<FromExtension>[] = [];
+  const posts: FramePost<ExtensionFrame>[] = [];
   const posting = new FrameBatch((post) => posts.push(post));
   for (let place = 0; place < 10_000; place++) {
     posting.add(chunk(place));
@@ -25,13 +25,13 @@ test("ten thousand pieces in a second are sixty posts, in order and none twice",
 });
 
 test("a single piece goes at once", () => {
-  const posts: Post<FromExtension>[] = [];
+  const posts: FramePost<ExtensionFrame>[] = [];
   new FrameBatch((post) => posts.push(post)).add(chunk(1));
   expect(posts).toHaveLength(1);
 });
 
 test("nothing is posted to a view that is gone", () => {
-  const posts: Post<FromExtension>[] = [];
+  const posts: FramePost<ExtensionFrame>[] = [];
   const posting = new FrameBatch((post) => posts.push(post));
   posting.add(chunk(1));
   posting.add(chunk(2));

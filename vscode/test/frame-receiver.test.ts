@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { PROTOCOL, type FromPage } from "../../web/src/gateway/frames";
+import { PROTOCOL, type PageFrame } from "../../web/src/gateway/webview-frames";
 import { createReceiver } from "../src/chat/frame-receiver";
 
 const frame = (type: string, payload: unknown = null, id: unknown = 0): unknown => ({
@@ -35,7 +35,7 @@ test("a frame that fails holds no other up, and all that makes no sense is told 
   const taken: string[] = [];
   const complaints: string[] = [];
   const receive = createReceiver(
-    ({ type }: FromPage) => {
+    ({ type }: PageFrame) => {
       if (type === "front") throw new Error("it names no session");
       taken.push(type);
     },

@@ -6,7 +6,7 @@ import {
 } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, expect, test, vi } from "vitest";
-import type { CallPayload, FromExtension } from "../../web/src/gateway/frames";
+import type { CallPayload, ExtensionFrame } from "../../web/src/gateway/webview-frames";
 import { PageCalls } from "../src/chat/page-calls";
 import { Server, type ServerAddress } from "../src/server/server";
 
@@ -37,8 +37,8 @@ function at(address: ServerAddress): Server {
 }
 
 /** All frames up to the one that ends the call. */
-async function carried(address: ServerAddress, payload: CallPayload): Promise<FromExtension[]> {
-  const frames: FromExtension[] = [];
+async function carried(address: ServerAddress, payload: CallPayload): Promise<ExtensionFrame[]> {
+  const frames: ExtensionFrame[] = [];
   await new Promise<void>((done) => {
     const calls = new PageCalls(at(address), (frame) => {
       frames.push(frame);
@@ -110,7 +110,7 @@ test("a server that has gone is looked for again", async () => {
 });
 
 test("a call that the page takes back ends at the server too", async () => {
-  const frames: FromExtension[] = [];
+  const frames: ExtensionFrame[] = [];
   await new Promise<void>((ended) => {
     void serve((_request, response) => {
       response.writeHead(200).write("first");
@@ -127,7 +127,7 @@ test("a call that the page takes back ends at the server too", async () => {
 });
 
 test("what a page has asked for before it was hidden reaches the server, and a stream that it reads ends", async () => {
-  const frames: FromExtension[] = [];
+  const frames: ExtensionFrame[] = [];
   const asked: string[] = [];
   await new Promise<void>((ended) => {
     let closed = 0;

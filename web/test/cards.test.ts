@@ -19,11 +19,11 @@ import {
 } from "../src/generated/portico/v1/events_pb";
 import type { Item } from "../src/model/types";
 import { isLatest } from "../src/view/cards/card";
-import { problemWith } from "../src/view/cards/connect-form";
-import { endWords } from "../src/view/cards/end-line";
-import { commandIn, likelyVariable, planFor, reportText } from "../src/view/cards/error-plan";
+import { keyProblem } from "../src/view/cards/key-form";
+import { endText } from "../src/view/cards/end-line";
+import { commandIn, likelyVariable, guideFor, reportText } from "../src/view/cards/error-guide";
 import { writerIn } from "../src/view/cards/folder-writers";
-import { commandOf, decisionWords, onceOption, titleOf } from "../src/view/cards/permission-words";
+import { commandOf, decisionLabel, onceOption, shortTitle } from "../src/view/cards/permission-labels";
 import { contentOf, firstValues, problemsOf } from "../src/view/cards/question-form";
 
 type Facts<Message> = Partial<Omit<Message, "$typeName" | "$unknown">>;
@@ -38,7 +38,7 @@ describe("an error", () => {
     [ErrorCode.SESSION_BUSY, ["stop_other", "queue", "worktree", "read_only"]],
     [ErrorCode.INTERNAL, ["retry", "report"]],
   ])("with code %i has its ways out", (code, actions) => {
-    expect(planFor(code).actions).toEqual(actions);
+    expect(guideFor(code).actions).toEqual(actions);
   });
 
   it.each([
@@ -49,7 +49,7 @@ describe("an error", () => {
     [ErrorCode.CONTEXT_LIMIT, "full", "The conversation is full", ["new_session"]],
     [ErrorCode.INTERNAL, "something new", "Something went wrong", ["retry", "report"]],
   ])("with code %i of a model that was %s says so", (code, failure, title, actions) => {
-    expect(planFor(code, failure)).toMatchObject({ title, actions });
+    expect(guideFor(code, failure)).toMatchObject({ title, actions });
   });
 
   it("names the variable of the key that is missing", () => {
@@ -60,13 +60,13 @@ describe("an error", () => {
   });
 
   it("that makes no sense is a warning", () => {
-    expect(planFor(ErrorCode.MALFORMED_EVENT).tone).toBe("warning");
+    expect(guideFor(ErrorCode.MALFORMED_EVENT).tone).toBe("warning");
   });
 
   it("of every code has a title and a way out", () => {
     for (const code of Object.values(ErrorCode).filter((one): one is ErrorCode => typeof one === "number")) {
-      expect(planFor(code).title).not.toBe("");
-      expect(planFor(code).actions).not.toEqual([]);
+      expect(guideFor(code).title).not.toBe("");
+      expect(guideFor(code).actions).not.toEqual([]);
     }
   });
 
@@ -106,7 +106,7 @@ describe("a permission", () => {
     ],
   });
   const words = (change: Facts<PermissionResolved>): string => {
-    const { outcome, by } = decisionWords(
+    const { outcome, by } = decisionLabel(
       request,
       create(PermissionResolvedSchema, { requestId: "p1", ...change }),
     );
@@ -137,8 +137,8 @@ describe("a permission", () => {
   });
 
   it("is called by its title without backticks and the folder", () => {
-    expect(titleOf("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
-    expect(titleOf("  ")).toBe("Use a tool");
+    expect(shortTitle("Edit `/work/here/a.py`", "/work/here/")).toBe("Edit a.py");
+    expect(shortTitle("  ")).toBe("Use a tool");
   });
 
   it("shows the command it would run", () => {
@@ -201,9 +201,9 @@ describe("a form", () => {
 });
 
 it("takes a key only with the name of a variable", () => {
-  expect(problemWith("OPENAI_API_KEY", "k")).toBe("");
-  expect(problemWith("OPENAI API KEY", "k")).not.toBe("");
-  expect(problemWith("OPENAI_API_KEY", " ")).toBe("Paste the key.");
+  expect(keyProblem("OPENAI_API_KEY", "k")).toBe("");
+  expect(keyProblem("OPENAI API KEY", "k")).not.toBe("");
+  expect(keyProblem("OPENAI_API_KEY", " ")).toBe("Paste the key.");
 });
 
 it("offers ways out only for what happened last", () => {
@@ -216,7 +216,7 @@ it("offers ways out only for what happened last", () => {
 
 it("says how a turn ended", () => {
   const ended = (state: TurnState, stopReason: string, durationMs: bigint): string =>
-    endWords(create(TurnEndedSchema, { state, stopReason, durationMs }));
+    endText(create(TurnEndedSchema, { state, stopReason, durationMs }));
   expect(ended(TurnState.CANCELED, "cancelled", 2_500n)).toBe("Stopped · 2.5 s");
   expect(ended(TurnState.COMPLETED, "end_turn", 75_000n)).toBe("Took 1 min 15 s");
   expect(ended(TurnState.COMPLETED, "refusal", 1_000n)).toContain("refused");

@@ -1,13 +1,13 @@
 // What a command of the agent prints, as a terminal shows it: each thing once, however often the agent repeats it.
 
 import type { Event, TerminalOutput, ToolPart } from "../../../web/src/generated/portico/v1/events_pb";
-import { ToolCell } from "../../../web/src/model/calls";
-import { commandOf } from "../../../web/src/view/cards/permission-words";
+import { ToolBuilder } from "../../../web/src/model/call-builders";
+import { commandOf } from "../../../web/src/view/cards/permission-labels";
 
 export class CommandOutput {
   readonly #toolId: string;
   readonly #print: (text: string) => void;
-  #tool: ToolCell | undefined;
+  #tool: ToolBuilder | undefined;
   #printed = "";
   #isOver = false;
 
@@ -35,7 +35,7 @@ export class CommandOutput {
     const isTool =
       payload.case === "toolStarted" || payload.case === "toolUpdated" || payload.case === "toolCompleted";
     if (!isTool || payload.value.toolId !== this.#toolId) return;
-    const tool = (this.#tool ??= new ToolCell(event, this.#toolId));
+    const tool = (this.#tool ??= new ToolBuilder(event, this.#toolId));
     if (payload.case === "toolStarted") {
       tool.start(event, payload.value);
       this.#print(`\x1b[1m$ ${commandOf(payload.value.inputJson) ?? payload.value.title}\x1b[0m\n`);

@@ -8,8 +8,8 @@ import {
   PROTOCOL,
   type EditorCommand,
   type EditorContextPayload,
-  type FromPage,
-} from "../../../web/src/gateway/frames";
+  type PageFrame,
+} from "../../../web/src/gateway/webview-frames";
 import type { EditorContext } from "../editor/context";
 import type { Server } from "../server/server";
 import { PageCalls } from "./page-calls";
@@ -108,7 +108,7 @@ export class ChatPage implements vscode.Disposable {
     void this.show();
   }
 
-  #take(frame: FromPage): void {
+  #take(frame: PageFrame): void {
     switch (frame.type) {
       case "ready":
         this.#begin();

@@ -1,7 +1,7 @@
 // The chat: in the side bar, and in as many editor tabs as a person likes. Commands go to the one they used last.
 
 import * as vscode from "vscode";
-import type { EditorCommand } from "../../../web/src/gateway/frames";
+import type { EditorCommand } from "../../../web/src/gateway/webview-frames";
 import { ChatPage, type ChatHost } from "./chat-page";
 
 export const CHAT_VIEW = "portico.chat";

@@ -1,20 +1,20 @@
 // Posts to a webview cost a message between processes each: what comes within a sixtieth of a second goes as one.
 
-import { PROTOCOL, type FromExtension, type Post } from "../../../web/src/gateway/frames";
+import { PROTOCOL, type ExtensionFrame, type FramePost } from "../../../web/src/gateway/webview-frames";
 
 export const POST_EVERY = 17;
 
 export class FrameBatch {
-  readonly #post: (post: Post<FromExtension>) => void;
-  #waiting: FromExtension[] = [];
+  readonly #post: (post: FramePost<ExtensionFrame>) => void;
+  #waiting: ExtensionFrame[] = [];
   #timer: NodeJS.Timeout | undefined;
   #last = -Infinity;
 
-  constructor(post: (post: Post<FromExtension>) => void) {
+  constructor(post: (post: FramePost<ExtensionFrame>) => void) {
     this.#post = post;
   }
 
-  add(frame: FromExtension): void {
+  add(frame: ExtensionFrame): void {
     this.#waiting.push(frame);
     if (this.#timer !== undefined) return;
     const wait = this.#last + POST_EVERY - performance.now();

@@ -1,10 +1,10 @@
 // Takes what a page posts. What makes no sense is left alone: it is told in the log, once, and hurts nothing that
 // comes after it.
 
-import { framesFromPage, type FromPage } from "../../../web/src/gateway/frames";
+import { framesFromPage, type PageFrame } from "../../../web/src/gateway/webview-frames";
 
 export function createReceiver(
-  take: (frame: FromPage) => void,
+  take: (frame: PageFrame) => void,
   complain: (words: string) => void,
 ): (data: unknown) => void {
   let hasComplained = false;

@@ -1,7 +1,7 @@
 // Carries the calls of one page to the server and the answers back, without reading either.
 
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
-import { PROTOCOL, type CallPayload, type FromExtension } from "../../../web/src/gateway/frames";
+import { PROTOCOL, type CallPayload, type ExtensionFrame } from "../../../web/src/gateway/webview-frames";
 import type { ServerAddress, Server } from "../server/server";
 
 const SERVICE = "/portico.v1.AgentService/";
@@ -16,7 +16,7 @@ const OURS = new Set([
   "accept-encoding",
 ]);
 
-type Tell = (frame: FromExtension) => void;
+type Tell = (frame: ExtensionFrame) => void;
 
 export class PageCalls {
   readonly #server: Server;
@@ -134,7 +134,7 @@ class Call {
   }
 
   /** A call that the page has taken back says nothing any more. */
-  #say(frame: FromExtension): void {
+  #say(frame: ExtensionFrame): void {
     if (this.#state === "open") this.#tell(frame);
   }
 

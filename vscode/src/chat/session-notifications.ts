@@ -4,7 +4,7 @@
 import * as vscode from "vscode";
 import type { SessionDetail, SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { PermissionScope, type PermissionOption } from "../../../web/src/generated/portico/v1/events_pb";
-import { newsBetween, newsWords, type News } from "../../../web/src/view/shell/news";
+import { noticesBetween, noticeText, type SessionNotice } from "../../../web/src/view/shell/session-notices";
 import { runAndReport } from "../commands/registration";
 import type { Services } from "../services";
 import { sessionTitle, type SessionMap } from "../sessions/session-registry";
@@ -62,15 +62,15 @@ export class SessionNotifications implements vscode.Disposable {
       // One after the other, so that none overtakes a newer one.
       if (waits || asking.has(sessionId)) this.#asking = this.#asking.then(() => this.#ask(sessionId));
     }
-    for (const { sessionId, kind } of newsBetween(before, now)) {
+    for (const { sessionId, kind } of noticesBetween(before, now)) {
       const session = now.get(sessionId);
       if (kind !== "asks" && session !== undefined && folders.contains(session))
         void this.#tellEnd(session, kind);
     }
   }
 
-  async #tellEnd(session: SessionSummary, kind: News["kind"]): Promise<void> {
-    const words = `Portico: “${withoutLinks(sessionTitle(session))}” ${newsWords(kind)}.`;
+  async #tellEnd(session: SessionSummary, kind: SessionNotice["kind"]): Promise<void> {
+    const words = `Portico: “${withoutLinks(sessionTitle(session))}” ${noticeText(kind)}.`;
     const show = kind === "ended" ? vscode.window.showInformationMessage : vscode.window.showWarningMessage;
     if ((await show(words, OPEN)) === OPEN)
       await this.#services.chat.send({ name: "open_session", sessionId: session.sessionId });

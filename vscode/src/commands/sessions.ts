@@ -3,7 +3,7 @@
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";
 import { ExportFormat, ReviewMode, type Agent } from "../../../web/src/generated/portico/v1/agent_pb";
-import { MODES } from "../../../web/src/view/review/words";
+import { MODES } from "../../../web/src/view/review/review-labels";
 import { saveFile } from "../chat/editor-actions";
 import { errorText } from "../server/connection";
 import { confirm, registerCommand, registerSessionCommand } from "./registration";

@@ -1,7 +1,7 @@
 // What the person looks at: the active file and what is selected in it, told a moment after it changes.
 
 import * as vscode from "vscode";
-import type { EditorContextPayload } from "../../../web/src/gateway/frames";
+import type { EditorContextPayload } from "../../../web/src/gateway/webview-frames";
 import { serverPath } from "../workspace-folders";
 
 const SETTLED = 100;

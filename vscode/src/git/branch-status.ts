@@ -7,7 +7,7 @@ import {
   type GetReviewStatusResponse,
   type SessionDetail,
 } from "../../../web/src/generated/portico/v1/agent_pb";
-import { isActive } from "../../../web/src/view/shell/state-words";
+import { isActive } from "../../../web/src/view/shell/turn-state";
 import { registerSessionCommand } from "../commands/registration";
 import type { Services } from "../services";
 

@@ -8,7 +8,7 @@ import {
   type ProposalUpdated,
   type ProposedFile,
 } from "../../../web/src/generated/portico/v1/events_pb";
-import { operationWords, pathParts } from "../../../web/src/view/review/words";
+import { operationLabel, pathParts } from "../../../web/src/view/review/review-labels";
 import type { Services } from "../services";
 
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
@@ -92,7 +92,7 @@ export class FileNode extends vscode.TreeItem {
     this.id = `${sessionId} ${proposal.proposalId} ${file.path}`;
     this.description = [folder, note].filter((part) => part !== "").join("  ");
     this.tooltip = `${file.path}\n${counts}${file.warning === "" ? "" : `\n${file.warning}`}`;
-    this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationWords(file.operation).icon);
+    this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationLabel(file.operation).icon);
     this.contextValue = file.denied ? "deniedFile" : "proposedFile";
     this.command = { command: "portico.openProposedFile", title: "Show the Change", arguments: [this] };
   }

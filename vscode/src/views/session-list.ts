@@ -5,13 +5,13 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
-import { isActive, moodOf, wordsFor, type Mood } from "../../../web/src/view/shell/state-words";
+import { isActive, moodOf, turnStateLabel, type TurnMood } from "../../../web/src/view/shell/turn-state";
 import type { Services } from "../services";
 import { sessionTitle } from "../sessions/session-registry";
 
 const REDRAW_EVERY = 250;
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;
-const ICONS: Readonly<Record<Mood, vscode.ThemeIcon>> = {
+const ICONS: Readonly<Record<TurnMood, vscode.ThemeIcon>> = {
   quiet: new vscode.ThemeIcon("comment"),
   busy: new vscode.ThemeIcon("loading~spin"),
   waiting: new vscode.ThemeIcon("bell-dot", new vscode.ThemeColor("list.warningForeground")),
@@ -73,7 +73,7 @@ class FolderNode extends vscode.TreeItem {
 /** Commands take it for the session that it names. */
 function sessionItem(session: SessionSummary): vscode.TreeItem {
   const { sessionId, agent, workspace, updatedAt } = session;
-  const state = wordsFor(session.state);
+  const state = turnStateLabel(session.state);
   const at = updatedAt === undefined ? "" : `\n${timestampDate(updatedAt).toLocaleString()}`;
   return Object.assign(new vscode.TreeItem(sessionTitle(session)), {
     sessionId,

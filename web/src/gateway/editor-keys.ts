@@ -1,14 +1,14 @@
 // Keys of models on their way to the editor, which keeps them. What comes back says only whether it does.
 
-import { PROTOCOL, type FromPage } from "./frames";
-import type { KeyKeeper } from "./types";
+import { PROTOCOL, type PageFrame } from "./webview-frames";
+import type { KeyStore } from "./gateway";
 
-export class EditorKeys implements KeyKeeper {
-  readonly #post: (frame: FromPage) => void;
+export class EditorKeys implements KeyStore {
+  readonly #post: (frame: PageFrame) => void;
   readonly #waiting = new Map<number, (problem: string) => void>();
   #last = 0;
 
-  constructor(post: (frame: FromPage) => void) {
+  constructor(post: (frame: PageFrame) => void) {
     this.#post = post;
   }
 

@@ -4,13 +4,13 @@ import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { TerminalView } from "./terminal-view";
 
-export interface TerminalTextProps {
+export interface TerminalBoxProps {
   /** Everything that the program has written so far. */
   readonly text: string;
   readonly label?: string;
 }
 
-export function TerminalText({ text, label = "Terminal output" }: TerminalTextProps): VNode {
+export function TerminalBox({ text, label = "Terminal output" }: TerminalBoxProps): VNode {
   const scroller = useRef<HTMLDivElement>(null);
   const view = useRef<TerminalView>(null);
 

@@ -1,9 +1,9 @@
 // One block of code on the page: its language, buttons to copy and to wrap, and the code, long code in part.
 
 import { copyText } from "./copying";
-import { countLines, iconButton, showAllButton, showAllLabel } from "./elements";
-import { whenIdle } from "./idle";
-import { CodePainter } from "./painter";
+import { countLines, iconButton, showAllButton, showAllLabel } from "./code-buttons";
+import { whenIdle } from "./idle-queue";
+import { CodePainter } from "./code-painter";
 
 /** Longer code shows its beginning, until the reader asks for all of it. */
 const MANY_LINES = 400;

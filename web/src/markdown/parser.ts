@@ -3,8 +3,8 @@
 import MarkdownIt from "markdown-it";
 import type { Env, RendererRule, StateCore, Token } from "markdown-it";
 import { parseBreakTag } from "./break-tags";
-import { linkTarget } from "./links";
-import { visiblePieces, withoutDirectionControls } from "./controls";
+import { linkTarget } from "./link-target";
+import { visiblePieces, withoutDirectionControls } from "./direction-controls";
 import { adjustTokens } from "./tokens";
 
 /** Link definitions by their normalised label. */

@@ -1,10 +1,10 @@
 // Keeps the DOM of one terminal's output up to date: lines in parts, old parts left alone, a long beginning put away.
 
-import { AnsiText, type TerminalLine, type TerminalSpan } from "./ansi";
-import { paintOf, PLAIN, type TerminalColor } from "./ansi-style";
-import { showAllButton } from "./elements";
-import { growsFrom } from "./growth";
-import { visibleNodes } from "./visible";
+import { AnsiParser, type TerminalLine, type TerminalSpan } from "./ansi-parser";
+import { colorsOf, PLAIN_STYLE, type TerminalColor } from "./ansi-style";
+import { showAllButton } from "./code-buttons";
+import { growsFrom } from "./text-growth";
+import { visibleNodes } from "./visible-text";
 
 const AT_ONCE_MS = 8;
 const FEED = 32_768;
@@ -17,7 +17,7 @@ const NEAR = 8;
 export class TerminalView {
   readonly #scroller: HTMLElement;
   readonly #parts = new Map<number, HTMLElement>();
-  #ansi = new AnsiText();
+  #ansi = new AnsiParser();
   #text = "";
   #fed = 0;
   #stale = 0;
@@ -58,7 +58,7 @@ export class TerminalView {
   };
 
   #beginAgain(): void {
-    this.#ansi = new AnsiText();
+    this.#ansi = new AnsiParser();
     this.#fed = 0;
     this.#stale = 0;
     this.#parts.clear();
@@ -165,7 +165,7 @@ function partNodes(lines: readonly TerminalLine[], isLast: boolean): Node[] {
   };
   for (const [index, line] of lines.entries()) {
     for (const span of line) {
-      if (span.style === PLAIN) {
+      if (span.style === PLAIN_STYLE) {
         plain += span.text;
       } else {
         flush();
@@ -188,7 +188,7 @@ function spanElement({ text, style }: TerminalSpan): HTMLElement {
       span.classList.add(`ansi-${name}`);
     }
   }
-  const { foreground, background } = paintOf(style);
+  const { foreground, background } = colorsOf(style);
   paint(span, "color", foreground);
   paint(span, "background-color", background);
   return span;

@@ -1,8 +1,8 @@
 // Turns the parser's tokens into the few shapes that the page shows. Pure: tokens in, the same tokens changed.
 
 import type { Token } from "markdown-it";
-import { withoutDirectionControls } from "./controls";
-import { linkTarget } from "./links";
+import { withoutDirectionControls } from "./direction-controls";
+import { linkTarget } from "./link-target";
 
 /** Marks, bars and columns stand on the side where their words begin. */
 const SIDED = new Set(["blockquote_open", "bullet_list_open", "ordered_list_open"]);

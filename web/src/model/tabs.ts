@@ -2,7 +2,7 @@
 // Remembered by this page; what is in a tab is the business of its session.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import type { Memory } from "../gateway/types";
+import type { Memory } from "../gateway/gateway";
 
 const KEY = "tabs";
 /** How many closed tabs can be opened again. */

@@ -1,7 +1,7 @@
 // What a person set about this page itself. Every part of the page reads the same signals.
 
 import { signal, type Signal } from "@preact/signals";
-import type { Memory } from "../gateway/types";
+import type { Memory } from "../gateway/gateway";
 
 export type SendKey = "enter" | "ctrl_enter";
 export type Theme = "system" | "light" | "dark";

@@ -2,12 +2,12 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { lastPrompt, type OnNewSession } from "./card";
 import { CopyButton } from "./copy-button";
-import { commandIn } from "./error-plan";
+import { commandIn } from "./error-guide";
 
 interface HintProps {
   readonly agent: string;
@@ -47,7 +47,7 @@ export function AgentChoice({ agent, gateway, session, onNewSession }: ChoicePro
           key={name}
           type="button"
           class="p-button"
-          onClick={() => onNewSession(name, { words: lastPrompt(session) })}
+          onClick={() => onNewSession(name, { text: lastPrompt(session) })}
         >
           {title === "" ? name : title}
         </button>

@@ -4,7 +4,7 @@ import { useComputed } from "@preact/signals";
 import { TurnState, type TurnEnded } from "../../generated/portico/v1/events_pb";
 import type { EndItem, MarkItem } from "../../model/types";
 import { lastPrompt, useIsLatest, type CardProps } from "./card";
-import { durationWords } from "../timeline/durations";
+import { formatDuration } from "../timeline/duration";
 
 export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   const { ended } = item;
@@ -15,14 +15,14 @@ export function EndLine({ item, session, onNewSession }: CardProps<EndItem>) {
   return (
     <p class="p-line p-end">
       <i class={`codicon codicon-${iconOf(ended)}`} aria-hidden="true" />
-      <span>{endWords(ended)}</span>
+      <span>{endText(ended)}</span>
       {full && (
         <button
           type="button"
           class="p-link-button"
           onClick={() =>
             onNewSession(session.detail.peek()?.summary?.agent ?? "", {
-              words: lastPrompt(session),
+              text: lastPrompt(session),
             })
           }
         >
@@ -76,14 +76,14 @@ export function MarkLine({ item }: CardProps<MarkItem>) {
   );
 }
 
-export function endWords({ state, stopReason, durationMs }: TurnEnded): string {
-  const took = durationWords(Number(durationMs));
-  const how = howWords(state, stopReason);
+export function endText({ state, stopReason, durationMs }: TurnEnded): string {
+  const took = formatDuration(Number(durationMs));
+  const how = reasonText(state, stopReason);
   if (how === "") return `Took ${took}`;
   return took === "" ? how : `${how} · ${took}`;
 }
 
-function howWords(state: TurnState, stopReason: string): string {
+function reasonText(state: TurnState, stopReason: string): string {
   if (stopReason === "max_tokens") return "The answer ended because there was no room left";
   if (stopReason === "max_turn_requests") return "The agent stopped after as many steps as it may take";
   if (stopReason === "refusal") return "The agent refused to go on";

@@ -1,6 +1,6 @@
 // Who writes in a folder: one session at a time does, and whoever else wants to has to do something about it.
 
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "./card";
 

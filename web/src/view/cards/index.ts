@@ -5,6 +5,6 @@ export { EndLine, MarkLine } from "./end-line";
 export { ErrorCard } from "./error-card";
 export { FailureCard } from "./failure-card";
 export { NoticeLine } from "./notice-line";
-export { PendingBar, showAsk } from "./pending-bar";
+export { PendingBar, showRequest } from "./pending-bar";
 export { PermissionCard } from "./permission-card";
 export { QuestionCard } from "./question-card";

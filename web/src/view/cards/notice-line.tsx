@@ -4,7 +4,7 @@ import { NoticeLevel } from "../../generated/portico/v1/events_pb";
 import type { NoticeItem } from "../../model/types";
 import type { CardProps } from "./card";
 import { Disclosure } from "./disclosure";
-import { inputText } from "./permission-words";
+import { inputText } from "./permission-labels";
 
 export function NoticeLine({ item }: CardProps<NoticeItem>) {
   const { level, text, fromAgent, count, rawJson, details } = item.notice;

@@ -9,19 +9,19 @@ import {
   type PermissionRequested,
 } from "../../generated/portico/v1/events_pb";
 import type { PermissionItem } from "../../model/types";
-import type { RowContext } from "../timeline/context";
-import { forgetKept, keptSignal, type CardProps } from "./card";
+import type { RowContext } from "../timeline/row-context";
+import { discardKept, keptSignal, type CardProps } from "./card";
 import { Disclosure } from "./disclosure";
 import { changesFiles, hasDetails, PermissionDetails } from "./permission-details";
 import {
   allowingOption,
   allows,
-  decisionWords,
+  decisionLabel,
   kindIcon,
-  kindWords,
-  scopeWords,
-  titleOf,
-} from "./permission-words";
+  kindLabel,
+  scopeLabel,
+  shortTitle,
+} from "./permission-labels";
 
 /** Where the card of a request is in the document, while it is on the screen. */
 export function cardId(requestId: string): string {
@@ -32,20 +32,20 @@ export function PermissionCard(props: CardProps<PermissionItem>) {
   const answeredHere = useRef(false);
   const settled = props.item.resolved !== undefined || props.item.abandoned;
   return settled ? (
-    <Trail {...props} takesFocus={answeredHere.current} />
+    <PermissionTrail {...props} takesFocus={answeredHere.current} />
   ) : (
-    <Question {...props} onAnswer={() => (answeredHere.current = true)} />
+    <PermissionRequest {...props} onAnswer={() => (answeredHere.current = true)} />
   );
 }
 
-function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => void }) {
+function PermissionRequest(props: CardProps<PermissionItem> & { readonly onAnswer: () => void }) {
   const { item, session } = props;
   const { request } = item;
   const key = `permission ${item.key}`;
   const scope = keptSignal(session, `${key} scope`, () => PermissionScope.ONCE);
   const open = keptSignal(session, `${key} open`, () => changesFiles(request));
   const answering = keptSignal(session, `${key} answering`, () => false);
-  const title = titleOf(request.title, session.detail.value?.summary?.workspace);
+  const title = shortTitle(request.title, session.detail.value?.summary?.workspace);
   const main = allowingOption(request);
 
   const decide = async (option: PermissionOption): Promise<void> => {
@@ -73,7 +73,7 @@ function Question(props: CardProps<PermissionItem> & { readonly onAnswer: () => 
     >
       <p class="p-card-title">
         <i class={`codicon codicon-${kindIcon(request.toolKind)}`} aria-hidden="true" />
-        <span class="p-aloud">{kindWords(request.toolKind)}: </span>
+        <span class="p-aloud">{kindLabel(request.toolKind)}: </span>
         <span class="p-card-words">{title}</span>
       </p>
       {hasDetails(request) && (
@@ -128,7 +128,7 @@ function ScopeChoice({ request, scope, disabled }: ScopeChoiceProps) {
         >
           {request.scopes.map((one) => (
             <option key={one} value={String(one)}>
-              {scopeWords(one)}
+              {scopeLabel(one)}
             </option>
           ))}
         </select>
@@ -143,14 +143,14 @@ function ScopeChoice({ request, scope, disabled }: ScopeChoiceProps) {
   );
 }
 
-function Trail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean }) {
+function PermissionTrail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean }) {
   const { item, session, takesFocus } = props;
   const line = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    for (const part of ["scope", "open", "answering"]) forgetKept(session, `permission ${item.key} ${part}`);
+    for (const part of ["scope", "open", "answering"]) discardKept(session, `permission ${item.key} ${part}`);
     if (takesFocus) line.current?.focus({ preventScroll: true });
   }, []);
-  const words = <TrailWords item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />;
+  const words = <TrailLine item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />;
   return (
     <div ref={line} class="p-trail" tabIndex={-1}>
       {hasDetails(item.request) ? (
@@ -164,18 +164,18 @@ function Trail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean
   );
 }
 
-function TrailWords({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
+function TrailLine({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
   const told =
     resolved === undefined
       ? { outcome: "Not answered", by: "the turn ended" }
-      : decisionWords(request, resolved);
+      : decisionLabel(request, resolved);
   const allowed = resolved?.outcome === PermissionOutcome.ALLOWED;
   const remembered = resolved !== undefined && resolved.scope > PermissionScope.ONCE && request.rule !== "";
   return (
     <>
       <i class={`codicon codicon-${allowed ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
       <span>
-        {told.outcome}: <span class="p-trail-title">{titleOf(request.title, workspace)}</span>
+        {told.outcome}: <span class="p-trail-title">{shortTitle(request.title, workspace)}</span>
         {told.by !== "" && ` · ${told.by}`}
         {remembered && (
           <>

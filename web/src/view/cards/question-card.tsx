@@ -10,7 +10,7 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import { Prose } from "../../markdown/prose";
 import type { QuestionItem } from "../../model/types";
-import { forgetKept, keptSignal, type CardProps } from "./card";
+import { discardKept, keptSignal, type CardProps } from "./card";
 import { Disclosure } from "./disclosure";
 import { cardId } from "./permission-card";
 import { Field } from "./question-field";
@@ -20,7 +20,7 @@ export function QuestionCard(props: CardProps<QuestionItem>) {
   const { asked, answered, abandoned } = props.item;
   const answeredHere = useRef(false);
   if (answered !== undefined || abandoned) {
-    return <Trail {...props} asked={asked} answered={answered} takesFocus={answeredHere.current} />;
+    return <QuestionTrail {...props} asked={asked} answered={answered} takesFocus={answeredHere.current} />;
   }
   const words = asked.title === "" ? asked.message : asked.title;
   const onAnswer = (): void => {
@@ -42,7 +42,11 @@ export function QuestionCard(props: CardProps<QuestionItem>) {
         <Prose text={asked.message} open={false} onLink={(url) => props.gateway.openLink(url)} />
       )}
       {asked.description !== "" && <p class="p-card-about p-soft">{asked.description}</p>}
-      {asked.url === "" ? <Form {...props} onAnswer={onAnswer} /> : <Visit {...props} onAnswer={onAnswer} />}
+      {asked.url === "" ? (
+        <QuestionForm {...props} onAnswer={onAnswer} />
+      ) : (
+        <UrlQuestion {...props} onAnswer={onAnswer} />
+      )}
     </div>
   );
 }
@@ -51,7 +55,7 @@ interface AskProps extends CardProps<QuestionItem> {
   readonly onAnswer: () => void;
 }
 
-function Form({ item, session, onAnswer }: AskProps) {
+function QuestionForm({ item, session, onAnswer }: AskProps) {
   const { requestId, fields } = item.asked;
   const values = keptSignal(session, `question ${item.key}`, () => firstValues(fields));
   const checked = useSignal(false);
@@ -116,7 +120,7 @@ function Form({ item, session, onAnswer }: AskProps) {
   );
 }
 
-function Visit({ item, session, gateway, onAnswer }: AskProps) {
+function UrlQuestion({ item, session, gateway, onAnswer }: AskProps) {
   const { requestId, url } = item.asked;
   const answering = useSignal(false);
   const address = URL.canParse(url) ? new URL(url) : undefined;
@@ -165,10 +169,10 @@ interface TrailProps extends CardProps<QuestionItem> {
   readonly takesFocus: boolean;
 }
 
-function Trail({ item, session, asked, answered, takesFocus }: TrailProps) {
+function QuestionTrail({ item, session, asked, answered, takesFocus }: TrailProps) {
   const line = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    forgetKept(session, `question ${item.key}`);
+    discardKept(session, `question ${item.key}`);
     if (takesFocus) line.current?.focus({ preventScroll: true });
   }, []);
   const given = answersGiven(asked, answered);
@@ -177,7 +181,7 @@ function Trail({ item, session, asked, answered, takesFocus }: TrailProps) {
     <>
       <i class={`codicon codicon-${done ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
       <span>
-        {answerWords(answered)}:{" "}
+        {answerLabel(answered)}:{" "}
         <span class="p-trail-title">{asked.title === "" ? asked.message : asked.title}</span>
       </span>
     </>
@@ -202,7 +206,7 @@ function Trail({ item, session, asked, answered, takesFocus }: TrailProps) {
   );
 }
 
-export function answerWords(answered: QuestionAnswered | undefined): string {
+export function answerLabel(answered: QuestionAnswered | undefined): string {
   if (answered?.action === QuestionAction.ACCEPT) return "Answered";
   if (answered?.action !== QuestionAction.DECLINE) return "Not answered";
   return answered.by === DecidedBy.NOBODY ? "Declined, because nobody could be asked" : "Declined";

@@ -33,13 +33,13 @@ export function problemsOf(
 
 function problemOf(field: QuestionField, value: FieldValue): string {
   if (typeof value === "boolean") return "";
-  if (value.length === 0) return field.required ? missingWords(field) : "";
+  if (value.length === 0) return field.required ? missingText(field) : "";
   if (typeof value !== "string") return countProblem(field, value.length);
   if (field.type === "number" || field.type === "integer") return numberProblem(field, value);
   return textProblem(field, value);
 }
 
-function missingWords({ type }: QuestionField): string {
+function missingText({ type }: QuestionField): string {
   return type === "choice" || type === "choices" ? "Choose one." : "This is needed.";
 }
 

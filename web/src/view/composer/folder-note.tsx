@@ -2,10 +2,10 @@
 // It goes out by itself when that is done; whoever does not want to wait is offered the other ways.
 
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";
-import { withVisibleControls } from "../../markdown/controls";
-import { failureOf } from "../../model/failures";
+import { withVisibleControls } from "../../markdown/direction-controls";
+import { failureOf } from "../../model/call-failure";
 import type { SessionModel } from "../../model/types";
 import type { NewSession, OnNewSession } from "../cards";
 import { stopWriters } from "../cards/folder-writers";
@@ -19,7 +19,7 @@ interface FolderNoteProps {
 }
 
 export function FolderNote({ session, gateway, writer, onNewSession }: FolderNoteProps) {
-  const first = useComputed(() => session.desk.value?.queue[0]);
+  const first = useComputed(() => session.drafts.value?.queue[0]);
   const rests = useComputed(() => !isActive(session.state.value));
   /** The session that was asked to stop; its agent may take a moment. */
   const asked = useSignal("");
@@ -38,8 +38,8 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
   };
   /** The prompt leaves this line only when the other session has its words. */
   const move = (how: NewSession): void => {
-    const begun = (): void => void session.unqueue(waiting.promptId);
-    onNewSession(agent, { ...how, words: waiting.text, begun });
+    const onStarted = (): void => void session.unqueue(waiting.promptId);
+    onNewSession(agent, { ...how, text: waiting.text, onStarted });
   };
   return (
     <div class="p-note p-folder-note" role="status">

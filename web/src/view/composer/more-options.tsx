@@ -3,9 +3,9 @@
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
-import { labelOf } from "./choices";
+import { labelOf } from "./picker-choices";
 import { OptionControl, type OptionControlProps } from "./option-control";
-import { keepInside } from "./popup";
+import { keepInside } from "./popup-position";
 
 interface MoreOptionsProps extends Omit<OptionControlProps, "option"> {
   readonly options: readonly ConfigOption[];

@@ -2,16 +2,16 @@
 // What has no room stands in a menu.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
-import { agentChoices, choicesOf, labelOf, ordered } from "./choices";
+import { agentChoices, choicesOf, labelOf, sortOptions } from "./picker-choices";
 import { MoreOptions } from "./more-options";
 import { OptionControl } from "./option-control";
 import { Picker } from "./picker";
-import { choicesIn, widthOf } from "./room";
-import type { AgentName } from "./text-field";
+import { countFitting, choiceWidth } from "./composer-size";
+import type { AgentName } from "./prompt-field";
 
 interface PickersProps {
   readonly session: SessionModel;
@@ -26,11 +26,11 @@ interface PickersProps {
 export function Pickers({ session, gateway, agents, agent, width, onNewSession }: PickersProps) {
   const all = useComputed(() => session.detail.value?.options ?? []);
   const usable = useComputed(() => session.detail.value?.openElsewhere !== true);
-  const options = usable.value ? ordered(all.value) : [];
+  const options = usable.value ? sortOptions(all.value) : [];
   const { name, title } = agent.value;
-  const widths = [widthOf(title), ...options.map(optionWidth)];
+  const widths = [choiceWidth(title), ...options.map(optionWidth)];
   // Whoever is talked to is named, however little room there is.
-  const inRow = Math.max(1, choicesIn(width.value, widths)) - 1;
+  const inRow = Math.max(1, countFitting(width.value, widths)) - 1;
   return (
     <div class="p-pickers">
       {name !== "" && (
@@ -55,6 +55,6 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
 
 function optionWidth(option: ConfigOption): number {
   const { value } = option;
-  if (value.case === "switchedOn") return widthOf(labelOf(option), true);
-  return widthOf(choicesOf(option).find((one) => one.value === value.value)?.name ?? value.value ?? "");
+  if (value.case === "switchedOn") return choiceWidth(labelOf(option), true);
+  return choiceWidth(choicesOf(option).find((one) => one.value === value.value)?.name ?? value.value ?? "");
 }

@@ -4,18 +4,18 @@ import { useComputed, useSignal, useSignalEffect, type ReadonlySignal } from "@p
 import { useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
-import type { TextBox } from "./text-box";
-import { sendFrom } from "./text-field";
+import type { PromptEditor } from "./prompt-editor";
+import { sendFrom } from "./prompt-field";
 import { isActive } from "./turn";
 
 interface SendButtonProps {
   readonly session: SessionModel;
   readonly composition: Composition;
-  readonly box: TextBox;
+  readonly editor: PromptEditor;
   readonly closed: ReadonlySignal<boolean>;
 }
 
-export function SendButton({ session, composition, box, closed }: SendButtonProps) {
+export function SendButton({ session, composition, editor, closed }: SendButtonProps) {
   const active = useComputed(() => isActive(session.state.value));
   const something = useComputed(
     () => session.draft.value.trim() !== "" || composition.attachments.value.length > 0,
@@ -24,8 +24,8 @@ export function SendButton({ session, composition, box, closed }: SendButtonProp
   if (closed.value) return null;
   const key = composition.sendKey.value === "enter" ? "Enter" : "Ctrl+Enter";
   const send = (): void => {
-    box.focus();
-    sendFrom(box, composition);
+    editor.focus();
+    sendFrom(editor, composition);
   };
   return (
     <span class="p-composer-out">

@@ -2,14 +2,14 @@
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Provider } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
-import { KeyForm } from "../cards/connect-form";
+import { KeyForm } from "../cards/key-form";
 import { KeyField } from "../cards/key-field";
-import { aboutKeeping } from "../cards/key-keeping";
-import { Dialog } from "../review/dialog";
-import { Connecting } from "./connecting";
+import { storageDescription } from "../cards/key-storage";
+import { Dialog } from "../dialog";
+import { ModelConnector } from "./model-connector";
 
 interface ConnectDialogProps {
   readonly gateway: Gateway;
@@ -18,7 +18,7 @@ interface ConnectDialogProps {
 }
 
 export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps) {
-  const connecting = useMemo(() => new Connecting(gateway, session), [gateway, session]);
+  const connecting = useMemo(() => new ModelConnector(gateway, session), [gateway, session]);
   const named = useSignal("");
   useEffect(() => {
     void connecting.begin();
@@ -46,7 +46,7 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
         <ModelForm key={shown.name} provider={shown} connecting={connecting} gateway={gateway} />
       )}
       {!isOther && shown !== undefined && !canConnect(shown) && <p>{`${shown.title}: ${shown.detail}`}</p>}
-      <Standing connecting={connecting} />
+      <ConnectProgress connecting={connecting} />
     </Dialog>
   );
 }
@@ -91,7 +91,7 @@ function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
 
 interface ModelFormProps {
   readonly provider: Provider;
-  readonly connecting: Connecting;
+  readonly connecting: ModelConnector;
   readonly gateway: Gateway;
 }
 
@@ -159,7 +159,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
 
 function aboutKey({ hasKey, needsKey, detail }: Provider, gateway: Gateway): string {
   if (hasKey) return "There is one already: leave this empty to go on with it.";
-  return needsKey ? aboutKeeping(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
+  return needsKey ? storageDescription(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
 }
 
 /** The model that holds, if it is one of the provider's; else the usual one. */
@@ -167,7 +167,7 @@ function modelIn(current: string, { name, models }: Provider): string {
   return current.startsWith(`${name}:`) ? current.slice(name.length + 1) : (models[0] ?? "");
 }
 
-function Standing({ connecting }: { readonly connecting: Connecting }) {
+function ConnectProgress({ connecting }: { readonly connecting: ModelConnector }) {
   const stage = connecting.stage.value;
   const current = connecting.model.value;
   return (

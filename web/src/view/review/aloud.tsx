@@ -1,10 +1,10 @@
 // Tells those who cannot see the conversation that something has been proposed.
 
 import { useEffect, useState } from "preact/hooks";
-import { countOf } from "../../model/review-deeds";
+import { countOf } from "../../model/review-actions";
 import type { SessionModel } from "../../model/types";
 
-export function ProposalsAloud({ session }: { readonly session: SessionModel }) {
+export function ProposalAnnouncer({ session }: { readonly session: SessionModel }) {
   const [words, setWords] = useState("");
   useEffect(() => {
     // What was proposed before the session was opened is no news.

@@ -2,13 +2,13 @@
 
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { ReviewEnding, ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { reviewOf } from "../../model/review";
 import type { ReviewStatus } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import { onMenuKey } from "./menu-keys";
 
 interface Ending {
@@ -59,7 +59,7 @@ export function BranchBar({
 }) {
   const { status } = reviewOf(session, gateway);
   const mode = status.mode.value;
-  const told = status.told.value;
+  const told = status.latest.value;
   const works = mode === ReviewMode.BRANCH || mode === ReviewMode.WORKTREE;
   if (told === undefined || !works || !told.unfinished) {
     return status.ended.value === "" ? null : <Ended status={status} />;

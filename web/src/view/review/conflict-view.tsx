@@ -1,18 +1,18 @@
 // Lines that the person and the agent both changed: both beside each other, and whose stay.
 
 import type { FileConflict } from "../../generated/portico/v1/agent_pb";
-import { linesOf } from "../../model/review-diff";
-import type { Side } from "../../model/review-choices";
-import { plainSegments, shownOf, type Segment } from "./colours";
+import { splitLines } from "../../model/patch";
+import type { ConflictChoice } from "../../model/hunk-decisions";
+import { plainSegments, shownOf, type Segment } from "./line-segments";
 
 interface ConflictViewProps {
   readonly conflict: FileConflict;
   readonly path: string;
   readonly number: number;
   readonly count: number;
-  readonly chosen: Side | undefined;
+  readonly chosen: ConflictChoice | undefined;
   readonly language: string;
-  readonly onChoose: (side: Side) => void;
+  readonly onChoose: (side: ConflictChoice) => void;
 }
 
 /** The sides of the whole file are chosen at its first conflict. */
@@ -40,10 +40,10 @@ export function ConflictView(props: ConflictViewProps) {
 }
 
 interface SideButtonProps {
-  readonly side: Side;
-  readonly chosen: Side | undefined;
+  readonly side: ConflictChoice;
+  readonly chosen: ConflictChoice | undefined;
   readonly words: string;
-  readonly onChoose: (side: Side) => void;
+  readonly onChoose: (side: ConflictChoice) => void;
 }
 
 function SideButton({ side, chosen, words, onChoose }: SideButtonProps) {
@@ -62,7 +62,7 @@ interface SideLinesProps {
 }
 
 function SideLines({ title, text, lost, language }: SideLinesProps) {
-  const lines = linesOf(text ?? "");
+  const lines = splitLines(text ?? "");
   return (
     <div class={`p-rc-lines${lost ? " p-rc-lost" : ""}`}>
       <div class="p-rc-title">

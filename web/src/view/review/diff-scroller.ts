@@ -3,20 +3,20 @@
 // stays where it is when the window gets another width.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { covers, Layout, type Range } from "../timeline/layout";
-import { showsLineOf, type DiffRow, type Section } from "./rows";
+import { covers, RowLayout, type RowRange } from "../timeline/row-layout";
+import { showsLineOf, type DiffRow, type FileSection } from "./diff-rows";
 
 const LEAST_MARGIN = 300;
 
 export interface ShownSection {
-  readonly section: Section;
+  readonly section: FileSection;
   readonly rows: readonly DiffRow[];
   /** The height of the rows of this file that are left out, in pixels. */
   readonly before: number;
   readonly after: number;
 }
 
-export interface Shown {
+export interface ShownSections {
   readonly sections: readonly ShownSection[];
   readonly before: number;
   readonly after: number;
@@ -28,27 +28,27 @@ interface Place {
 }
 
 export class DiffScroller {
-  readonly #shown = signal<Shown>({ sections: [], before: 0, after: 0 });
+  readonly #shown = signal<ShownSections>({ sections: [], before: 0, after: 0 });
   readonly #top = signal<string | undefined>(undefined);
-  readonly #layout = new Layout();
+  readonly #layout = new RowLayout();
   readonly #keys = new WeakMap<Element, string>();
   readonly #elements = new Map<string, HTMLElement>();
-  #sections: readonly Section[] = [];
-  #rows: readonly (DiffRow | Section)[] = [];
+  #sections: readonly FileSection[] = [];
+  #rows: readonly (DiffRow | FileSection)[] = [];
   /** Where the head of each file stands among all rows. */
   #heads: readonly number[] = [];
-  #range: Range = { first: 0, end: 0 };
+  #range: RowRange = { first: 0, end: 0 };
   #place: Place | undefined;
   #frame: number | undefined;
   /** The row that has to stay in its place, so far below the upper edge, until the reader scrolls. */
   #goal: { readonly key: string; readonly room: number } | undefined;
   /** What the reader has scrolled to. */
-  #reader: { readonly row: DiffRow | Section; readonly room: number } | undefined;
+  #reader: { readonly row: DiffRow | FileSection; readonly room: number } | undefined;
   #width = 0;
   /** Where it was scrolled to from here; anything else is the reader's doing. */
   #scrolledTo = -1;
 
-  get shown(): ReadonlySignal<Shown> {
+  get shown(): ReadonlySignal<ShownSections> {
     return this.#shown;
   }
 
@@ -78,9 +78,9 @@ export class DiffScroller {
     };
   }
 
-  setSections(sections: readonly Section[]): void {
+  setSections(sections: readonly FileSection[]): void {
     this.#sections = sections;
-    const rows: (DiffRow | Section)[] = [];
+    const rows: (DiffRow | FileSection)[] = [];
     const heads: number[] = [];
     for (const section of sections) {
       heads.push(rows.length);
@@ -243,7 +243,7 @@ export class DiffScroller {
   }
 
   /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
-  #keepFocus(range: Range): void {
+  #keepFocus(range: RowRange): void {
     const active = document.activeElement;
     const scroller = this.#place?.scroller;
     if (scroller === undefined || active === null || !scroller.contains(active)) return;

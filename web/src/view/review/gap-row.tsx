@@ -1,8 +1,8 @@
 // Lines that nobody changed and that are not shown; the person can ask for them.
 
-import { Icon } from "../timeline/parts";
+import { Icon } from "../timeline/elements";
 import type { ReviewView } from "./review-view";
-import type { Gap } from "./rows";
+import type { HiddenLines } from "./diff-rows";
 
 const PORTION = 20;
 
@@ -11,7 +11,7 @@ export function GapRow({
   path,
   view,
 }: {
-  readonly gap: Gap;
+  readonly gap: HiddenLines;
   readonly path: string;
   readonly view: ReviewView;
 }) {

@@ -1,9 +1,9 @@
 // One line of a diff, or two side by side: numbers, sign, and the text with its colours and changed words.
 
-import { visiblePieces } from "../../markdown/controls";
-import type { PatchHunk, PatchLine } from "../../model/review-diff";
-import { LONGEST_SHOWN, plainSegments, segmentsOf, shownOf, type Segment } from "./colours";
-import type { Pair } from "./pairing";
+import { visiblePieces } from "../../markdown/direction-controls";
+import type { PatchHunk, PatchLine } from "../../model/patch";
+import { LONGEST_SHOWN, plainSegments, segmentsOf, shownOf, type Segment } from "./line-segments";
+import type { LinePair } from "./line-pairs";
 
 const SIGNS = { same: " ", added: "+", removed: "−" } as const;
 const ALOUD = { same: "", added: "added: ", removed: "removed: " } as const;
@@ -26,7 +26,7 @@ export function Line({ line, mate, hunk, language }: LineProps) {
   );
 }
 
-export function PairLine({ pair, hunk, language }: { pair: Pair; hunk: PatchHunk; language: string }) {
+export function PairLine({ pair, hunk, language }: { pair: LinePair; hunk: PatchHunk; language: string }) {
   return (
     <div class="p-rl-pair">
       <Half line={pair.old} mate={pair.new} hunk={hunk} language={language} side="old" />

@@ -1,13 +1,13 @@
 // Asks before the folder goes back to how it was before a prompt, and says what that means.
 
 import { useSignal } from "@preact/signals";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
 import { isFailure } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
-import { ChangedFiles, ChangesLine, useChanges } from "./checkpoint-diff";
-import { Dialog } from "./dialog";
+import { ChangedFiles, ChangesLine, useCheckpointChanges } from "./checkpoint-diff";
+import { Dialog } from "../dialog";
 
 interface RestoreDialogProps {
   readonly session: SessionModel;
@@ -31,7 +31,7 @@ export function RestoreDialog({
   onLeave,
 }: RestoreDialogProps) {
   const review = reviewOf(session, gateway);
-  const changes = useChanges(review.status, checkpointId);
+  const changes = useCheckpointChanges(review.status, checkpointId);
   const problem = useSignal("");
   const busy = useSignal(false);
   const isBusy = isActive(session.state.value);

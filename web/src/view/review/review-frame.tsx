@@ -2,11 +2,11 @@
 
 import type { ComponentChildren } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import { reviewOf } from "../../model/review";
 import type { SessionModel } from "../../model/types";
-import { focusComposer } from "../shell/focus";
-import { ProposalsAloud } from "./aloud";
+import { focusComposer } from "../shell/composer-focus";
+import { ProposalAnnouncer } from "./aloud";
 import { ReviewPanel } from "./review-panel";
 import { useRoomBeside } from "./room";
 
@@ -27,7 +27,7 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
       <div class={`p-talk${reviewed && !over ? " p-talk-beside" : ""}`} inert={reviewed && over}>
         {children}
       </div>
-      <ProposalsAloud session={session} />
+      <ProposalAnnouncer session={session} />
       {reviewed && (
         <ReviewPanel
           review={review}

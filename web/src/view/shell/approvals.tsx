@@ -3,9 +3,9 @@
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Approval } from "../../generated/portico/v1/agent_pb";
-import { failureOf } from "../../model/failures";
+import { failureOf } from "../../model/call-failure";
 
 export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace: string }) {
   const approvals = useSignal<readonly Approval[] | undefined>(undefined);

@@ -4,11 +4,11 @@ import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ExportFormat, type SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { isActive } from "../cards/card";
-import { useKeptFocus } from "../review/kept-focus";
+import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
-import { ago, byDay } from "./days";
-import { moodOf, wordsFor } from "./state-words";
+import { focusComposer } from "./composer-focus";
+import { ago, byDay } from "./relative-time";
+import { moodOf, turnStateLabel } from "./turn-state";
 
 interface HistoryProps {
   readonly app: AppModel;
@@ -31,7 +31,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
   useEffect(() => {
     if (takesFocus) search.current?.focus();
   }, []);
-  useKeptFocus(part, () => {
+  useFocusRetention(part, () => {
     const entries = entriesOf(list.current);
     (entries[Math.min(place.current, entries.length - 1)] ?? search.current)?.focus();
   });
@@ -100,7 +100,7 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
   const at = updated(session);
   const title = session.title === "" ? "New session" : session.title;
   const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
-  const facts = [session.agent, folder.split("/").at(-1) ?? "", wordsFor(session.state)];
+  const facts = [session.agent, folder.split("/").at(-1) ?? "", turnStateLabel(session.state)];
   return (
     <div class={`p-entry${app.front.value?.id === session.sessionId ? " p-entry-active" : ""}`}>
       <button

@@ -1,24 +1,24 @@
 // Asks before a session goes that has something the person did not decide on, and says what goes with it.
 
-import { countOf } from "../../model/review-deeds";
-import { Dialog } from "../review/dialog";
+import { countOf } from "../../model/review-actions";
+import { Dialog } from "../dialog";
 import { totalOf } from "../review/proposal-card";
 import { DiffCounts } from "../timeline/diff-view";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
-import type { Asked } from "./removals";
+import { focusComposer } from "./composer-focus";
+import type { RemovalRequest } from "./removals";
 
 export function RemovalDialog({ app }: { readonly app: AppModel }) {
-  const { asked } = app.removals;
-  return asked.value === undefined ? null : <Question app={app} asked={asked.value} />;
+  const { request } = app.removals;
+  return request.value === undefined ? null : <RemovalQuestion app={app} asked={request.value} />;
 }
 
-function Question({ app, asked }: { readonly app: AppModel; readonly asked: Asked }) {
-  const { session, stakes } = asked;
-  const { files, unlisted, branch } = stakes;
+function RemovalQuestion({ app, asked }: { readonly app: AppModel; readonly asked: RemovalRequest }) {
+  const { session, work } = asked;
+  const { files, unlisted, branch } = work;
   const changed = files.length + unlisted;
   const leave = (): void => {
-    app.removals.asked.value = undefined;
+    app.removals.request.value = undefined;
   };
   const look = (): void => {
     leave();

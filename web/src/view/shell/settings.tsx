@@ -4,23 +4,23 @@ import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 import type { SendKey, Theme } from "../preferences";
-import { wantsModel } from "../models/wanting";
+import { connectDialogOpen } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { Approvals } from "./approvals";
-import { canNotify, mayNotify } from "./notifying";
+import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
 
-export type SettingsPart = "settings" | "shortcuts";
+export type SettingsPage = "settings" | "shortcuts";
 
 interface SettingsProps {
   readonly app: AppModel;
-  readonly part: SettingsPart;
+  readonly part: SettingsPage;
   readonly onLeave: () => void;
 }
 
 /** A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape. */
-export function Settings({ app, part, onLeave }: SettingsProps) {
+export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   const title = part === "settings" ? "Settings" : "Keys";
@@ -78,7 +78,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           class="p-button"
           onClick={() => {
             onLeave();
-            wantsModel(app.gateway).value = true;
+            connectDialogOpen(app.gateway).value = true;
           }}
         >
           Connect a model…
@@ -109,7 +109,7 @@ function NotifySwitch({ app }: { app: AppModel }) {
   const refused = useSignal(false);
   if (!canNotify()) return null;
   const change = async (on: boolean): Promise<void> => {
-    notify.value = on && (await mayNotify());
+    notify.value = on && (await requestPermission());
     refused.value = on && !notify.peek();
   };
   return (
@@ -132,14 +132,14 @@ function Keys() {
   return (
     <table class="p-keys">
       <tbody>
-        {SHORTCUTS.map(({ keys, does }) => (
+        {SHORTCUTS.map(({ keys, description }) => (
           <tr key={keys}>
             <th scope="row">
               {keys.split("  ").map((key) => (
                 <kbd key={key}>{key}</kbd>
               ))}
             </th>
-            <td>{does}</td>
+            <td>{description}</td>
           </tr>
         ))}
       </tbody>

@@ -3,9 +3,9 @@
 import type { Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";
 import type { Failure } from "../../model/types";
-import { useKeptFocus } from "../review/kept-focus";
+import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
-import { focusComposer } from "./focus";
+import { focusComposer } from "./composer-focus";
 
 export function FailureToast({ failure }: { failure: Signal<Failure | undefined> }) {
   const told = failure.value;
@@ -30,7 +30,7 @@ export function FailureToast({ failure }: { failure: Signal<Failure | undefined>
 
 export function RemovalToasts({ app }: { app: AppModel }) {
   const part = useRef<HTMLDivElement>(null);
-  useKeptFocus(part, focusComposer);
+  useFocusRetention(part, focusComposer);
   return (
     <div role="status" ref={part}>
       {app.removals.pending.value.map((session) => (

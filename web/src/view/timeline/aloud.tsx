@@ -1,12 +1,12 @@
 // Reads finished answers to those who cannot see them. What is still being written is not read.
 
-import { spokenText } from "../../markdown/spoken";
+import { spokenText } from "../../markdown/spoken-text";
 import type { SessionModel } from "../../model/types";
 import { useEffect, useState } from "preact/hooks";
 
 const LONGEST = 4_000;
 
-export function Aloud({ session }: { readonly session: SessionModel }) {
+export function AnswerAnnouncer({ session }: { readonly session: SessionModel }) {
   const [words, setWords] = useState("");
   useEffect(() => {
     // What was there when the session was opened has been read before.

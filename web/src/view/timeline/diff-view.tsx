@@ -2,10 +2,10 @@
 
 import { useMemo } from "preact/hooks";
 import type { DiffPart } from "../../generated/portico/v1/events_pb";
-import { keptOpen, type RowContext } from "./context";
-import { countWords, type DiffLine } from "./diff/file-diff";
-import { FileLink } from "./files";
-import { CopyIcon } from "./parts";
+import { keptOpen, type RowContext } from "./row-context";
+import { formatCounts, type DiffLine } from "./diff/file-diff";
+import { FileLink } from "./content-blocks";
+import { CopyIcon } from "./elements";
 import { diffOf } from "./tool-state";
 
 /** A change with more lines waits until the reader asks for it. */
@@ -42,7 +42,7 @@ export function DiffView({ part, place, context }: DiffViewProps) {
       </div>
       {!open && (
         <button type="button" class="p-link-button p-diff-more" onClick={() => (chosen.value = true)}>
-          Show {countWords(diff)} lines
+          Show {formatCounts(diff)} lines
         </button>
       )}
       {open && <Lines lines={lines} place={place} context={context} />}

@@ -3,7 +3,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";
 import type { Finder } from "./finder";
-import { IconButton } from "./parts";
+import { IconButton } from "./elements";
 
 export function FindBox({ finder, session }: { readonly finder: Finder; readonly session: SessionModel }) {
   const field = useRef<HTMLInputElement>(null);

@@ -2,8 +2,8 @@
 // which is followed as it grows, or at some row, which stays where it is whatever happens around it.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
-import { Anchor, blocksOf, firstBelow } from "./anchor";
-import { covers, Layout, type Range, type RowPlace } from "./layout";
+import { ScrollAnchor, blocksOf, firstBelow } from "./scroll-anchor";
+import { covers, RowLayout, type RowRange, type RowPlace } from "./row-layout";
 
 /** Within this distance the reader is at the end, in pixels. */
 const NEAR_END = 40;
@@ -14,7 +14,7 @@ const LEAST_MARGIN = 400;
 /** A selection keeps the rows it reaches over on the page, up to so many. */
 const MOST_SELECTED = 300;
 
-export interface Shown<Row> {
+export interface ShownRows<Row> {
   readonly rows: readonly Row[];
   /** The height of what is left out before and after, in pixels. */
   readonly before: number;
@@ -22,14 +22,14 @@ export interface Shown<Row> {
 }
 
 /** A place in the list: a row or a block of text in it, and how far below its beginning the upper edge is, in pixels. */
-export interface Mark {
+export interface ScrollPosition {
   readonly key: string;
   readonly block?: number;
   readonly within: number;
 }
 
 /** The elements that a list is made of. */
-export interface Frame {
+export interface ListElements {
   readonly scroller: HTMLElement;
   /** Everything that scrolls. */
   readonly content: HTMLElement;
@@ -39,22 +39,22 @@ export interface Frame {
   readonly list: HTMLElement;
 }
 
-interface Place extends Frame {
+interface Place extends ListElements {
   readonly observer: ResizeObserver;
-  readonly anchor: Anchor;
+  readonly anchor: ScrollAnchor;
 }
 
 export class ListView<Row extends RowPlace> {
-  readonly #shown = signal<Shown<Row>>({ rows: [], before: 0, after: 0 });
+  readonly #shown = signal<ShownRows<Row>>({ rows: [], before: 0, after: 0 });
   readonly #following = signal(true);
-  readonly #layout = new Layout();
+  readonly #layout = new RowLayout();
   readonly #elements = new Map<string, HTMLElement>();
   readonly #keys = new WeakMap<Element, string>();
   #rows: readonly Row[] = [];
-  #range: Range = { first: 0, end: 0 };
+  #range: RowRange = { first: 0, end: 0 };
   #place: Place | undefined;
   #lastTop = 0;
-  #goal: Mark | undefined;
+  #goal: ScrollPosition | undefined;
   /** What is about to open or close; until it has, the end is not followed. */
   #opening: Element | undefined;
   #soon: ReturnType<typeof setTimeout> | undefined;
@@ -62,7 +62,7 @@ export class ListView<Row extends RowPlace> {
   /** `nearTop` is called, perhaps often, while the reader is near the beginning of the rows. */
   constructor(readonly nearTop: () => void) {}
 
-  get shown(): ReadonlySignal<Shown<Row>> {
+  get shown(): ReadonlySignal<ShownRows<Row>> {
     return this.#shown;
   }
 
@@ -72,10 +72,10 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Begins to watch the elements; the answer ends it. */
-  attach(frame: Frame): () => void {
+  attach(frame: ListElements): () => void {
     const { scroller } = frame;
     const observer = new ResizeObserver((entries) => this.#resized(entries));
-    this.#place = { ...frame, observer, anchor: new Anchor(scroller) };
+    this.#place = { ...frame, observer, anchor: new ScrollAnchor(scroller) };
     observer.observe(scroller);
     observer.observe(frame.content);
     for (const element of this.#elements.values()) observer.observe(element);
@@ -178,7 +178,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Brings a place to the upper edge. */
-  scrollTo(mark: Mark): void {
+  scrollTo(mark: ScrollPosition): void {
     const index = this.#layout.indexOf(mark.key);
     if (index === undefined) return;
     this.#following.value = false;
@@ -190,7 +190,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Where the reader is; undefined if they are at the end and stay there. */
-  get mark(): Mark | undefined {
+  get mark(): ScrollPosition | undefined {
     if (this.#place === undefined || this.#follows) return undefined;
     const key = this.#rows[this.#layout.indexAt(this.#top)]?.key;
     const row = key === undefined ? undefined : this.#elements.get(key);
@@ -307,7 +307,7 @@ export class ListView<Row extends RowPlace> {
    * A long text comes to the page bit by bit: as long as the block is not there, its row will do, and as long as
    * nothing below it is there, it cannot be brought to the upper edge.
    */
-  #reach({ key, block, within }: Mark): void {
+  #reach({ key, block, within }: ScrollPosition): void {
     const row = this.#elements.get(key);
     if (this.#place === undefined || row === undefined) return;
     const { scroller, anchor } = this.#place;
@@ -353,7 +353,7 @@ export class ListView<Row extends RowPlace> {
     return this.#follows ? Math.max(0, this.#layout.total - height) : top;
   }
 
-  #withSelection(range: Range): Range {
+  #withSelection(range: RowRange): RowRange {
     const selection = document.getSelection();
     if (selection === null || selection.isCollapsed) return range;
     let { first, end } = range;
@@ -367,7 +367,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
-  #keepFocus(range: Range): void {
+  #keepFocus(range: RowRange): void {
     const active = document.activeElement;
     const index = this.#indexOf(active);
     if (index !== undefined && (index < range.first || index >= range.end)) {

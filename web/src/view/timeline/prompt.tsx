@@ -3,9 +3,9 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PromptItem } from "../../model/types";
 import { RestoreButton } from "../review/restore-button";
-import { keptOpen, putIntoDraft, type RowContext } from "./context";
-import { Blocks } from "./files";
-import { CopyIcon, IconButton } from "./parts";
+import { keptOpen, putIntoDraft, type RowContext } from "./row-context";
+import { ContentBlocks } from "./content-blocks";
+import { CopyIcon, IconButton } from "./elements";
 import { textParts } from "./text-parts";
 
 /** So much is enough for the lines that a folded prompt shows. */
@@ -56,7 +56,7 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
           {expanded ? "Show less" : "Show more"}
         </button>
       )}
-      <Blocks blocks={item.blocks} context={context} />
+      <ContentBlocks blocks={item.blocks} context={context} />
       <span class="p-row-actions">
         <RestoreButton item={item} session={context.session} gateway={context.gateway} />
         <CopyIcon label="Copy this prompt" text={() => item.text} />

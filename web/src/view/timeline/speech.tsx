@@ -2,18 +2,18 @@
 
 import type { AnswerItem, ThoughtItem } from "../../model/types";
 import { preferencesOf } from "../preferences";
-import { keptOpen, type RowContext } from "./context";
-import { durationWords } from "./durations";
-import { Blocks } from "./files";
-import { CopyIcon, Icon } from "./parts";
-import { Words } from "./words";
+import { keptOpen, type RowContext } from "./row-context";
+import { formatDuration } from "./duration";
+import { ContentBlocks } from "./content-blocks";
+import { CopyIcon, Icon } from "./elements";
+import { SpeechText } from "./words";
 
 export function Answer({ item, context }: { readonly item: AnswerItem; readonly context: RowContext }) {
   return (
     <article class={`p-answer${item.open ? " p-answer-open" : ""}`} aria-label="Answer" aria-busy={item.open}>
       {item.partial && <Earlier context={context} />}
-      <Words item={item} context={context} />
-      <Blocks blocks={item.blocks} context={context} />
+      <SpeechText item={item} context={context} />
+      <ContentBlocks blocks={item.blocks} context={context} />
       {!item.open && (
         <span class="p-row-actions">
           <CopyIcon label="Copy this answer as Markdown" text={() => item.text} />
@@ -26,7 +26,7 @@ export function Answer({ item, context }: { readonly item: AnswerItem; readonly 
 export function Thought({ item, context }: { readonly item: ThoughtItem; readonly context: RowContext }) {
   const chosen = keptOpen(context.session, item.key);
   const shown = chosen.value ?? preferencesOf(context.gateway.memory).showThinking.value;
-  const took = durationWords(item.durationMs);
+  const took = formatDuration(item.durationMs);
   const title = item.open ? "Thinking…" : took === "" || item.partial ? "Thought" : `Thought for ${took}`;
   return (
     <section class="p-thought" aria-busy={item.open}>
@@ -38,8 +38,8 @@ export function Thought({ item, context }: { readonly item: ThoughtItem; readonl
       {shown && (
         <div class="p-thought-body">
           {item.partial && <Earlier context={context} />}
-          <Words item={item} context={context} />
-          <Blocks blocks={item.blocks} context={context} />
+          <SpeechText item={item} context={context} />
+          <ContentBlocks blocks={item.blocks} context={context} />
         </div>
       )}
     </section>

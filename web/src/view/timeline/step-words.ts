@@ -2,12 +2,12 @@
 
 import { ToolKind } from "../../generated/portico/v1/events_pb";
 import type { ToolItem } from "../../model/types";
-import type { Step } from "./rows";
+import type { TimelineStep } from "./timeline-rows";
 
-type Deed = "read" | "edit" | "delete" | "move" | "search" | "execute" | "fetch" | "other";
+type StepKind = "read" | "edit" | "delete" | "move" | "search" | "execute" | "fetch" | "other";
 
 /** In the order in which they are told. */
-const DEEDS: Readonly<Record<Deed, (count: number) => string>> = {
+const SUMMARIES: Readonly<Record<StepKind, (count: number) => string>> = {
   read: (count) => `read ${counted(count, "file")}`,
   search: (count) => (count === 1 ? "searched" : `searched ${count} times`),
   fetch: (count) => `fetched ${counted(count, "page")}`,
@@ -18,33 +18,33 @@ const DEEDS: Readonly<Record<Deed, (count: number) => string>> = {
   other: (count) => `used ${counted(count, "tool")}`,
 };
 
-export function stepsTitle(steps: readonly Step[]): string {
+export function stepsTitle(steps: readonly TimelineStep[]): string {
   return counted(steps.filter((step) => step.type === "tool").length, "step");
 }
 
-export function stepsSummary(steps: readonly Step[]): string {
-  const things = new Map<Deed, Set<string>>();
+export function stepsSummary(steps: readonly TimelineStep[]): string {
+  const things = new Map<StepKind, Set<string>>();
   for (const step of steps) {
     if (step.type !== "tool") continue;
-    const deed = deedOf(step.kind);
-    const known = things.get(deed) ?? new Set<string>();
-    things.set(deed, known.add(thingOf(step, deed)));
+    const kind = stepKind(step.kind);
+    const known = things.get(kind) ?? new Set<string>();
+    things.set(kind, known.add(countedThing(step, kind)));
   }
-  return (Object.keys(DEEDS) as Deed[])
-    .flatMap((deed) => {
-      const count = things.get(deed)?.size ?? 0;
-      return count === 0 ? [] : [DEEDS[deed](count)];
+  return (Object.keys(SUMMARIES) as StepKind[])
+    .flatMap((kind) => {
+      const count = things.get(kind)?.size ?? 0;
+      return count === 0 ? [] : [SUMMARIES[kind](count)];
     })
     .join(", ");
 }
 
 /** The same file twice is one file; the same command twice is two. */
-function thingOf(tool: ToolItem, deed: Deed): string {
-  const isFile = deed === "read" || deed === "edit" || deed === "delete" || deed === "move";
+function countedThing(tool: ToolItem, kind: StepKind): string {
+  const isFile = kind === "read" || kind === "edit" || kind === "delete" || kind === "move";
   return (isFile ? tool.locations[0]?.path : undefined) ?? tool.key;
 }
 
-function deedOf(kind: ToolKind): Deed {
+function stepKind(kind: ToolKind): StepKind {
   switch (kind) {
     case ToolKind.READ:
       return "read";

@@ -1,17 +1,17 @@
 // Several finished tool calls as one line, which opens to all of them.
 
-import { keptOpen, type RowContext } from "./context";
+import { keptOpen, type RowContext } from "./row-context";
 import { DiffCounts } from "./diff-view";
-import { durationWords } from "./durations";
-import { Icon } from "./parts";
-import type { Step } from "./rows";
+import { formatDuration } from "./duration";
+import { Icon } from "./elements";
+import type { TimelineStep } from "./timeline-rows";
 import { Thought } from "./speech";
 import { stepsSummary, stepsTitle } from "./step-words";
 import { ToolCard } from "./tool-card";
 import { totalDiff } from "./tool-state";
 
 interface StepsProps {
-  readonly steps: readonly Step[];
+  readonly steps: readonly TimelineStep[];
   /** Names these steps in their session. */
   readonly place: string;
   readonly context: RowContext;
@@ -32,7 +32,7 @@ export function Steps({ steps, place, context }: StepsProps) {
           {stepsTitle(steps)} <span class="p-soft">· {stepsSummary(steps)}</span>
         </span>
         {(added > 0 || removed > 0) && <DiffCounts counts={{ added, removed }} />}
-        <span class="p-fold-time">{durationWords(took)}</span>
+        <span class="p-fold-time">{formatDuration(took)}</span>
       </button>
       {open && (
         <div class="p-steps-body">

@@ -2,23 +2,23 @@
 
 import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import type { Gateway } from "../../gateway/types";
+import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { preferencesOf } from "../preferences";
 import { CheckpointsDialog } from "../review/checkpoints-dialog";
-import { Aloud } from "./aloud";
+import { AnswerAnnouncer } from "./aloud";
 import { Checklist } from "./checklist";
-import type { RowContext } from "./context";
-import { Empty } from "./empty";
+import type { RowContext } from "./row-context";
+import { EmptySession } from "./empty-session";
 import { FindBox } from "./find-box";
-import { onTimelineKey } from "./keys";
-import { Icon, IconButton } from "./parts";
-import { offerReveal } from "./reveal";
+import { onTimelineKey } from "./timeline-keys";
+import { Icon, IconButton } from "./elements";
+import { registerReveal } from "./request-reveal";
 import { RowView } from "./row-view";
 import { TimelineModel } from "./timeline-model";
-import { Working } from "./working";
+import { ProgressLine } from "./progress-line";
 
 interface TimelineProps {
   readonly session: SessionModel;
@@ -32,7 +32,7 @@ export function Timeline(props: TimelineProps) {
   const model = useMemo(() => new TimelineModel(session, gateway), [session, gateway]);
   const listed = useSignal(gateway.memory.get("checklistOpen") === true);
   const writing = useSignal(false);
-  useEffect(() => offerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
+  useEffect(() => registerReveal(session, (requestId) => model.reveal(requestId)), [session, model]);
   useEffect(() => listed.subscribe((open) => gateway.memory.set("checklistOpen", open)), [listed, gateway]);
   useEffect(() => {
     const press = (event: KeyboardEvent): void => onTimelineKey(event, model);
@@ -47,7 +47,7 @@ export function Timeline(props: TimelineProps) {
       <List {...props} model={model} isEmpty={isEmpty} />
       <JumpButton model={model} />
       <Checklist session={session} open={listed} writing={writing} />
-      <Aloud session={session} />
+      <AnswerAnnouncer session={session} />
     </div>
   );
 }
@@ -109,7 +109,9 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
       }}
     >
       <div ref={content} class="p-content">
-        {isEmpty && <Empty session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />}
+        {isEmpty && (
+          <EmptySession session={session} gateway={gateway} agents={agents} onNewSession={onNewSession} />
+        )}
         {session.hasEarlier.value && (
           <div class="p-earlier p-soft" aria-hidden={!model.loading.value}>
             {model.loading.value && "Loading earlier messages…"}
@@ -122,7 +124,7 @@ function List({ model, session, gateway, agents, onNewSession, isEmpty }: ListPr
           ))}
         </div>
         <div class="p-space" style={{ height: `${after}px` }} />
-        <Working session={session} />
+        <ProgressLine session={session} />
       </div>
     </div>
   );

@@ -21,7 +21,7 @@ export function stateOf({ status, abandoned }: ToolItem): ToolState {
   }
 }
 
-export function stateWords(state: ToolState): string {
+export function stateLabel(state: ToolState): string {
   switch (state) {
     case "waiting":
       return "waiting";

@@ -3,15 +3,15 @@
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AnswerItem, ThoughtItem } from "../../model/types";
-import type { RowContext } from "./context";
-import { Markdown } from "./parts";
+import type { RowContext } from "./row-context";
+import { Markdown } from "./elements";
 
-interface WordsProps {
+interface SpeechTextProps {
   readonly item: AnswerItem | ThoughtItem;
   readonly context: RowContext;
 }
 
-export function Words({ item, context }: WordsProps) {
+export function SpeechText({ item, context }: SpeechTextProps) {
   const before = useRef(item);
   /** So many characters in front are not shown yet. */
   const waiting = useRef(0);

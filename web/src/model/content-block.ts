@@ -1,0 +1,46 @@
+// Reads ACP content blocks, which events carry as the JSON that the agent or the person sent.
+
+import type { ContentBlock } from "./types";
+
+/** The words to know a block by, whatever it is; a block that cannot be read is shown as it came. */
+export function parseContentBlock(json: string): ContentBlock {
+  const block = record(parse(json));
+  const resource = record(block["resource"]);
+  return {
+    type: blockType(block["type"]),
+    name: text(block["title"]) || text(block["name"]),
+    mimeType: text(block["mimeType"]) || text(resource["mimeType"]),
+    uri: text(block["uri"]) || text(resource["uri"]),
+    data: text(block["data"]) || text(resource["blob"]),
+    text: text(block["text"]) || text(resource["text"]),
+    json,
+  };
+}
+
+function blockType(type: unknown): ContentBlock["type"] {
+  switch (type) {
+    case "image":
+    case "audio":
+    case "resource_link":
+    case "resource":
+      return type;
+    default:
+      return "other";
+  }
+}
+
+function parse(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}

@@ -1,0 +1,72 @@
+// Another session works in the same folder: stop it, wait for it, work beside it, or only read meanwhile.
+
+import { useSignal } from "@preact/signals";
+import type { Gateway } from "../../gateway/gateway";
+import { ReviewMode } from "../../generated/portico/v1/agent_pb";
+import { failureOf } from "../../model/call-failure";
+import type { SessionModel } from "../../model/types";
+import { lastPrompt, type OnNewSession } from "./card";
+import { stopWriters } from "./folder-writers";
+
+interface BusyProps {
+  readonly session: SessionModel;
+  readonly gateway: Gateway;
+  readonly onNewSession: OnNewSession;
+}
+
+export function BusyFolderActions({ session, gateway, onNewSession }: BusyProps) {
+  const under = useSignal(false);
+  const problem = useSignal("");
+  const { workspace = "", agent = "" } = session.detail.value?.summary ?? {};
+
+  const stopOther = async (): Promise<void> => {
+    under.value = true;
+    problem.value = "";
+    try {
+      await stopWriters(gateway, workspace, session.id);
+      await session.retry();
+    } catch (reason) {
+      problem.value = failureOf(reason).message;
+    } finally {
+      under.value = false;
+    }
+  };
+  return (
+    <>
+      <div class="p-card-actions">
+        <button type="button" class="p-button" disabled={under.value} onClick={() => void stopOther()}>
+          Stop the other session
+        </button>
+        <button
+          type="button"
+          class="p-button p-button-main"
+          disabled={under.value}
+          onClick={() => void session.retry()}
+        >
+          Wait in line
+        </button>
+        <button
+          type="button"
+          class="p-button"
+          disabled={under.value}
+          onClick={() => onNewSession(agent, { text: lastPrompt(session), mode: ReviewMode.WORKTREE })}
+        >
+          Work in a worktree, in a new session
+        </button>
+        <button
+          type="button"
+          class="p-button"
+          disabled={under.value}
+          onClick={() => onNewSession(agent, { text: lastPrompt(session), readsOnly: true })}
+        >
+          Only read, in a new session
+        </button>
+      </div>
+      {problem.value !== "" && (
+        <p class="p-form-problem" role="alert">
+          {problem.value}
+        </p>
+      )}
+    </>
+  );
+}

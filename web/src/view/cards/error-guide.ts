@@ -1,0 +1,125 @@
+// Which errors there are, what each is called, and what a person can do about it.
+
+import { ErrorCode } from "../../generated/portico/v1/events_pb";
+
+export type ErrorAction =
+  | "retry"
+  | "install"
+  | "other_agent"
+  | "sign_in"
+  | "connect"
+  | "new_session"
+  | "stop_other"
+  | "queue"
+  | "worktree"
+  | "read_only"
+  | "report";
+
+export interface ErrorGuide {
+  readonly title: string;
+  /** A warning stops nothing. */
+  readonly tone: "bad" | "warning";
+  /** In the order they are offered; the first one is the most likely to help. */
+  readonly actions: readonly ErrorAction[];
+}
+
+/** `modelFailure` is what the model behind the agent did, as `ErrorDetails` has it. */
+export function guideFor(code: ErrorCode, modelFailure = ""): ErrorGuide {
+  switch (code) {
+    case ErrorCode.AGENT_NOT_FOUND:
+      return bad("The agent is not installed", "install", "retry", "other_agent");
+    case ErrorCode.AGENT_CRASHED:
+      return bad("The agent stopped working", "retry", "report");
+    case ErrorCode.AUTH_REQUIRED:
+      return bad("The agent needs you to sign in", "sign_in", "connect", "retry");
+    case ErrorCode.NETWORK_TIMEOUT:
+      return bad(modelFailure === "" ? "The agent took too long" : "The model did not answer", "retry");
+    case ErrorCode.CONTEXT_LIMIT:
+      return bad("The conversation is full", "new_session");
+    case ErrorCode.MALFORMED_EVENT:
+      return {
+        title: "The agent said something that makes no sense",
+        tone: "warning",
+        actions: ["retry", "report"],
+      };
+    case ErrorCode.SESSION_NOT_FOUND:
+      return bad("This session is not there any more", "new_session");
+    case ErrorCode.SESSION_BUSY:
+      return bad("Another session is working in this folder", "stop_other", "queue", "worktree", "read_only");
+    case ErrorCode.BUDGET_EXCEEDED:
+      return bad("The budget is used up", "retry", "new_session");
+    case ErrorCode.PERMISSION_DENIED:
+      return bad("This was not allowed", "retry");
+    case ErrorCode.INVALID_INPUT:
+      return bad("This cannot be done as it was asked", "retry");
+    case ErrorCode.INTERNAL:
+    case ErrorCode.UNSPECIFIED:
+      return modelGuide(modelFailure) ?? bad("Something went wrong", "retry", "report");
+  }
+}
+
+function modelGuide(failure: string): ErrorGuide | undefined {
+  switch (failure) {
+    case "busy":
+      return bad("The model is busy", "retry");
+    case "refused":
+      return bad("The model would not answer", "retry", "new_session");
+    case "failed":
+      return bad("The model reported an error", "retry", "report");
+    default:
+      return undefined;
+  }
+}
+
+function bad(title: string, ...actions: readonly ErrorAction[]): ErrorGuide {
+  return { title, tone: "bad", actions };
+}
+
+const PROGRAMS = /\b(?:npm|npx|pnpm|yarn|pip|pipx|uv|uvx|brew|cargo|go|curl|portico|sudo|chmod) \S.*$/m;
+
+/** The command in a hint that a person could run as it stands. */
+export function commandIn(hint: string): string | undefined {
+  const quoted = /`([^`]+)`/.exec(hint)?.[1];
+  return quoted ?? PROGRAMS.exec(hint)?.[0].replace(/\.$/, "");
+}
+
+/** The variable that an agent's key usually stands in: the one that the hint names, if it names one. */
+export function likelyVariable(agent: string, hint = ""): string {
+  const named = /\b[A-Z][A-Z0-9_]*_(?:KEY|TOKEN)\b/.exec(hint)?.[0];
+  if (named !== undefined) return named;
+  switch (agent) {
+    case "claude":
+      return "ANTHROPIC_API_KEY";
+    case "codex":
+      return "OPENAI_API_KEY";
+    case "copilot":
+      return "GH_TOKEN";
+    case "gemini":
+      return "GEMINI_API_KEY";
+    case "qwen":
+      return "DASHSCOPE_API_KEY";
+    default:
+      return "";
+  }
+}
+
+/** What somebody who wants to help needs to know. Nothing of the conversation is in it. */
+export function reportText(facts: {
+  readonly code: string;
+  readonly message: string;
+  readonly agent: string;
+  readonly exitStatus: string;
+  readonly stderr: string;
+  readonly version: string;
+  readonly sessionId: string;
+}): string {
+  const lines = [
+    `Portico ${facts.version}`,
+    `Error: ${facts.code}: ${facts.message}`,
+    facts.agent === "" ? "" : `Agent: ${facts.agent}`,
+    facts.exitStatus === "" ? "" : `Ended with: ${facts.exitStatus}`,
+    `Session: ${facts.sessionId}`,
+    facts.stderr === "" ? "" : `\n${facts.stderr.trimEnd()}`,
+  ];
+  return lines.filter((line) => line !== "").join("\n");
+}

@@ -1,0 +1,52 @@
+// Who keeps a key that the person typed: the editor around the page, or the server. And what is said of it.
+
+import type { Gateway } from "../../gateway/gateway";
+import { SecretKeeper } from "../../generated/portico/v1/agent_pb";
+import { failureOf } from "../../model/call-failure";
+
+const FROM_NOW_ON = "Agents that start from now on have it.";
+
+/** What came of it: either has words, never both. */
+export interface KeyOutcome {
+  readonly done: string;
+  readonly problem: string;
+}
+
+export function storageDescription({ keys }: Gateway): string {
+  return keys === undefined
+    ? "It is kept in the keyring of this machine if there is one, reaches agents as environment only, and is never shown again."
+    : "VS Code keeps it. It reaches agents as environment only, and is never shown again.";
+}
+
+export async function storeKey({ client, keys }: Gateway, name: string, value: string): Promise<KeyOutcome> {
+  if (keys !== undefined) return outcome(await keys.set(name, value), `It is kept. ${FROM_NOW_ON}`);
+  return await attempted(async () => storedText((await client.setSecret({ name, value })).keeper));
+}
+
+export async function deleteKey({ client, keys }: Gateway, name: string): Promise<KeyOutcome> {
+  const words = `${name} is forgotten.`;
+  if (keys !== undefined) return outcome(await keys.set(name, ""), words);
+  return await attempted(async () => {
+    await client.setSecret({ name, value: "" });
+    return words;
+  });
+}
+
+async function attempted(act: () => Promise<string>): Promise<KeyOutcome> {
+  try {
+    return outcome("", await act());
+  } catch (reason) {
+    const { message, suggestion } = failureOf(reason);
+    return outcome(`${message} ${suggestion}`.trim(), "");
+  }
+}
+
+function outcome(problem: string, done: string): KeyOutcome {
+  return problem === "" ? { done, problem } : { done: "", problem };
+}
+
+function storedText(keeper: SecretKeeper): string {
+  return keeper === SecretKeeper.KEYRING
+    ? `Kept in the keyring of this machine. ${FROM_NOW_ON}`
+    : `This machine has no keyring: kept until Portico's server ends. ${FROM_NOW_ON}`;
+}

@@ -1,0 +1,45 @@
+// One quiet line below: what a prompt or a command wants to know, or the keys, for those who are new here.
+
+import { useComputed } from "@preact/signals";
+import type { SessionModel } from "../../model/types";
+import { commandAwaitingInput } from "./completion-trigger";
+import type { Composition } from "./composition";
+
+/** Whoever has sent so many knows the keys. */
+const BEGINNER_SENDS = 4;
+
+export function ComposerHints({ session, composition }: { session: SessionModel; composition: Composition }) {
+  const command = useComputed(() =>
+    commandAwaitingInput(session.draft.value, session.detail.value?.commands ?? []),
+  );
+  const blank = useComputed(() => composition.blanks.find(session.draft.value));
+  if (blank.value !== undefined) {
+    const { name, description } = blank.value;
+    return (
+      <p class="p-hints p-hints-command" role="status">
+        <span>
+          Fill in <b>{name}</b>
+          {description !== "" && ` (${description})`}, or take it out. Tab goes to the next.
+        </span>
+      </p>
+    );
+  }
+  if (command.value !== undefined) {
+    return (
+      <p class="p-hints p-hints-command" role="status">
+        <b>/{command.value.name}</b> {command.value.hint}
+      </p>
+    );
+  }
+  const sends = composition.sends.value;
+  if (sends > BEGINNER_SENDS) return null;
+  const withEnter = composition.sendKey.value === "enter";
+  return (
+    <p class={`p-hints${sends === BEGINNER_SENDS ? " p-hints-going" : ""}`}>
+      <span>{withEnter ? "Enter" : "Ctrl+Enter"} to send</span>
+      <span>{withEnter ? "Shift+Enter" : "Enter"} for a new line</span>
+      <span>/ for commands</span>
+      <span>@ for files</span>
+    </p>
+  );
+}

@@ -1,0 +1,113 @@
+// What the person should know before they write: that the agent starts, that a prompt waits for the
+// connection, that the session is in use elsewhere, what another window wrote, why a file was not taken.
+
+import { useComputed, type ReadonlySignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { TurnState } from "../../generated/portico/v1/events_pb";
+import type { SessionModel } from "../../model/types";
+import type { Composition } from "./composition";
+import type { PromptEditor } from "./prompt-editor";
+import type { AgentName } from "./prompt-field";
+
+interface NotesProps {
+  readonly session: SessionModel;
+  readonly composition: Composition;
+  readonly agent: ReadonlySignal<AgentName>;
+  readonly editor: PromptEditor;
+}
+
+export function ComposerNotes({ session, composition, agent, editor }: NotesProps) {
+  const elsewhere = useComputed(() => session.detail.value?.openElsewhere === true);
+  const readsOnly = useComputed(() => session.detail.value?.summary?.readsOnly === true);
+  const complaint = composition.attachmentError.value;
+  const name = agent.value.title === "" ? "The agent" : agent.value.title;
+  return (
+    <div class="p-notes">
+      {elsewhere.value && (
+        <Note icon="lock">
+          Another program has this session open. You can follow it here; to write in it, close it there.
+        </Note>
+      )}
+      {readsOnly.value && (
+        <Note icon="eye">Read-only session: {name} may read the files of the folder and change none.</Note>
+      )}
+      <StartNote session={session} name={name} />
+      <ConflictNote session={session} editor={editor} />
+      {composition.waiting.value !== undefined && (
+        <Note icon="debug-disconnect">
+          <span>Not connected. This prompt is kept, and sent when the connection is back.</span>
+          <button type="button" class="p-link-button" onClick={() => composition.withdraw()}>
+            Don’t send
+          </button>
+        </Note>
+      )}
+      {complaint !== undefined && (
+        <Note icon="warning" alert>
+          <span>{complaint}</span>
+          <DismissButton dismiss={() => (composition.attachmentError.value = undefined)} />
+        </Note>
+      )}
+    </div>
+  );
+}
+
+function StartNote({ session, name }: { session: SessionModel; name: string }) {
+  const state = session.state.value;
+  if (state !== TurnState.STARTING && state !== TurnState.RESUMING) return null;
+  return (
+    <Note icon="loading" spinning late>
+      {state === TurnState.STARTING ? `${name} is starting…` : `${name} is coming back…`}
+    </Note>
+  );
+}
+
+/** What stood in the field goes where the other words were: nobody has to choose in haste. */
+function ConflictNote({ session, editor }: { session: SessionModel; editor: PromptEditor }) {
+  const words = session.draftConflict.value;
+  if (words === undefined) return null;
+  const use = (): void => {
+    const mine = editor.text;
+    editor.replaceAll(words);
+    session.draftConflict.value = mine.trim() === "" ? undefined : mine;
+  };
+  return (
+    <Note icon="files">
+      <span class="p-note-words" title={words}>
+        Another version of this draft: <q dir="auto">{words}</q>
+      </span>
+      <button type="button" class="p-link-button" onClick={use}>
+        Use it
+      </button>
+      <DismissButton dismiss={() => (session.draftConflict.value = undefined)} />
+    </Note>
+  );
+}
+
+function DismissButton({ dismiss }: { dismiss: () => void }) {
+  return (
+    <button type="button" class="p-icon-button" title="Dismiss" aria-label="Dismiss" onClick={dismiss}>
+      <i class="codicon codicon-close" aria-hidden="true" />
+    </button>
+  );
+}
+
+interface NoteProps {
+  readonly icon: string;
+  readonly alert?: boolean;
+  readonly spinning?: boolean;
+  /** Shown only if it lasts. */
+  readonly late?: boolean;
+  readonly children: ComponentChildren;
+}
+
+function Note({ icon, alert = false, spinning = false, late = false, children }: NoteProps) {
+  return (
+    <div
+      class={`p-note${alert ? " p-note-alert" : ""}${late ? " p-note-late" : ""}`}
+      role={alert ? "alert" : "status"}
+    >
+      <i class={`codicon codicon-${icon}${spinning ? " p-spinning" : ""}`} aria-hidden="true" />
+      {children}
+    </div>
+  );
+}

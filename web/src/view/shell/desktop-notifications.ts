@@ -1,0 +1,28 @@
+// Tells a person who looks elsewhere, if they asked for it, that a session ended or wants an answer.
+
+import { noticeText, type SessionNotice } from "./session-notices";
+
+/** Whether this place can tell anybody anything: an editor's view cannot. */
+export function canNotify(): boolean {
+  return "Notification" in globalThis;
+}
+
+/** Asks the person's permission, once; false if they said no. */
+export async function requestPermission(): Promise<boolean> {
+  if (!canNotify()) return false;
+  const permission =
+    Notification.permission === "default" ? await Notification.requestPermission() : Notification.permission;
+  return permission === "granted";
+}
+
+/** The words of the conversation stay on the page: a notification may be seen by anybody. */
+export function notify(news: SessionNotice, onOpen: (sessionId: string) => void): void {
+  if (!canNotify() || Notification.permission !== "granted") return;
+  const title = news.title === "" ? "New session" : news.title;
+  const shown = new Notification(`${title} ${noticeText(news.kind)}`, { tag: news.sessionId });
+  shown.onclick = () => {
+    window.focus();
+    onOpen(news.sessionId);
+    shown.close();
+  };
+}
