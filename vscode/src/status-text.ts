@@ -2,7 +2,7 @@
 
 import type { SessionDetail, SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
 import { moodOf, turnStateLabel as stateWords, type TurnMood } from "../../web/src/view/shell/turn-state";
-import { sessionTitle } from "./sessions/session-registry";
+import { sessionTitle } from "../../web/src/model/session-summary";
 import { UntrustedWorkspace, failureText } from "./server/start-failure";
 import type { ServerState } from "./server/server";
 

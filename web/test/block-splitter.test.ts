@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type MarkdownBlock, BlockSplitter } from "../src/markdown/block-splitter";
+import type { MarkdownBlock } from "../src/markdown/block";
+import { BlockSplitter } from "../src/markdown/block-splitter";
 import { blockHtml, languageOf, noReferences, parser, type References } from "../src/markdown/parser";
 import type { SplitLimits } from "../src/markdown/split-points";
 import { Random } from "./random";

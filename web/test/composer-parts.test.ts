@@ -14,11 +14,11 @@ import {
 } from "../src/view/composer/attachments";
 import { agentChoices, sortOptions } from "../src/view/composer/picker-choices";
 import { contextAttachments, SHARE_ALL } from "../src/view/composer/context-attachments";
-import { editorPaths, isFromEditor } from "../src/view/composer/dropped-files";
+import { editorPaths, isFromEditor } from "../src/view/composer/drop-zone";
 import { fileIcon } from "../src/view/composer/file-icons";
 import { indexAfterKey, indexByLetters } from "../src/view/composer/list-navigation";
 import { countFitting, choiceWidth } from "../src/view/composer/composer-size";
-import { levelOf, formatMoney, shareUsed, usageLines } from "../src/view/composer/usage-text";
+import { levelOf, formatMoney, shareUsed, usageLines } from "../src/view/composer/context-meter";
 
 describe("what is dragged from the editor", () => {
   function dragged(list: string) {

@@ -8,8 +8,8 @@ import { formatDuration } from "../src/view/timeline/duration";
 import { shortPath } from "../src/view/timeline/short-path";
 import { itemsOf, RowFold, type TimelineRow } from "../src/view/timeline/timeline-rows";
 import { hasMatch, matcherOf } from "../src/view/timeline/text-search";
-import { stepsSummary, stepsTitle } from "../src/view/timeline/step-words";
-import { textParts } from "../src/view/timeline/text-parts";
+import { stepsSummary, stepsTitle } from "../src/view/timeline/steps";
+import { textParts } from "../src/view/timeline/prompt";
 import { Log } from "./events";
 
 const QUIET = { showThinking: false, pinnedPlan: undefined };

@@ -7,7 +7,8 @@ import { PermissionScope, type PermissionOption } from "../../../web/src/generat
 import { noticesBetween, noticeText, type SessionNotice } from "../../../web/src/view/shell/session-notices";
 import { runAndReport } from "../commands/registration";
 import type { Services } from "../services";
-import { sessionTitle, type SessionMap } from "../sessions/session-registry";
+import { sessionTitle } from "../../../web/src/model/session-summary";
+import type { SessionMap } from "../sessions/session-registry";
 
 import { DismissibleNotifications, withoutLinks } from "./dismissible-notifications";
 

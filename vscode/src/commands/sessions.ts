@@ -8,7 +8,7 @@ import { saveFile } from "../chat/editor-actions";
 import { errorText } from "../server/connection";
 import { confirm, registerCommand, registerSessionCommand } from "./registration";
 import type { Services } from "../services";
-import { sessionTitle } from "../sessions/session-registry";
+import { sessionTitle } from "../../../web/src/model/session-summary";
 
 export function sessionCommands(services: Services): vscode.Disposable[] {
   const { chat, connection, sessions, folders } = services;

@@ -15,7 +15,7 @@ export interface TurnListener {
 
 type Prompt = MessageInitShape<typeof InvokeRequestSchema> & { readonly sessionId: string };
 
-export async function startSession(
+export async function startAgentSession(
   connection: ServerConnection,
   agent: string,
   workspace: string,

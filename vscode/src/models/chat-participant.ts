@@ -3,7 +3,7 @@
 import * as vscode from "vscode";
 import type { Services } from "../services";
 import { errorText } from "../server/connection";
-import { startSession, existingSession, runTurn } from "./agent-turn";
+import { startAgentSession, existingSession, runTurn } from "./agent-turn";
 
 const ID = "portico.chat";
 
@@ -30,7 +30,7 @@ async function answer(
   try {
     sessionId =
       (await existingSession(connection, earlierSession(history))) ??
-      (await startSession(connection, current.detail.value?.summary?.agent ?? "", folders.main));
+      (await startAgentSession(connection, current.detail.value?.summary?.agent ?? "", folders.main));
     const session = sessions.all.value.get(sessionId);
     const nameOf = (file: vscode.Uri): string => folders.nameOf(file, session);
     const attachments = await Promise.all(request.references.map((one) => attachmentOf(one, nameOf)));

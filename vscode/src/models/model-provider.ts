@@ -8,7 +8,7 @@ import { parseAnswer as objectIn } from "../server/program-runner";
 import { modelRequest, isSystem, messageText, type ChatMessages } from "./model-request";
 import { listedAgent, listedModel, type ListedModel } from "./listed-models";
 import { withHistory, splitPrompt, ConversationSessions } from "./conversation-sessions";
-import { startSession, existingSession, runTurn } from "./agent-turn";
+import { startAgentSession, existingSession, runTurn } from "./agent-turn";
 
 export const VENDOR = "portico";
 const KEPT = "offers";
@@ -133,7 +133,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ListedMod
       }));
     const { before, prompt } = splitPrompt(said);
     const known = await existingSession(connection, this.#sessions.find(agent, before));
-    const sessionId = known ?? (await startSession(connection, agent, folders.main));
+    const sessionId = known ?? (await startAgentSession(connection, agent, folders.main));
     let answer = "";
     const text = known === undefined ? withHistory(before, prompt) : prompt;
     await runTurn(connection, { sessionId, text }, token, {

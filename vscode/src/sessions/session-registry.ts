@@ -5,6 +5,7 @@ import type { AgentClient, ServerConnection } from "../server/connection";
 import type { Server } from "../server/server";
 import { ReconnectingStream } from "../server/reconnecting-stream";
 import { Observable, type ReadonlyObservable } from "../observable";
+import { changedAt } from "../../../web/src/model/session-summary";
 
 export type SessionMap = ReadonlyMap<string, SessionSummary>;
 
@@ -60,12 +61,4 @@ export class SessionRegistry {
     const next = new Map(this.#sessions.value);
     if (next.delete(sessionId)) this.#sessions.set(next);
   }
-}
-
-export function sessionTitle({ title }: SessionSummary): string {
-  return title === "" ? "New session" : title;
-}
-
-function changedAt({ updatedAt }: SessionSummary): number {
-  return updatedAt === undefined ? 0 : Number(updatedAt.seconds) * 1e6 + Math.floor(updatedAt.nanos / 1e3);
 }

@@ -7,7 +7,7 @@ import * as vscode from "vscode";
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import { isActive, moodOf, turnStateLabel, type TurnMood } from "../../../web/src/view/shell/turn-state";
 import type { Services } from "../services";
-import { sessionTitle } from "../sessions/session-registry";
+import { sessionTitle } from "../../../web/src/model/session-summary";
 
 const REDRAW_EVERY = 250;
 const { Collapsed, Expanded } = vscode.TreeItemCollapsibleState;

@@ -1,8 +1,8 @@
 // Time, frames, chance, and the comings and goings of the person: what a model needs of the page it runs in.
 
-import { TypingPriority } from "./typing-priority";
+import { TypingPriority, type Cancel } from "./typing-priority";
 
-export type Cancel = () => void;
+export type { Cancel };
 
 export interface Environment {
   /** Milliseconds, also while the machine sleeps. */

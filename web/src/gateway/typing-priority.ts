@@ -3,8 +3,6 @@
 // In between the page is to stand still: a browser that draws nothing draws a key at once, and one that
 // draws anything, be it a dot that pulses, lets the key wait for its next picture.
 
-import type { Cancel } from "./environment";
-
 /** Somebody who has not changed a field for so long is not typing. */
 const TYPING = 600;
 /** Between two turns while somebody types, and no longer if no key gets on the screen. Often enough for an eye
@@ -18,6 +16,8 @@ const SHORTEST_PAUSE = 150;
 const LONGEST_PAUSE = 300;
 /** How much of that longest while is left with each further key, so that one pause is soon forgotten. */
 const MEMORY = 0.98;
+
+export type Cancel = () => void;
 
 export interface Clock {
   now(): number;

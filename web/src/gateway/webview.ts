@@ -4,11 +4,10 @@ import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";
 import { signal } from "@preact/signals";
 import { AgentService } from "../generated/portico/v1/agent_pb";
-import { EditorKeys } from "./editor-keys";
-import { PROTOCOL, framesFromExtension, type PageFrame } from "./webview-frames";
-import { createMemory, createDraftStore, type KeyValueStore } from "./storage";
+import type { EditorCommand, EditorContext, Gateway, KeyStore, Memory } from "./gateway";
+import { createDraftStore, createMemory, type KeyValueStore } from "./storage";
 import { Tunnel } from "./tunnel";
-import type { EditorCommand, EditorContext, Gateway, Memory } from "./gateway";
+import { framesFromExtension, PROTOCOL, type PageFrame } from "./webview-frames";
 
 export interface WebviewApi {
   postMessage(message: unknown): void;
@@ -108,4 +107,28 @@ function stateStore(api: WebviewApi): KeyValueStore {
       api.setState(Object.fromEntries(Object.entries(read()).filter(([name]) => name !== key)));
     },
   };
+}
+
+export class EditorKeys implements KeyStore {
+  readonly #post: (frame: PageFrame) => void;
+  readonly #waiting = new Map<number, (problem: string) => void>();
+  #last = 0;
+
+  constructor(post: (frame: PageFrame) => void) {
+    this.#post = post;
+  }
+
+  set(name: string, value: string): Promise<string> {
+    const id = ++this.#last;
+    return new Promise((answered) => {
+      this.#waiting.set(id, answered);
+      this.#post({ protocol: PROTOCOL, id, type: "set_key", payload: { name, value } });
+    });
+  }
+
+  /** The editor has answered. */
+  take(id: number, problem: string): void {
+    this.#waiting.get(id)?.(problem);
+    this.#waiting.delete(id);
+  }
 }

@@ -2,7 +2,7 @@
 // and the sanitiser lets through only what the parser is known to write.
 
 import createDOMPurify, { type Config, type DOMPurify } from "dompurify";
-import type { TextBlock } from "./block-splitter";
+import type { TextBlock } from "./block";
 import { blockHtml, type References } from "./parser";
 
 // prettier-ignore

@@ -2,24 +2,12 @@
 // text arrives; the rest is final, so it is parsed once. The result does not depend on how the text was cut.
 
 import { LinkDefinitions } from "./link-definitions";
-import { type CodeBlock, FencedCode, openedFence } from "./code-fence";
+import type { MarkdownBlock } from "./block";
+import { FencedCode, openedFence } from "./code-fence";
 import { withoutUndecidedEnd } from "./undecided-end";
 import { blockTokens, noReferences, type References } from "./parser";
 import { findSplitPoint, forcedCut, type SplitLimits, type SplitPoint } from "./split-points";
 import { type ParsedLines, parseLines, type BlockUnit } from "./block-units";
-
-export type MarkdownBlock = TextBlock | CodeBlock;
-export type { CodeBlock };
-
-/** Some Markdown that is rendered together. */
-export interface TextBlock {
-  readonly type: "text";
-  readonly source: string;
-  /** It goes on with the block before, which had grown too long to stay in one piece. */
-  readonly continued: boolean;
-  /** The number of its first item, where it goes on with an ordered list. */
-  readonly start: number | undefined;
-}
 
 /** What has to be rendered again when a text has ended, and with which definitions. */
 export interface LateReferences {

@@ -1,20 +1,12 @@
 // Code fences at the top level, line by line, so that an open one never has to be parsed again.
 
+import type { CodeBlock } from "./block";
+
 export interface Fence {
   readonly indent: number;
   readonly marker: string;
   readonly length: number;
   readonly info: string;
-}
-
-/** A fenced block of code. It grows in place: pieces are only ever added, and the tail is replaced. */
-export interface CodeBlock {
-  readonly type: "code";
-  readonly info: string;
-  readonly pieces: readonly string[];
-  /** The last line as far as it has come. */
-  readonly tail: string;
-  readonly closed: boolean;
 }
 
 const OPENING = /^( {0,3})(`{3,}|~{3,})(.*)$/;

@@ -1,6 +1,6 @@
 // Link definitions of a text that is still being written, and which of its blocks used one before it was there.
 
-import type { MarkdownBlock } from "./block-splitter";
+import type { MarkdownBlock } from "./block";
 import { blockTokens, noReferences, parser, type References } from "./parser";
 
 const LABEL = /\[((?:[^[\]\\]|\\.)+)\]/gs;

@@ -1,7 +1,8 @@
 // Keeps the DOM of one Markdown text up to date while the text grows: finished blocks are not touched again,
 // and no call works longer than a part of a frame.
 
-import { BlockSplitter, type CodeBlock, type TextBlock } from "./block-splitter";
+import type { CodeBlock, TextBlock } from "./block";
+import { BlockSplitter } from "./block-splitter";
 import { CLOSED_CODE, OPEN_CODE } from "./nested-code";
 import { CodeFrame } from "./code-frame";
 import { isHidden, LongBlock } from "./long-block";

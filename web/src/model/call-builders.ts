@@ -19,8 +19,8 @@ import {
   type ToolStarted,
   type ToolUpdated,
 } from "../generated/portico/v1/events_pb";
-import { ItemBuilder, type Base } from "./item-builders";
-import type { Item, PermissionItem, QuestionItem, TerminalText, ToolItem } from "./types";
+import { ItemBuilder } from "./item-builders";
+import type { Item, PermissionItem, QuestionItem, TerminalText, ToolItem, ItemBase } from "./types";
 
 /** Something that its turn leaves behind if it has not ended by then. */
 export abstract class CallBuilder<Kind extends Item = Item> extends ItemBuilder<Kind> {
@@ -131,7 +131,7 @@ export class ToolBuilder extends CallBuilder<ToolItem> {
     return this.#facts.status === ToolStatus.COMPLETED || this.#facts.status === ToolStatus.FAILED;
   }
 
-  protected build(base: Base): ToolItem {
+  protected build(base: ItemBase): ToolItem {
     const told = this.#facts;
     return {
       ...base,
@@ -248,7 +248,7 @@ export class PermissionBuilder extends RequestBuilder<PermissionResolved, Permis
     super(event);
   }
 
-  protected build(base: Base): PermissionItem {
+  protected build(base: ItemBase): PermissionItem {
     const { request, answer: resolved, abandoned } = this;
     return { ...base, type: "permission", request, resolved, abandoned };
   }
@@ -262,7 +262,7 @@ export class QuestionBuilder extends RequestBuilder<QuestionAnswered, QuestionIt
     super(event);
   }
 
-  protected build(base: Base): QuestionItem {
+  protected build(base: ItemBase): QuestionItem {
     const { asked, answer: answered, abandoned } = this;
     return { ...base, type: "question", asked, answered, abandoned };
   }

@@ -1,11 +1,12 @@
 // Reads ACP content blocks, which events carry as the JSON that the agent or the person sent.
 
+import { asRecord, parseJson } from "./json";
 import type { ContentBlock } from "./types";
 
 /** The words to know a block by, whatever it is; a block that cannot be read is shown as it came. */
 export function parseContentBlock(json: string): ContentBlock {
-  const block = record(parse(json));
-  const resource = record(block["resource"]);
+  const block = asRecord(parseJson(json));
+  const resource = asRecord(block["resource"]);
   return {
     type: blockType(block["type"]),
     name: text(block["title"]) || text(block["name"]),
@@ -27,18 +28,6 @@ function blockType(type: unknown): ContentBlock["type"] {
     default:
       return "other";
   }
-}
-
-function parse(json: string): unknown {
-  try {
-    return JSON.parse(json);
-  } catch {
-    return undefined;
-  }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function text(value: unknown): string {

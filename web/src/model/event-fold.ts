@@ -28,13 +28,12 @@ import {
   EventItemBuilder,
   SpeechBuilder,
   timeOf,
-  type Base,
   type ItemBuilder,
 } from "./item-builders";
 import { parseContentBlock } from "./content-block";
 import { RequestPairs, PromptPairs } from "./event-pairs";
 import { PromptBuilder, ProposalBuilder } from "./review-builders";
-import type { Item } from "./types";
+import type { Item, ItemBase } from "./types";
 
 /** A turn that took longer says so when it ends. */
 const LONG_TURN_MS = 60_000;
@@ -222,7 +221,7 @@ export class EventFold {
     this.#brokenAt ??= at;
   }
 
-  #show(event: Event, shown: (base: Base) => Item): void {
+  #show(event: Event, shown: (base: ItemBase) => Item): void {
     this.#break(event);
     this.#builders.push(new EventItemBuilder(event, shown));
   }

@@ -3,19 +3,11 @@
 
 import type { Event, PlanEntry } from "../generated/portico/v1/events_pb";
 import { parseContentBlock } from "./content-block";
-import type { AnswerItem, ContentBlock, Item, MarkItem, PlanItem, ThoughtItem } from "./types";
+import type { AnswerItem, ContentBlock, Item, MarkItem, PlanItem, ThoughtItem, ItemBase } from "./types";
 
 /** Milliseconds since 1970. */
 export function timeOf(event: Event): number {
   return event.at === undefined ? 0 : Number(event.at.seconds) * 1000 + Math.floor(event.at.nanos / 1e6);
-}
-
-export interface Base {
-  readonly key: string;
-  readonly firstSeq: number;
-  readonly lastSeq: number;
-  readonly at: Date;
-  readonly turnId: string;
 }
 
 export abstract class ItemBuilder<Kind extends Item = Item> {
@@ -53,7 +45,7 @@ export abstract class ItemBuilder<Kind extends Item = Item> {
     }));
   }
 
-  protected abstract build(base: Base): Kind;
+  protected abstract build(base: ItemBase): Kind;
 
   protected changed(): void {
     this.#item = undefined;
@@ -76,12 +68,12 @@ export abstract class ItemBuilder<Kind extends Item = Item> {
 export class EventItemBuilder extends ItemBuilder {
   constructor(
     event: Event,
-    readonly shown: (base: Base) => Item,
+    readonly shown: (base: ItemBase) => Item,
   ) {
     super(`${event.seq}`, event);
   }
 
-  protected build(base: Base): Item {
+  protected build(base: ItemBase): Item {
     return this.shown(base);
   }
 }
@@ -154,7 +146,7 @@ export class SpeechBuilder extends RunBuilder<AnswerItem | ThoughtItem> {
     this.takeStartOf(older);
   }
 
-  protected build(base: Base): AnswerItem | ThoughtItem {
+  protected build(base: ItemBase): AnswerItem | ThoughtItem {
     const said = { ...base, text: this.#text, blocks: this.#blocks, open: this.#open, partial: this.partial };
     return this.type === "answer"
       ? { ...said, type: "answer" }
@@ -187,7 +179,7 @@ export class MarkBuilder extends RunBuilder<MarkItem> {
     this.takeStartOf(older);
   }
 
-  protected build(base: Base): MarkItem {
+  protected build(base: ItemBase): MarkItem {
     return { ...base, type: "mark", text: this.text };
   }
 }
@@ -213,7 +205,7 @@ export class PlanBuilder extends ItemBuilder<PlanItem> {
     this.takeStartOf(older);
   }
 
-  protected build(base: Base): PlanItem {
+  protected build(base: ItemBase): PlanItem {
     return { ...base, type: "plan", entries: this.#entries };
   }
 }

@@ -189,3 +189,8 @@ export class Reconnector {
 function isPaused(signal: AbortSignal): boolean {
   return signal.aborted;
 }
+
+/** Whether calls reach the server. A page older than its server still does. */
+export function isConnected({ state }: Connection): boolean {
+  return state === "live" || state === "outdated";
+}

@@ -7,8 +7,8 @@ import {
   type ProposalUpdated,
   type ProposedFile,
 } from "../generated/portico/v1/events_pb";
-import { ItemBuilder, type Base } from "./item-builders";
-import type { ContentBlock, PromptItem, ProposalItem } from "./types";
+import { ItemBuilder } from "./item-builders";
+import type { ContentBlock, PromptItem, ProposalItem, ItemBase } from "./types";
 
 /** A proposal stands where the last turn that worked on it ended; what the person does with it moves nothing. */
 export class ProposalBuilder extends ItemBuilder<ProposalItem> {
@@ -50,7 +50,7 @@ export class ProposalBuilder extends ItemBuilder<ProposalItem> {
     this.changed();
   }
 
-  protected build(base: Base): ProposalItem {
+  protected build(base: ItemBase): ProposalItem {
     const { files } = this.#proposal;
     return { ...base, type: "proposal", proposal: this.#proposal, listed: this.#listed ?? files };
   }
@@ -78,7 +78,7 @@ export class PromptBuilder extends ItemBuilder<PromptItem> {
     this.changed();
   }
 
-  protected build(base: Base): PromptItem {
+  protected build(base: ItemBase): PromptItem {
     return {
       ...base,
       type: "prompt",

@@ -8,6 +8,7 @@ import { failureOf, isLost } from "./call-failure";
 import { FrameScheduler } from "./frame-scheduler";
 import { Reconnector, type StreamAttempt } from "./reconnector";
 import type { Connection, Failure, SessionListModel } from "./types";
+import { changedAt } from "./session-summary";
 
 const PAGE = 50;
 /** After the last letter of a search. */
@@ -189,9 +190,4 @@ class SessionList implements SessionListModel {
       this.failure.value = failureOf(reason);
     }
   }
-}
-
-/** To the microsecond, so that two changes keep their order. */
-function changedAt({ updatedAt }: SessionSummary): number {
-  return updatedAt === undefined ? 0 : Number(updatedAt.seconds) * 1e6 + Math.floor(updatedAt.nanos / 1e3);
 }

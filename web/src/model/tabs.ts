@@ -3,6 +3,7 @@
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Memory } from "../gateway/gateway";
+import { asRecord } from "./json";
 
 const KEY = "tabs";
 /** How many closed tabs can be opened again. */
@@ -23,7 +24,7 @@ export class TabsModel {
 
   constructor(memory: Memory) {
     this.#memory = memory;
-    const kept = record(memory.get(KEY));
+    const kept = asRecord(memory.get(KEY));
     const open = [...new Set(strings(kept["open"]))];
     const active = open.find((sessionId) => sessionId === kept["active"]) ?? open[0];
     this.#tabs.value = { open, active };
@@ -97,10 +98,6 @@ export class TabsModel {
   #keep(): void {
     this.#memory.set(KEY, { ...this.#tabs.peek(), closed: this.#closed });
   }
-}
-
-function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
 function strings(value: unknown): string[] {

@@ -50,7 +50,7 @@ export type Item =
   | ProposalItem
   | MarkItem;
 
-interface ItemBase {
+export interface ItemBase {
   /** Stable for the life of the item, unique in the session. */
   readonly key: string;
   /** The first and the last event that went into it. */

@@ -7,6 +7,7 @@ import { failureOf } from "../../model/call-failure";
 import type { SessionModel } from "../../model/types";
 import { lastPrompt, type OnNewSession } from "./card";
 import { stopWriters } from "./folder-writers";
+import { FormProblem } from "../form";
 
 interface BusyProps {
   readonly session: SessionModel;
@@ -62,11 +63,7 @@ export function BusyFolderActions({ session, gateway, onNewSession }: BusyProps)
           Only read, in a new session
         </button>
       </div>
-      {problem.value !== "" && (
-        <p class="p-form-problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <FormProblem text={problem.value} />
     </>
   );
 }

@@ -30,3 +30,35 @@ export function KeyField({ value, about, placeholder = "" }: KeyFieldProps) {
     </div>
   );
 }
+
+interface CodeFieldProps {
+  readonly label: string;
+  readonly value: Signal<string>;
+  readonly suggestions?: readonly string[];
+}
+
+/** A field for a name as programs write it: a variable, a model. */
+export function CodeField({ label, value, suggestions = [] }: CodeFieldProps) {
+  const id = useId();
+  return (
+    <div class="p-form-field">
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class="p-field p-form-input p-mono"
+        type="text"
+        spellcheck={false}
+        autocapitalize="off"
+        autocomplete="off"
+        list={`${id}-suggestions`}
+        value={value.value}
+        onInput={(event) => (value.value = event.currentTarget.value)}
+      />
+      <datalist id={`${id}-suggestions`}>
+        {suggestions.map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+    </div>
+  );
+}

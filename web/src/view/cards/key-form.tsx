@@ -1,12 +1,12 @@
 // Takes a key for an agent. It goes to whoever keeps keys here and is never shown again.
 
 import { useSignal } from "@preact/signals";
-import { useId } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import { Disclosure } from "./disclosure";
 import { likelyVariable } from "./error-guide";
-import { KeyField } from "./key-field";
+import { CodeField, KeyField } from "./key-field";
 import { storageDescription, deleteKey, storeKey, type KeyOutcome } from "./key-storage";
+import { Form, FormProblem } from "../form";
 
 interface KeyFormProps {
   readonly agent: string;
@@ -31,7 +31,6 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
   const done = useSignal("");
   /** What the editor keeps now, and could forget. */
   const kept = useSignal("");
-  const id = useId();
 
   const attempt = async (act: () => Promise<KeyOutcome>): Promise<boolean> => {
     saving.value = true;
@@ -56,34 +55,14 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
     if (await attempt(() => deleteKey(gateway, kept.peek()))) kept.value = "";
   };
   return (
-    <form
-      class="p-form"
-      noValidate
-      autocomplete="off"
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         if (!saving.peek()) void save();
       }}
     >
-      <div class="p-form-field">
-        <label for={`${id}-name`}>Variable that {agent === "" ? "the agent" : agent} reads it from</label>
-        <input
-          id={`${id}-name`}
-          class="p-field p-form-input p-mono"
-          type="text"
-          spellcheck={false}
-          autocapitalize="off"
-          autocomplete="off"
-          value={name.value}
-          onInput={(event) => (name.value = event.currentTarget.value)}
-        />
-      </div>
+      <CodeField label={`Variable that ${agent === "" ? "the agent" : agent} reads it from`} value={name} />
       <KeyField value={secret} about={storageDescription(gateway)} />
-      {problem.value !== "" && (
-        <p class="p-form-problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <FormProblem text={problem.value} />
       {done.value !== "" && <p role="status">{done.value}</p>}
       <div class="p-card-actions">
         <button type="submit" class="p-button p-button-main" disabled={saving.value}>
@@ -95,7 +74,7 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
           </button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 

@@ -8,7 +8,7 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";
 import { revealRequest } from "../timeline/request-reveal";
-import { cardId } from "./permission-card";
+import { cardId } from "./request-card";
 import { denyingOption, onceOption, shortTitle } from "./permission-labels";
 
 /** How long a card may take to appear. */

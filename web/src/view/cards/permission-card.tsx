@@ -1,7 +1,7 @@
 // A permission that the agent asks for, and the quiet line it leaves when it was answered.
 
 import type { Signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useRef } from "preact/hooks";
 import {
   PermissionOutcome,
   PermissionScope,
@@ -10,7 +10,7 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import type { PermissionItem } from "../../model/types";
 import type { RowContext } from "../timeline/row-context";
-import { discardKept, keptSignal, type CardProps } from "./card";
+import { keptSignal, type CardProps } from "./card";
 import { Disclosure } from "./disclosure";
 import { changesFiles, hasDetails, PermissionDetails } from "./permission-details";
 import {
@@ -22,11 +22,7 @@ import {
   scopeLabel,
   shortTitle,
 } from "./permission-labels";
-
-/** Where the card of a request is in the document, while it is on the screen. */
-export function cardId(requestId: string): string {
-  return `p-ask-${requestId}`;
-}
+import { RequestCard, RequestTrail } from "./request-card";
 
 export function PermissionCard(props: CardProps<PermissionItem>) {
   const answeredHere = useRef(false);
@@ -63,19 +59,14 @@ function PermissionRequest(props: CardProps<PermissionItem> & { readonly onAnswe
     void decide(option);
   };
   return (
-    <div
-      id={cardId(request.requestId)}
-      class="p-card p-card-asks"
-      role="group"
-      tabIndex={0}
-      aria-label={`Permission: ${title}`}
+    <RequestCard
+      requestId={request.requestId}
+      label={`Permission: ${title}`}
+      icon={kindIcon(request.toolKind)}
+      kind={kindLabel(request.toolKind)}
+      title={title}
       onKeyDown={press}
     >
-      <p class="p-card-title">
-        <i class={`codicon codicon-${kindIcon(request.toolKind)}`} aria-hidden="true" />
-        <span class="p-aloud">{kindLabel(request.toolKind)}: </span>
-        <span class="p-card-words">{title}</span>
-      </p>
       {hasDetails(request) && (
         <Disclosure label="Details" open={open}>
           <PermissionDetails request={request} place={item.key} context={contextOf(props)} />
@@ -100,7 +91,7 @@ function PermissionRequest(props: CardProps<PermissionItem> & { readonly onAnswe
           </button>
         ))}
       </div>
-    </div>
+    </RequestCard>
   );
 }
 
@@ -145,45 +136,39 @@ function ScopeChoice({ request, scope, disabled }: ScopeChoiceProps) {
 
 function PermissionTrail(props: CardProps<PermissionItem> & { readonly takesFocus: boolean }) {
   const { item, session, takesFocus } = props;
-  const line = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    for (const part of ["scope", "open", "answering"]) discardKept(session, `permission ${item.key} ${part}`);
-    if (takesFocus) line.current?.focus({ preventScroll: true });
-  }, []);
-  const words = <TrailLine item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />;
+  const { request, resolved } = item;
   return (
-    <div ref={line} class="p-trail" tabIndex={-1}>
-      {hasDetails(item.request) ? (
-        <Disclosure label="Details" line={words}>
-          <PermissionDetails request={item.request} place={item.key} context={contextOf(props)} />
-        </Disclosure>
-      ) : (
-        <div class="p-line">{words}</div>
-      )}
-    </div>
+    <RequestTrail
+      session={session}
+      kept={["scope", "open", "answering"].map((part) => `permission ${item.key} ${part}`)}
+      takesFocus={takesFocus}
+      accepted={resolved?.outcome === PermissionOutcome.ALLOWED}
+      text={<TrailText item={item} workspace={session.detail.value?.summary?.workspace ?? ""} />}
+      detailsLabel="Details"
+    >
+      {hasDetails(request) ? (
+        <PermissionDetails request={request} place={item.key} context={contextOf(props)} />
+      ) : undefined}
+    </RequestTrail>
   );
 }
 
-function TrailLine({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
-  const told =
+function TrailText({ item: { request, resolved }, workspace }: { item: PermissionItem; workspace: string }) {
+  const { outcome, by } =
     resolved === undefined
       ? { outcome: "Not answered", by: "the turn ended" }
       : decisionLabel(request, resolved);
-  const allowed = resolved?.outcome === PermissionOutcome.ALLOWED;
   const remembered = resolved !== undefined && resolved.scope > PermissionScope.ONCE && request.rule !== "";
   return (
     <>
-      <i class={`codicon codicon-${allowed ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
-      <span>
-        {told.outcome}: <span class="p-trail-title">{shortTitle(request.title, workspace)}</span>
-        {told.by !== "" && ` · ${told.by}`}
-        {remembered && (
-          <>
-            {" · covers "}
-            <code class="p-rule">{request.rule}</code>
-          </>
-        )}
-      </span>
+      {outcome}: <span class="p-trail-title">{shortTitle(request.title, workspace)}</span>
+      {by !== "" && ` · ${by}`}
+      {remembered && (
+        <>
+          {" · covers "}
+          <code class="p-rule">{request.rule}</code>
+        </>
+      )}
     </>
   );
 }

@@ -10,6 +10,7 @@ import {
   type PermissionRequested,
   type PermissionResolved,
 } from "../../generated/portico/v1/events_pb";
+import { parseJson } from "../../model/json";
 
 export function allows({ kind }: PermissionOption): boolean {
   return kind === PermissionOptionKind.ALLOW_ONCE || kind === PermissionOptionKind.ALLOW_ALWAYS;
@@ -129,7 +130,7 @@ export function kindLabel(kind: ToolKind): string {
 
 /** The command that an input would run, if it is one. */
 export function commandOf(inputJson: string | undefined): string | undefined {
-  const input = parsed(inputJson);
+  const input = parseJson(inputJson);
   if (typeof input !== "object" || input === null) return undefined;
   const values = input as Record<string, unknown>;
   const command = values["command"] ?? values["cmd"];
@@ -139,17 +140,9 @@ export function commandOf(inputJson: string | undefined): string | undefined {
 
 /** An input as a person can read it. */
 export function inputText(inputJson: string | undefined): string {
-  const input = parsed(inputJson);
+  const input = parseJson(inputJson);
   if (input === undefined) return inputJson ?? "";
   return typeof input === "string" ? input : JSON.stringify(input, undefined, 2);
-}
-
-function parsed(json: string | undefined): unknown {
-  try {
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  } catch {
-    return undefined;
-  }
 }
 
 function argumentText(word: unknown): string {

@@ -1,7 +1,7 @@
 // A question of the agent: a form to fill in, or a page to visit; and the line it leaves behind.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useRef } from "preact/hooks";
 import {
   DecidedBy,
   QuestionAction,
@@ -10,34 +10,29 @@ import {
 } from "../../generated/portico/v1/events_pb";
 import { Prose } from "../../markdown/prose";
 import type { QuestionItem } from "../../model/types";
-import { discardKept, keptSignal, type CardProps } from "./card";
-import { Disclosure } from "./disclosure";
-import { cardId } from "./permission-card";
+import { keptSignal, type CardProps } from "./card";
+import { RequestCard, RequestTrail } from "./request-card";
 import { Field } from "./question-field";
 import { contentOf, firstValues, problemsOf } from "./question-form";
+import { Form } from "../form";
 
 export function QuestionCard(props: CardProps<QuestionItem>) {
   const { asked, answered, abandoned } = props.item;
   const answeredHere = useRef(false);
   if (answered !== undefined || abandoned) {
-    return <QuestionTrail {...props} asked={asked} answered={answered} takesFocus={answeredHere.current} />;
+    return <QuestionTrail {...props} takesFocus={answeredHere.current} />;
   }
   const words = asked.title === "" ? asked.message : asked.title;
   const onAnswer = (): void => {
     answeredHere.current = true;
   };
   return (
-    <div
-      id={cardId(asked.requestId)}
-      class="p-card p-card-asks"
-      role="group"
-      tabIndex={0}
-      aria-label={`Question: ${words}`}
+    <RequestCard
+      requestId={asked.requestId}
+      label={`Question: ${words}`}
+      icon={asked.url === "" ? "question" : "globe"}
+      title={words}
     >
-      <p class="p-card-title">
-        <i class={`codicon codicon-${asked.url === "" ? "question" : "globe"}`} aria-hidden="true" />
-        <span class="p-card-words">{words}</span>
-      </p>
       {asked.title !== "" && asked.message !== "" && (
         <Prose text={asked.message} open={false} onLink={(url) => props.gateway.openLink(url)} />
       )}
@@ -47,7 +42,7 @@ export function QuestionCard(props: CardProps<QuestionItem>) {
       ) : (
         <UrlQuestion {...props} onAnswer={onAnswer} />
       )}
-    </div>
+    </RequestCard>
   );
 }
 
@@ -84,11 +79,8 @@ function QuestionForm({ item, session, onAnswer }: AskProps) {
     answering.value = false;
   };
   return (
-    <form
-      class="p-form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
+    <Form
+      onSubmit={() => {
         if (!answering.peek()) void send();
       }}
     >
@@ -107,16 +99,9 @@ function QuestionForm({ item, session, onAnswer }: AskProps) {
         <button type="submit" class="p-button p-button-main" disabled={answering.value}>
           {fields.length === 0 ? "Yes" : "Send"}
         </button>
-        <button
-          type="button"
-          class="p-button"
-          disabled={answering.value}
-          onClick={() => void answer("decline")}
-        >
-          Decline
-        </button>
+        <DeclineButton disabled={answering.value} act={() => void answer("decline")} />
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -150,59 +135,52 @@ function UrlQuestion({ item, session, gateway, onAnswer }: AskProps) {
         >
           Open {safe ? address.host : "it"}
         </button>
-        <button
-          type="button"
-          class="p-button"
-          disabled={answering.value}
-          onClick={() => void answer("decline")}
-        >
-          Decline
-        </button>
+        <DeclineButton disabled={answering.value} act={() => void answer("decline")} />
       </div>
     </>
   );
 }
 
-interface TrailProps extends CardProps<QuestionItem> {
-  readonly asked: QuestionAsked;
-  readonly answered: QuestionAnswered | undefined;
-  readonly takesFocus: boolean;
+function DeclineButton({ disabled, act }: { readonly disabled: boolean; readonly act: () => void }) {
+  return (
+    <button type="button" class="p-button" disabled={disabled} onClick={act}>
+      Decline
+    </button>
+  );
 }
 
-function QuestionTrail({ item, session, asked, answered, takesFocus }: TrailProps) {
-  const line = useRef<HTMLDivElement>(null);
-  useEffect(() => {
-    discardKept(session, `question ${item.key}`);
-    if (takesFocus) line.current?.focus({ preventScroll: true });
-  }, []);
+function QuestionTrail({
+  item,
+  session,
+  takesFocus,
+}: CardProps<QuestionItem> & { readonly takesFocus: boolean }) {
+  const { asked, answered } = item;
   const given = answersGiven(asked, answered);
-  const done = answered?.action === QuestionAction.ACCEPT;
-  const words = (
-    <>
-      <i class={`codicon codicon-${done ? "check p-good" : "circle-slash"}`} aria-hidden="true" />
-      <span>
-        {answerLabel(answered)}:{" "}
-        <span class="p-trail-title">{asked.title === "" ? asked.message : asked.title}</span>
-      </span>
-    </>
-  );
   return (
-    <div ref={line} class="p-trail" tabIndex={-1}>
-      {given.length === 0 ? (
-        <div class="p-line">{words}</div>
-      ) : (
-        <Disclosure label="Answers" line={words}>
-          <dl class="p-answers">
-            {given.map(({ name, words: said }) => (
-              <div key={name}>
-                <dt class="p-soft">{name}</dt>
-                <dd>{said}</dd>
-              </div>
-            ))}
-          </dl>
-        </Disclosure>
+    <RequestTrail
+      session={session}
+      kept={[`question ${item.key}`]}
+      takesFocus={takesFocus}
+      accepted={answered?.action === QuestionAction.ACCEPT}
+      text={
+        <>
+          {answerLabel(answered)}:{" "}
+          <span class="p-trail-title">{asked.title === "" ? asked.message : asked.title}</span>
+        </>
+      }
+      detailsLabel="Answers"
+    >
+      {given.length === 0 ? undefined : (
+        <dl class="p-answers">
+          {given.map(({ name, words }) => (
+            <div key={name}>
+              <dt class="p-soft">{name}</dt>
+              <dd>{words}</dd>
+            </div>
+          ))}
+        </dl>
       )}
-    </div>
+    </RequestTrail>
   );
 }
 

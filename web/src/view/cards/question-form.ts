@@ -1,6 +1,7 @@
 // The form that an agent's question becomes: what it begins with, whether it may be sent, what is sent.
 
 import type { QuestionField } from "../../generated/portico/v1/events_pb";
+import { parseJson } from "../../model/json";
 
 /** What stands in a field: text for most, a switch, or the values that were picked. */
 export type FieldValue = string | boolean | readonly string[];
@@ -11,7 +12,7 @@ export function firstValues(fields: readonly QuestionField[]): FormValues {
 }
 
 function firstValue(field: QuestionField): FieldValue {
-  const given = parsed(field.defaultJson);
+  const given = parseJson(field.defaultJson);
   if (field.type === "boolean") return given === true;
   if (field.type === "choices") return Array.isArray(given) ? given.map(String) : [];
   if (typeof given === "string") return field.format === "date-time" ? localMoment(given) : given;
@@ -98,12 +99,4 @@ function localMoment(iso: string): string {
   const at = new Date(iso);
   if (Number.isNaN(at.getTime())) return "";
   return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 16);
-}
-
-function parsed(json: string | undefined): unknown {
-  try {
-    return json === undefined ? undefined : (JSON.parse(json) as unknown);
-  } catch {
-    return undefined;
-  }
 }

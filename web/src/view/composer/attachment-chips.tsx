@@ -10,6 +10,7 @@ import { lineRange } from "./context-attachments";
 import { fileIcon } from "./file-icons";
 import { mentionRanges } from "./mentions";
 import type { PromptEditor } from "./prompt-editor";
+import { IconButton } from "../timeline/elements";
 
 interface ChipsProps {
   readonly session: SessionModel;
@@ -51,7 +52,9 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
         <li key={`mention ${path}`} class="p-chip" title={path}>
           <i class={`codicon codicon-${fileIcon(path)}`} aria-hidden="true" />
           <span class="p-chip-name">{baseName(path)}</span>
-          <Remove
+          <IconButton
+            icon="close"
+            className="p-chip-remove"
             label={`Take ${path} out of the prompt`}
             act={() => {
               for (const { start, end } of mentionRanges(editor.text, path)) editor.replace(start, end, "");
@@ -127,16 +130,8 @@ function AttachmentChip({ attachment, leftOut, remove }: AttachmentChipProps) {
       ) : (
         <span class="p-chip-size">{formatSize(data.byteLength)}</span>
       )}
-      <Remove label={`Remove ${name}`} act={remove} />
+      <IconButton icon="close" className="p-chip-remove" label={`Remove ${name}`} act={remove} />
     </li>
-  );
-}
-
-function Remove({ label, act }: { label: string; act: () => void }) {
-  return (
-    <button type="button" class="p-icon-button p-chip-remove" title={label} aria-label={label} onClick={act}>
-      <i class="codicon codicon-close" aria-hidden="true" />
-    </button>
   );
 }
 

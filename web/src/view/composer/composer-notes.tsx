@@ -8,6 +8,7 @@ import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
 import type { PromptEditor } from "./prompt-editor";
 import type { AgentName } from "./prompt-field";
+import { IconButton } from "../timeline/elements";
 
 interface NotesProps {
   readonly session: SessionModel;
@@ -44,7 +45,11 @@ export function ComposerNotes({ session, composition, agent, editor }: NotesProp
       {complaint !== undefined && (
         <Note icon="warning" alert>
           <span>{complaint}</span>
-          <DismissButton dismiss={() => (composition.attachmentError.value = undefined)} />
+          <IconButton
+            icon="close"
+            label="Dismiss"
+            act={() => (composition.attachmentError.value = undefined)}
+          />
         </Note>
       )}
     </div>
@@ -78,16 +83,8 @@ function ConflictNote({ session, editor }: { session: SessionModel; editor: Prom
       <button type="button" class="p-link-button" onClick={use}>
         Use it
       </button>
-      <DismissButton dismiss={() => (session.draftConflict.value = undefined)} />
+      <IconButton icon="close" label="Dismiss" act={() => (session.draftConflict.value = undefined)} />
     </Note>
-  );
-}
-
-function DismissButton({ dismiss }: { dismiss: () => void }) {
-  return (
-    <button type="button" class="p-icon-button" title="Dismiss" aria-label="Dismiss" onClick={dismiss}>
-      <i class="codicon codicon-close" aria-hidden="true" />
-    </button>
   );
 }
 

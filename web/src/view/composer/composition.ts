@@ -3,13 +3,14 @@
 
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
-import type { Connection, Outgoing, SessionModel } from "../../model/types";
+import type { Outgoing, SessionModel } from "../../model/types";
 import { preferencesOf, type SendKey } from "../preferences";
 import { displayName, isPicture, namePasted, refusalReason, type Attachment } from "./attachments";
 import { PromptBlanks } from "./prompt-blanks";
 import { contextAttachments, SHARE_ALL, type SharedContext } from "./context-attachments";
 import { MentionedFiles } from "./mentioned-files";
 import { PromptHistory } from "./prompt-history";
+import { isConnected } from "../../model/reconnector";
 
 const SENDS = "sends";
 
@@ -150,11 +151,6 @@ export class Composition {
     for (const { preview } of all.filter(isDropped)) if (preview !== undefined) URL.revokeObjectURL(preview);
     this.attachments.value = all.filter((one) => !isDropped(one));
   }
-}
-
-/** A page that is older than its server still reaches it. */
-function isConnected({ state }: Connection): boolean {
-  return state === "live" || state === "outdated";
 }
 
 const compositions = new WeakMap<SessionModel, Composition>();

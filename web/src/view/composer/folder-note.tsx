@@ -9,7 +9,7 @@ import { failureOf } from "../../model/call-failure";
 import type { SessionModel } from "../../model/types";
 import type { NewSession, OnNewSession } from "../cards";
 import { stopWriters } from "../cards/folder-writers";
-import { isActive } from "./turn";
+import { isActive } from "../shell/turn-state";
 
 interface FolderNoteProps {
   readonly session: SessionModel;

@@ -9,7 +9,7 @@ import type { Completer } from "./completer";
 import { MENU_ID, offerId } from "./completion-menu";
 import type { Composition } from "./composition";
 import type { PromptEditor } from "./prompt-editor";
-import { isActive } from "./turn";
+import { isActive } from "../shell/turn-state";
 
 export interface AgentName {
   readonly name: string;

@@ -4,7 +4,7 @@ import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { QueuedPrompt, SessionSummary } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import type { PromptEditor } from "./prompt-editor";
-import { isActive } from "./turn";
+import { isActive } from "../shell/turn-state";
 
 interface QueueProps {
   readonly session: SessionModel;

@@ -6,7 +6,7 @@ import type { SessionModel } from "../../model/types";
 import type { Composition } from "./composition";
 import type { PromptEditor } from "./prompt-editor";
 import { sendFrom } from "./prompt-field";
-import { isActive } from "./turn";
+import { isActive } from "../shell/turn-state";
 
 interface SendButtonProps {
   readonly session: SessionModel;

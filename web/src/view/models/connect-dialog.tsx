@@ -1,15 +1,16 @@
 // Where a person connects a model: who has it, with which key, and which one it is.
 
 import { useSignal } from "@preact/signals";
-import { useEffect, useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { Provider } from "../../generated/portico/v1/agent_pb";
 import type { SessionModel } from "../../model/types";
 import { KeyForm } from "../cards/key-form";
-import { KeyField } from "../cards/key-field";
+import { CodeField, KeyField } from "../cards/key-field";
 import { storageDescription } from "../cards/key-storage";
 import { Dialog } from "../dialog";
 import { ModelConnector } from "./model-connector";
+import { Form, FormProblem } from "../form";
 
 interface ConnectDialogProps {
   readonly gateway: Gateway;
@@ -99,7 +100,6 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
   const { keyVariable, needsKey, hasKey } = provider;
   const key = useSignal("");
   const model = useSignal(modelIn(connecting.model.peek(), provider));
-  const id = useId();
   const isBusy = connecting.stage.value.state === "busy";
   const isComplete = model.value.trim() !== "" && (!needsKey || key.value.trim() !== "");
   const connect = async (): Promise<void> => {
@@ -108,36 +108,11 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
     key.value = "";
   };
   return (
-    <form
-      class="p-form"
-      noValidate
-      autocomplete="off"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void connect();
-      }}
-    >
+    <Form onSubmit={() => void connect()}>
       {keyVariable !== "" && (
         <KeyField value={key} about={aboutKey(provider, gateway)} placeholder={keyVariable} />
       )}
-      <div class="p-form-field">
-        <label for={`${id}-model`}>Model</label>
-        <input
-          id={`${id}-model`}
-          class="p-field p-form-input p-mono"
-          type="text"
-          spellcheck={false}
-          autocapitalize="off"
-          list={`${id}-models`}
-          value={model.value}
-          onInput={(event) => (model.value = event.currentTarget.value)}
-        />
-        <datalist id={`${id}-models`}>
-          {provider.models.map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-      </div>
+      <CodeField label="Model" value={model} suggestions={provider.models} />
       <div class="p-card-actions">
         <button type="submit" class="p-button p-button-main" disabled={isBusy || !isComplete}>
           Connect
@@ -153,7 +128,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
           </button>
         )}
       </div>
-    </form>
+    </Form>
   );
 }
 
@@ -180,11 +155,7 @@ function ConnectProgress({ connecting }: { readonly connecting: ModelConnector }
           </p>
         )}
       </div>
-      {stage.state === "problem" && (
-        <p class="p-form-problem" role="alert">
-          {stage.words}
-        </p>
-      )}
+      {stage.state === "problem" && <FormProblem text={stage.words} />}
       <p class="p-soft p-dialog-foot">
         {current === "" ? "Porter uses no model yet." : `Porter uses ${current}.`}
       </p>

@@ -8,8 +8,8 @@ import { reviewOf } from "../../model/review";
 import type { ReviewStatus } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
+import { indexAfterKey } from "../composer/list-navigation";
 import { Icon } from "../timeline/elements";
-import { onMenuKey } from "./menu-keys";
 
 interface Ending {
   readonly ending: ReviewEnding;
@@ -158,4 +158,15 @@ function FinishMenu({ status, home, isIdle }: FinishMenuProps) {
       )}
     </span>
   );
+}
+
+export function onMenuKey(event: KeyboardEvent, menu: HTMLElement | null, close: () => void): void {
+  const items = [...(menu?.querySelectorAll<HTMLElement>("[role=menuitem]") ?? [])];
+  const at = items.findIndex((item) => item === document.activeElement);
+  const next = indexAfterKey(event.key, items.length, at);
+  if (event.key === "Escape") close();
+  else if (next !== undefined) items[next]?.focus();
+  else return;
+  event.preventDefault();
+  event.stopPropagation();
 }

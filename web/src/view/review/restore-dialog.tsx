@@ -8,6 +8,7 @@ import type { SessionModel } from "../../model/types";
 import { isActive } from "../cards/card";
 import { ChangedFiles, ChangesLine, useCheckpointChanges } from "./checkpoint-diff";
 import { Dialog } from "../dialog";
+import { FormProblem } from "../form";
 
 interface RestoreDialogProps {
   readonly session: SessionModel;
@@ -58,11 +59,7 @@ export function RestoreDialog({
           <p class="p-soft">{leftOut} files were too large or too many to be kept, and stay as they are.</p>
         )}
         {isBusy && <p class="p-form-problem">The agent is at work. Wait for it, or stop it first.</p>}
-        {problem.value !== "" && (
-          <p class="p-form-problem" role="alert">
-            {problem.value}
-          </p>
-        )}
+        <FormProblem text={problem.value} />
         <div class="p-card-actions">
           <button
             type="button"

@@ -4,6 +4,7 @@ import type { Signal } from "@preact/signals";
 import type { ProposalUpdated } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";
 import type { ReviewView } from "./review-view";
+import { isTextInput } from "../text-input";
 
 export interface ReviewContext {
   readonly review: Review;
@@ -24,7 +25,7 @@ export function onReviewKey(event: KeyboardEvent, reviewing: ReviewContext): voi
 function actionFor(event: KeyboardEvent, reviewing: ReviewContext): (() => void) | undefined {
   const { review, view, revising, proposal } = reviewing;
   const { key, repeat, target } = event;
-  if (isWriting(target)) return undefined;
+  if (isTextInput(target, "input:not([type=checkbox])")) return undefined;
   switch (key) {
     case "j":
       return () => view.step(1);
@@ -72,8 +73,4 @@ function decide({ review, view, proposal }: ReviewContext, accepted: boolean): v
 /** The last decision; where there is none, the last apply. */
 function undo({ review, proposal }: ReviewContext): void {
   if (!review.choicesOf(proposal.proposalId).undo() && proposal.canUndo) void review.actions.undo(proposal);
-}
-
-function isWriting(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("textarea, select, input:not([type=checkbox])") !== null;
 }

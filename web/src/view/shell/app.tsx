@@ -25,6 +25,7 @@ import { onShortcut, type ShortcutTargets } from "./shortcuts";
 import { TabBar } from "./tab-bar";
 import { FailureToast, RemovalToasts } from "./toasts";
 import { useWideLayout } from "./wide-layout";
+import { IconButton } from "../timeline/elements";
 
 export function App({ app }: { app: AppModel }) {
   const wide = useWideLayout();
@@ -64,9 +65,9 @@ export function App({ app }: { app: AppModel }) {
         <h1 class="p-aloud">Portico</h1>
         <TabBar app={app} />
         <div class="p-top-buttons">
-          <TopButton icon="add" label="New session" act={() => void startSession(app, "")} />
-          <TopButton icon="history" label="History" pressed={history.open} act={() => history.toggle()} />
-          <TopButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
+          <IconButton icon="add" label="New session" act={() => void startSession(app, "")} />
+          <IconButton icon="history" label="History" expanded={history.open} act={() => history.toggle()} />
+          <IconButton icon="settings-gear" label="Settings" act={() => (part.value = "settings")} />
         </div>
       </header>
       <ConnectionBanner app={app} session={front} />
@@ -152,28 +153,6 @@ function Welcome({ app }: { app: AppModel }) {
         New session
       </button>
     </div>
-  );
-}
-
-interface TopButtonProps {
-  readonly icon: string;
-  readonly label: string;
-  readonly pressed?: boolean;
-  readonly act: () => void;
-}
-
-function TopButton({ icon, label, pressed, act }: TopButtonProps) {
-  return (
-    <button
-      type="button"
-      class="p-icon-button"
-      title={label}
-      aria-label={label}
-      aria-expanded={pressed}
-      onClick={act}
-    >
-      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-    </button>
   );
 }
 

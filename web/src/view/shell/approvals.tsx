@@ -6,6 +6,7 @@ import { useEffect } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { Approval } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/call-failure";
+import { FormProblem } from "../form";
 
 export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace: string }) {
   const approvals = useSignal<readonly Approval[] | undefined>(undefined);
@@ -28,11 +29,7 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
   useEffect(() => void attempt(load), [gateway]);
   return (
     <>
-      {problem.value !== "" && (
-        <p class="p-form-problem" role="alert">
-          {problem.value}
-        </p>
-      )}
+      <FormProblem text={problem.value} />
       {approvals.value?.length === 0 && <p class="p-soft">Nothing. Every request is put to you.</p>}
       <ul class="p-approvals">
         {approvals.value?.map((one) => (

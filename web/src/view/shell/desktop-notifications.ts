@@ -1,6 +1,7 @@
 // Tells a person who looks elsewhere, if they asked for it, that a session ended or wants an answer.
 
 import { noticeText, type SessionNotice } from "./session-notices";
+import { sessionTitle } from "../../model/session-summary";
 
 /** Whether this place can tell anybody anything: an editor's view cannot. */
 export function canNotify(): boolean {
@@ -18,8 +19,7 @@ export async function requestPermission(): Promise<boolean> {
 /** The words of the conversation stay on the page: a notification may be seen by anybody. */
 export function notify(news: SessionNotice, onOpen: (sessionId: string) => void): void {
   if (!canNotify() || Notification.permission !== "granted") return;
-  const title = news.title === "" ? "New session" : news.title;
-  const shown = new Notification(`${title} ${noticeText(news.kind)}`, { tag: news.sessionId });
+  const shown = new Notification(`${sessionTitle(news)} ${noticeText(news.kind)}`, { tag: news.sessionId });
   shown.onclick = () => {
     window.focus();
     onOpen(news.sessionId);

@@ -8,6 +8,7 @@ import type { SessionModel } from "../../model/types";
 import { connectDialogOpen } from "../models/connect-state";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
+import { isConnected } from "../../model/reconnector";
 
 export interface CommandTargets {
   readonly showSettings: () => void;
@@ -77,7 +78,7 @@ async function readySession(app: AppModel): Promise<SessionModel> {
     let found = false;
     const stop = effect(() => {
       const session = app.front.value;
-      if (found || session?.detail.value === undefined || !isConnected(session)) return;
+      if (found || session?.detail.value === undefined || !isConnected(session.connection.value)) return;
       found = true;
       untracked(() => {
         queueMicrotask(() => stop());
@@ -85,11 +86,6 @@ async function readySession(app: AppModel): Promise<SessionModel> {
       });
     });
   });
-}
-
-function isConnected({ connection }: SessionModel): boolean {
-  const { state } = connection.value;
-  return state === "live" || state === "outdated";
 }
 
 async function ask(session: SessionModel, text: string): Promise<void> {

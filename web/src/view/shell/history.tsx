@@ -9,6 +9,8 @@ import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
 import { ago, byDay } from "./relative-time";
 import { moodOf, turnStateLabel } from "./turn-state";
+import { IconButton } from "../timeline/elements";
+import { sessionTitle } from "../../model/session-summary";
 
 interface HistoryProps {
   readonly app: AppModel;
@@ -98,7 +100,7 @@ interface EntryProps {
 
 function Entry({ app, session, now, onOpen }: EntryProps) {
   const at = updated(session);
-  const title = session.title === "" ? "New session" : session.title;
+  const title = sessionTitle(session);
   const folder = session.workspace === app.info.value?.workspace ? "" : session.workspace;
   const facts = [session.agent, folder.split("/").at(-1) ?? "", turnStateLabel(session.state)];
   return (
@@ -125,30 +127,26 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
         </span>
       </button>
       <span class="p-entry-actions">
-        <Action
+        <IconButton
           icon="markdown"
           label={`Export ${title} as Markdown`}
-          act={() => app.save(session.sessionId, ExportFormat.MARKDOWN)}
+          act={() => void app.save(session.sessionId, ExportFormat.MARKDOWN)}
         />
-        <Action
+        <IconButton
           icon="json"
           label={`Export ${title} as JSON`}
-          act={() => app.save(session.sessionId, ExportFormat.JSON)}
+          act={() => void app.save(session.sessionId, ExportFormat.JSON)}
         />
         {!isActive(session.state) && (
-          <Action icon="repo-forked" label={`Fork ${title}`} act={() => app.fork(session.sessionId)} />
+          <IconButton
+            icon="repo-forked"
+            label={`Fork ${title}`}
+            act={() => void app.fork(session.sessionId)}
+          />
         )}
-        <Action icon="trash" label={`Delete ${title}`} act={() => app.remove(session)} />
+        <IconButton icon="trash" label={`Delete ${title}`} act={() => void app.remove(session)} />
       </span>
     </div>
-  );
-}
-
-function Action({ icon, label, act }: { icon: string; label: string; act: () => void | Promise<void> }) {
-  return (
-    <button type="button" class="p-icon-button" title={label} aria-label={label} onClick={() => void act()}>
-      <i class={`codicon codicon-${icon}`} aria-hidden="true" />
-    </button>
   );
 }
 

@@ -7,6 +7,7 @@ import { DiffCounts } from "../timeline/diff-view";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
 import type { RemovalRequest } from "./removals";
+import { sessionTitle } from "../../model/session-summary";
 
 export function RemovalDialog({ app }: { readonly app: AppModel }) {
   const { request } = app.removals;
@@ -29,11 +30,7 @@ function RemovalQuestion({ app, asked }: { readonly app: AppModel; readonly aske
     focusComposer();
   };
   return (
-    <Dialog
-      title={`Delete “${session.title === "" ? "New session" : session.title}”?`}
-      kind="removal"
-      onLeave={leave}
-    >
+    <Dialog title={`Delete “${sessionTitle(session)}”?`} kind="removal" onLeave={leave}>
       {changed > 0 && (
         <p>
           It proposes changes to {countOf(changed, "file")} <DiffCounts counts={totalOf(files)} /> that you

@@ -2,7 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { Dialog } from "../dialog";
 import type { SendKey, Theme } from "../preferences";
 import { connectDialogOpen } from "../models/connect-state";
 import type { AppModel } from "./app-model";
@@ -10,6 +10,7 @@ import { Approvals } from "./approvals";
 import { canNotify, requestPermission } from "./desktop-notifications";
 import { SettingsProblems } from "./settings-problems";
 import { SHORTCUTS } from "./shortcuts";
+import { FormProblem } from "../form";
 
 export type SettingsPage = "settings" | "shortcuts";
 
@@ -19,35 +20,11 @@ interface SettingsProps {
   readonly onLeave: () => void;
 }
 
-/** A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape. */
 export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
-  const dialog = useRef<HTMLDialogElement>(null);
-  const id = useId();
-  const title = part === "settings" ? "Settings" : "Keys";
-  useEffect(() => {
-    if (dialog.current?.open === false) dialog.current.showModal();
-  }, []);
-  const leave = (): void => dialog.current?.close();
   return (
-    <dialog
-      ref={dialog}
-      class={`p-dialog p-dialog-${part}`}
-      aria-labelledby={id}
-      onClose={onLeave}
-      onClick={(event) => {
-        if (event.target === dialog.current) leave();
-      }}
-    >
-      <div class="p-dialog-body">
-        <header class="p-dialog-top">
-          <h2 id={id}>{title}</h2>
-          <button type="button" class="p-icon-button" aria-label="Close" onClick={leave}>
-            <i class="codicon codicon-close" aria-hidden="true" />
-          </button>
-        </header>
-        {part === "settings" ? <Choices app={app} onLeave={leave} /> : <Keys />}
-      </div>
-    </dialog>
+    <Dialog title={part === "settings" ? "Settings" : "Keys"} kind={part} onLeave={onLeave}>
+      {part === "settings" ? <Choices app={app} onLeave={onLeave} /> : <Keys />}
+    </Dialog>
   );
 }
 
@@ -119,11 +96,7 @@ function NotifySwitch({ app }: { app: AppModel }) {
         on={notify.value}
         onChange={(on) => void change(on)}
       />
-      {refused.value && (
-        <p class="p-form-problem" role="alert">
-          The browser does not let this page show notifications.
-        </p>
-      )}
+      {refused.value && <FormProblem text="The browser does not let this page show notifications." />}
     </>
   );
 }

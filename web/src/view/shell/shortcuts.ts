@@ -1,6 +1,7 @@
 // The keys of the page. None of them grants anything.
 
 import type { AppModel } from "./app-model";
+import { isTextInput } from "../text-input";
 
 export interface Shortcut {
   readonly keys: string;
@@ -52,7 +53,7 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: ShortcutTargets)
   // In an editor this key is the editor's own.
   if (event.key === "F1") return app.gateway.onCommand === undefined ? places.showKeys : undefined;
   const chord = (event.ctrlKey || event.metaKey) && event.altKey;
-  if (!chord) return event.key === "?" && !takesText(event.target) ? places.showKeys : undefined;
+  if (!chord) return event.key === "?" && !isTextInput(event.target) ? places.showKeys : undefined;
   const { active } = app.tabs.tabs.peek();
   switch (event.code) {
     case "KeyA":
@@ -74,8 +75,4 @@ function actionFor(event: KeyboardEvent, app: AppModel, places: ShortcutTargets)
     default:
       return undefined;
   }
-}
-
-function takesText(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

@@ -6,6 +6,7 @@ import type { Failure } from "../../model/types";
 import { useFocusRetention } from "../focus-retention";
 import type { AppModel } from "./app-model";
 import { focusComposer } from "./composer-focus";
+import { sessionTitle } from "../../model/session-summary";
 
 export function FailureToast({ failure }: { failure: Signal<Failure | undefined> }) {
   const told = failure.value;
@@ -35,7 +36,7 @@ export function RemovalToasts({ app }: { app: AppModel }) {
     <div role="status" ref={part}>
       {app.removals.pending.value.map((session) => (
         <div key={session.sessionId} class="p-toast">
-          <span>Deleted “{session.title === "" ? "New session" : session.title}”.</span>
+          <span>Deleted “{sessionTitle(session)}”.</span>
           <button type="button" class="p-link-button" onClick={() => app.removals.undo(session.sessionId)}>
             Undo
           </button>

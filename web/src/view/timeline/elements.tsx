@@ -15,17 +15,21 @@ interface IconButtonProps {
   readonly icon: string;
   readonly label: string;
   readonly pressed?: boolean | undefined;
+  /** Whether what the button opens is open. */
+  readonly expanded?: boolean | undefined;
+  readonly className?: string;
   readonly act: () => void;
 }
 
-export function IconButton({ icon, label, pressed, act }: IconButtonProps) {
+export function IconButton({ icon, label, pressed, expanded, className, act }: IconButtonProps) {
   return (
     <button
       type="button"
-      class="p-icon-button"
+      class={className === undefined ? "p-icon-button" : `p-icon-button ${className}`}
       title={label}
       aria-label={label}
       aria-pressed={pressed}
+      aria-expanded={expanded}
       onClick={act}
     >
       <Icon name={icon} />

@@ -3,6 +3,7 @@
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { ScrollAnchor, blocksOf, firstBelow } from "./scroll-anchor";
+import { RowElements } from "./row-elements";
 import { covers, RowLayout, type RowRange, type RowPlace } from "./row-layout";
 
 /** Within this distance the reader is at the end, in pixels. */
@@ -48,8 +49,7 @@ export class ListView<Row extends RowPlace> {
   readonly #shown = signal<ShownRows<Row>>({ rows: [], before: 0, after: 0 });
   readonly #following = signal(true);
   readonly #layout = new RowLayout();
-  readonly #elements = new Map<string, HTMLElement>();
-  readonly #keys = new WeakMap<Element, string>();
+  readonly #elements = new RowElements(this.#layout);
   #rows: readonly Row[] = [];
   #range: RowRange = { first: 0, end: 0 };
   #place: Place | undefined;
@@ -78,13 +78,14 @@ export class ListView<Row extends RowPlace> {
     this.#place = { ...frame, observer, anchor: new ScrollAnchor(scroller) };
     observer.observe(scroller);
     observer.observe(frame.content);
-    for (const element of this.#elements.values()) observer.observe(element);
+    this.#elements.observe(observer);
     const onScroll = (): void => this.#scrolled();
     scroller.addEventListener("scroll", onScroll, { passive: true });
     this.#choose();
     return () => {
       scroller.removeEventListener("scroll", onScroll);
       observer.disconnect();
+      this.#elements.observe(undefined);
       clearTimeout(this.#soon);
       this.#soon = undefined;
       this.#place = undefined;
@@ -105,15 +106,7 @@ export class ListView<Row extends RowPlace> {
 
   /** A row came to the page, or left it. */
   setElement(key: string, element: HTMLElement | null): void {
-    const before = this.#elements.get(key);
-    if (before !== undefined && before !== element) this.#place?.observer.unobserve(before);
-    if (element === null) {
-      this.#elements.delete(key);
-    } else if (before !== element) {
-      this.#elements.set(key, element);
-      this.#keys.set(element, key);
-      this.#place?.observer.observe(element);
-    }
+    this.#elements.set(key, element);
   }
 
   /** Something is about to open or close: it stays under the mouse, also at the end of the list. */
@@ -258,12 +251,7 @@ export class ListView<Row extends RowPlace> {
   }
 
   #resized(entries: readonly ResizeObserverEntry[]): void {
-    for (const { target, borderBoxSize } of entries) {
-      const key = this.#keys.get(target);
-      const height = borderBoxSize[0]?.blockSize;
-      if (key !== undefined && height !== undefined && target.isConnected)
-        this.#layout.setHeight(key, height);
-    }
+    this.#elements.measure(entries);
     this.#followIfAllIsInSight();
     this.committed();
     // Behind this picture, and without asking for another one that may show nothing new.
@@ -376,12 +364,6 @@ export class ListView<Row extends RowPlace> {
   }
 
   #indexOf(node: Node | null): number | undefined {
-    const list = this.#place?.list;
-    if (list === undefined || node === null || !list.contains(node)) return undefined;
-    for (let at: Node | null = node; at !== null && at !== list; at = at.parentNode) {
-      const key = at instanceof Element ? this.#keys.get(at) : undefined;
-      if (key !== undefined) return this.#layout.indexOf(key);
-    }
-    return undefined;
+    return this.#elements.indexOf(node, this.#place?.list);
   }
 }

@@ -3,10 +3,9 @@
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PromptItem } from "../../model/types";
 import { RestoreButton } from "../review/restore-button";
-import { keptOpen, putIntoDraft, type RowContext } from "./row-context";
 import { ContentBlocks } from "./content-blocks";
 import { CopyIcon, IconButton } from "./elements";
-import { textParts } from "./text-parts";
+import { keptOpen, putIntoDraft, type RowContext } from "./row-context";
 
 /** So much is enough for the lines that a folded prompt shows. */
 const FOLDED_LENGTH = 4_000;
@@ -68,4 +67,24 @@ export function Prompt({ item, context }: { readonly item: PromptItem; readonly 
       </span>
     </article>
   );
+}
+
+const PART = 16_384;
+
+/** Parts end with a line where they can, and its line break is left out: parts stand below each other. */
+export function textParts(text: string): readonly string[] {
+  const parts: string[] = [];
+  let from = 0;
+  while (text.length - from > PART) {
+    const end = text.lastIndexOf("\n", from + PART);
+    if (end > from) {
+      parts.push(text.slice(from, end));
+      from = end + 1;
+    } else {
+      parts.push(text.slice(from, from + PART));
+      from += PART;
+    }
+  }
+  parts.push(text.slice(from));
+  return parts;
 }

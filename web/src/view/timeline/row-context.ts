@@ -4,9 +4,7 @@ import type { Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
 import type { SessionModel } from "../../model/types";
 import { keptSignal, type OnNewSession } from "../cards/card";
-
-/** Where the person writes. */
-export const COMPOSER = ".p-composer-text";
+import { COMPOSER } from "../shell/composer-focus";
 
 export interface RowContext {
   readonly session: SessionModel;

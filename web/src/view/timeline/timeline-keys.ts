@@ -1,6 +1,7 @@
 // The keys of the timeline. PageUp, PageDown and Home are the browser's own.
 
 import type { TimelineModel } from "./timeline-model";
+import { isTextInput } from "../text-input";
 
 /** What is before the conversation while it is there. */
 const COVER = "dialog[open], [inert] .p-timeline";
@@ -17,7 +18,7 @@ function actionFor(event: KeyboardEvent, model: TimelineModel): (() => void) | u
   const { key, altKey, shiftKey } = event;
   const control = event.ctrlKey || event.metaKey;
   if (control && !altKey && !shiftKey && key.toLowerCase() === "f") return findAction(event, model);
-  if (isWriting(event.target) || control) return undefined;
+  if (isTextInput(event.target) || control) return undefined;
   const isHere = event.target instanceof Element && event.target.closest(".p-timeline") !== null;
   if ((altKey && key === "ArrowUp") || (isHere && !altKey && key === "k")) return () => model.stepPrompt(-1);
   if ((altKey && key === "ArrowDown") || (isHere && !altKey && key === "j")) return () => model.stepPrompt(1);
@@ -34,8 +35,4 @@ function findAction(event: KeyboardEvent, { finder }: TimelineModel): (() => voi
     finder.open.value = true;
     document.querySelector<HTMLInputElement>(".p-find-field")?.select();
   };
-}
-
-function isWriting(target: EventTarget | null): boolean {
-  return target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 }

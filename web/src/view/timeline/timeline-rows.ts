@@ -2,7 +2,6 @@
 
 import { ToolStatus } from "../../generated/portico/v1/events_pb";
 import type { Item, ThoughtItem, ToolItem } from "../../model/types";
-import { guessHeight } from "./guesses";
 
 export type TimelineStep = ToolItem | ThoughtItem;
 
@@ -103,4 +102,36 @@ function endOfSteps(items: readonly Item[], from: number, { showThinking }: RowO
     else if (index === from || item?.type !== "thought" || item.open || showThinking) break;
   }
   return end;
+}
+
+const LINE = 20;
+const LETTERS_IN_LINE = 70;
+const LONGEST_PROMPT = 13;
+
+export function guessHeight(item: Item): number {
+  switch (item.type) {
+    case "prompt":
+      return 44 + LINE * Math.min(LONGEST_PROMPT, linesOf(item.text));
+    case "answer":
+      return 12 + LINE * linesOf(item.text);
+    case "permission":
+    case "question":
+      return 80;
+    case "proposal":
+      return 92 + 26 * Math.min(8, item.proposal.files.length);
+    case "error":
+      return 90;
+    case "notice":
+      return item.notice.code === "" ? 30 : 150;
+    case "thought":
+    case "tool":
+    case "plan":
+    case "end":
+    case "mark":
+      return 30;
+  }
+}
+
+function linesOf(text: string): number {
+  return Math.max(1, Math.round(text.length / LETTERS_IN_LINE));
 }

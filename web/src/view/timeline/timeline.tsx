@@ -1,24 +1,24 @@
 // The conversation of one session: its rows, and around them what helps to read it.
 
 import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
-import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";
 import type { Agent } from "../../generated/portico/v1/agent_pb";
+import { spokenText } from "../../markdown/spoken-text";
 import type { SessionModel } from "../../model/types";
 import type { OnNewSession } from "../cards";
 import { preferencesOf } from "../preferences";
 import { CheckpointsDialog } from "../review/checkpoints-dialog";
-import { AnswerAnnouncer } from "./aloud";
 import { Checklist } from "./checklist";
-import type { RowContext } from "./row-context";
+import { Icon, IconButton } from "./elements";
 import { EmptySession } from "./empty-session";
 import { FindBox } from "./find-box";
-import { onTimelineKey } from "./timeline-keys";
-import { Icon, IconButton } from "./elements";
-import { registerReveal } from "./request-reveal";
-import { RowView } from "./row-view";
-import { TimelineModel } from "./timeline-model";
 import { ProgressLine } from "./progress-line";
+import { registerReveal } from "./request-reveal";
+import type { RowContext } from "./row-context";
+import { RowView } from "./row-view";
+import { onTimelineKey } from "./timeline-keys";
+import { TimelineModel } from "./timeline-model";
 
 interface TimelineProps {
   readonly session: SessionModel;
@@ -176,3 +176,36 @@ function JumpButton({ model }: { readonly model: TimelineModel }) {
     </div>
   );
 }
+
+const LONGEST = 4_000;
+
+export function AnswerAnnouncer({ session }: { readonly session: SessionModel }) {
+  const [words, setWords] = useState("");
+  useEffect(() => {
+    // What was there when the session was opened has been read before.
+    let read: number | undefined;
+    const stopLooking = session.detail.subscribe((detail) => {
+      if (detail?.summary !== undefined) read ??= Number(detail.summary.lastSeq);
+    });
+    const stopReading = session.items.subscribe((items) => {
+      if (read === undefined) return;
+      for (const item of items.slice(-LAST)) {
+        if (item.type !== "answer" || item.open || item.lastSeq <= read) continue;
+        read = item.lastSeq;
+        setWords(spokenText(item.text.slice(0, LONGEST)));
+      }
+    });
+    return () => {
+      stopLooking();
+      stopReading();
+    };
+  }, [session]);
+  return (
+    <div class="p-aloud" aria-live="polite">
+      {words}
+    </div>
+  );
+}
+
+/** Only the end of the conversation changes. */
+const LAST = 50;

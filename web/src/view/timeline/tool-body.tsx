@@ -1,7 +1,7 @@
 // Everything a tool call was given and brought back.
 
 import { ToolKind, type ToolPart } from "../../generated/portico/v1/events_pb";
-import { TerminalBox } from "../../markdown/ansi-view";
+import { TerminalBox } from "../../markdown/terminal-view";
 import { parseContentBlock } from "../../model/content-block";
 import type { ToolItem } from "../../model/types";
 import { commandOf, inputText } from "../cards/permission-labels";

@@ -1,5 +1,7 @@
 // Keeps the DOM of one terminal's output up to date: lines in parts, old parts left alone, a long beginning put away.
 
+import type { VNode } from "preact";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import { AnsiParser, type TerminalLine, type TerminalSpan } from "./ansi-parser";
 import { colorsOf, PLAIN_STYLE, type TerminalColor } from "./ansi-style";
 import { showAllButton } from "./code-buttons";
@@ -205,4 +207,27 @@ function paint(
   } else if (color !== undefined) {
     span.classList.add(`ansi-${property === "color" ? "fg" : "bg"}-${color}`);
   }
+}
+
+export interface TerminalBoxProps {
+  /** Everything that the program has written so far. */
+  readonly text: string;
+  readonly label?: string;
+}
+
+export function TerminalBox({ text, label = "Terminal output" }: TerminalBoxProps): VNode {
+  const scroller = useRef<HTMLDivElement>(null);
+  const view = useRef<TerminalView>(null);
+
+  useLayoutEffect(() => {
+    if (scroller.current === null) {
+      return undefined;
+    }
+    const created = new TerminalView(scroller.current);
+    view.current = created;
+    return () => created.dispose();
+  }, []);
+  useLayoutEffect(() => view.current?.update(text), [text]);
+
+  return <div ref={scroller} class="terminal" role="group" aria-label={label} tabIndex={0} />;
 }
