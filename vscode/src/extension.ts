@@ -89,7 +89,7 @@ function build(
   const { version: wanted } = context.extension.packageJSON as { version: string };
   const server = new Server(async () => {
     const { program, origin } = await locateProgram(environmentFolder(context));
-    log.info("the server is looked for, or started", { program, origin, folder: folders.main });
+    log.info("looking for the server", { program, origin, folder: folders.main });
     const environ = { ...process.env, ...serverEnvironment(), ...(await readKeys(context.secrets)) };
     return { program, folder: folders.main, environ, wanted, port: configuredPort() };
   });

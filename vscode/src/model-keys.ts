@@ -50,7 +50,7 @@ export async function handleKey(
   secrets: SecretStore,
   given: unknown,
 ): Promise<string> {
-  if (!isKey(given)) return "The page sent a key that makes no sense.";
+  if (!isKey(given)) return "Invalid key.";
   const { name, value } = given;
   try {
     await (value === "" ? deleteKey(connection, secrets, name) : storeKey(connection, secrets, name, value));

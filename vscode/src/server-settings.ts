@@ -25,7 +25,7 @@ export function serverEnvironment(): Record<string, string> {
 export function offerRestart(isRunning: () => boolean): vscode.Disposable {
   return vscode.workspace.onDidChangeConfiguration(async (change) => {
     if (!isRunning() || !FOR_THE_START.some((name) => change.affectsConfiguration(name))) return;
-    const words = "Portico: the server takes this up when it starts again.";
+    const words = "Portico: Restart the server to apply this setting.";
     const chosen = await vscode.window.showInformationMessage(words, "Restart Server");
     if (chosen !== undefined) await vscode.commands.executeCommand("portico.restartServer");
   });

@@ -60,7 +60,7 @@ test("a turn is told as it goes", async () => {
     { case: "textDelta", value: { text: "Done." } },
     { case: "turnEnded", value: { state: TurnState.COMPLETED } },
   ];
-  const asks = "step Waits for your answer in Portico: Paint";
+  const asks = "step Waiting for your answer in Portico: Paint";
   expect(await run()).toEqual(["thinking Hm.", "step Look", asks, "text Done."]);
 });
 

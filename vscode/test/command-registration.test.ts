@@ -26,7 +26,7 @@ test("a deed on an entry that VS Code no longer knows is not done to something e
   const act = editor.commands.get("portico.applyProposal");
   await act?.(undefined, undefined);
   expect(given).toEqual([]);
-  expect(editor.shown).toEqual(["Portico: the list has just changed. Click once more."]);
+  expect(editor.shown).toEqual(["Portico: The list has just changed. Try again."]);
   await act?.();
   // The title of a view gives nothing along.
   await act?.(undefined);

@@ -9,9 +9,9 @@ const proposal = (...paths: string[]) =>
   });
 
 test.each([
-  [proposal("a.txt"), "a.txt changed or went away"],
-  [proposal("a", "b", "c", "d", "e"), "a, b, c and 2 more changed"],
-  [undefined, "Files changed"],
+  [proposal("a.txt"), "conflicts in a.txt."],
+  [proposal("a", "b", "c", "d", "e"), "conflicts in a, b, c and 2 more."],
+  [undefined, "files have changed."],
 ])("what stands in the way of an apply is named", (told, words) => {
-  expect(conflictMessage(told)).toContain(`Nothing was written. ${words}`);
+  expect(conflictMessage(told)).toContain(`Nothing was applied: ${words}`);
 });

@@ -45,5 +45,5 @@ test("a frame that fails holds no other up, and all that makes no sense is told 
   receive("garbage");
   receive(post(frame("reload"), frame("front"), frame("cancel")));
   expect(taken).toEqual(["ready", "reload", "cancel"]);
-  expect(complaints).toEqual(["the chat page posted something that makes no sense: it names no session"]);
+  expect(complaints).toEqual(["ignored an invalid message of the chat page: it names no session"]);
 });

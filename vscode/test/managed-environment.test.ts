@@ -38,7 +38,9 @@ test("the wheel is installed in an environment of its own, with the first Python
 
 test("without a Python that is new enough, that is what the person is told", async () => {
   const old = await script("exit 1");
-  await expect(createEnvironment(await making(old.file))).rejects.toThrow("no Python 3.11");
+  await expect(createEnvironment(await making(old.file))).rejects.toThrow(
+    "Python 3.11 or newer was not found",
+  );
 });
 
 test("what fails half-way leaves nothing behind that could be taken for a program", async () => {

@@ -72,7 +72,7 @@ beforeEach(() => {
 
 test.each([
   ["a turn that ended", { state: STREAMING }, { state: COMPLETED }, ["Portico: “Boats” is done."]],
-  ["a turn that broke", { state: RUNNING }, { state: INTERRUPTED }, ["Portico: “Boats” could not go on."]],
+  ["a turn that broke", { state: RUNNING }, { state: INTERRUPTED }, ["Portico: “Boats” failed."]],
   ["a stop by the person", { state: RUNNING }, { state: CANCELED }, []],
   ["more words", { state: STREAMING }, { state: STREAMING }, []],
 ])("%s is told or not", (_, before, now, told) => {

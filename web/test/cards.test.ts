@@ -43,10 +43,10 @@ describe("an error", () => {
 
   it.each([
     [ErrorCode.INTERNAL, "busy", "The model is busy", ["retry"]],
-    [ErrorCode.INTERNAL, "refused", "The model would not answer", ["retry", "new_session"]],
+    [ErrorCode.INTERNAL, "refused", "The model refused to answer", ["retry", "new_session"]],
     [ErrorCode.INTERNAL, "failed", "The model reported an error", ["retry", "report"]],
     [ErrorCode.NETWORK_TIMEOUT, "silent", "The model did not answer", ["retry"]],
-    [ErrorCode.CONTEXT_LIMIT, "full", "The conversation is full", ["new_session"]],
+    [ErrorCode.CONTEXT_LIMIT, "full", "The context window is full", ["new_session"]],
     [ErrorCode.INTERNAL, "something new", "Something went wrong", ["retry", "report"]],
   ])("with code %i of a model that was %s says so", (code, failure, title, actions) => {
     expect(guideFor(code, failure)).toMatchObject({ title, actions });
@@ -124,7 +124,7 @@ describe("a permission", () => {
       "Denied, by the rule git push*",
     );
     expect(words({ outcome: PermissionOutcome.DENIED, by: DecidedBy.NOBODY })).toBe(
-      "Denied, nobody could be asked",
+      "Denied, no one was there to answer",
     );
     expect(words({ outcome: PermissionOutcome.CANCELED, by: DecidedBy.NOBODY })).toBe(
       "Not answered, the turn was stopped",
@@ -166,15 +166,15 @@ describe("a form", () => {
   });
 
   it.each([
-    ["needed", { required: true }, "", "This is needed."],
+    ["needed", { required: true }, "", "Required."],
     ["not chosen", { type: "choice", required: true }, "", "Choose one."],
-    ["no number", { type: "number" }, "many", "This is not a number."],
-    ["not whole", { type: "integer" }, "1.5", "This must be a whole number."],
-    ["too small", { type: "number", minimum: 3 }, "2", "This must be 3 or more."],
-    ["too many letters", { maximum: 2 }, "abc", "This may have 2 characters at most."],
-    ["too few", { type: "choices", minimum: 2 }, ["a"], "Choose 2 or more."],
-    ["no address", { format: "email" }, "ada", "This is not a mail address."],
-    ["off the pattern", { pattern: "^v\\d+$" }, "x1", "This must look like ^v\\d+$"],
+    ["no number", { type: "number" }, "many", "Enter a number."],
+    ["not whole", { type: "integer" }, "1.5", "Enter a whole number."],
+    ["too small", { type: "number", minimum: 3 }, "2", "Must be at least 3."],
+    ["too many letters", { maximum: 2 }, "abc", "Enter at most 2 characters."],
+    ["too few", { type: "choices", minimum: 2 }, ["a"], "Choose at least 2."],
+    ["no address", { format: "email" }, "ada", "Enter an email address."],
+    ["off the pattern", { pattern: "^v\\d+$" }, "x1", "Must match ^v\\d+$"],
   ])("says what is wrong: %s", (_, change, value, problem) => {
     expect(problemsOf([field("one", change)], { one: value })).toEqual({ one: problem });
   });
@@ -203,7 +203,7 @@ describe("a form", () => {
 it("takes a key only with the name of a variable", () => {
   expect(keyProblem("OPENAI_API_KEY", "k")).toBe("");
   expect(keyProblem("OPENAI API KEY", "k")).not.toBe("");
-  expect(keyProblem("OPENAI_API_KEY", " ")).toBe("Paste the key.");
+  expect(keyProblem("OPENAI_API_KEY", " ")).toBe("Enter the key.");
 });
 
 it("offers ways out only for what happened last", () => {

@@ -67,12 +67,12 @@ describe("attachments", () => {
   test("too much is refused in words that name the file and the limit", () => {
     expect(refusalReason({ name: "a.bin", size: MOST_BYTES }, [])).toBeUndefined();
     expect(refusalReason({ name: "a.bin", size: MOST_BYTES + 1 }, [])).toMatch(
-      /^a\.bin has 11 MB; .* 10 MB at most/,
+      /^a\.bin is 11 MB; the limit is 10 MB/,
     );
     const full = [{ data: new Uint8Array(MOST_BYTES) }, { data: new Uint8Array(MOST_BYTES) }];
-    expect(refusalReason({ name: "one.txt", size: 1 }, full)).toMatch(/20 MB together/);
+    expect(refusalReason({ name: "one.txt", size: 1 }, full)).toMatch(/the limit is 20 MB per prompt/);
     const many = Array.from({ length: 20 }, () => ({ data: new Uint8Array(1) }));
-    expect(refusalReason({ name: "one.txt", size: 1 }, many)).toMatch(/20 files at most/);
+    expect(refusalReason({ name: "one.txt", size: 1 }, many)).toMatch(/at most 20 files/);
   });
 
   test("sizes are never rounded down to less than they are", () => {

@@ -111,7 +111,7 @@ describe("sending", () => {
     const large = new File([new Uint8Array(10 * 1024 * 1024 + 1)], "large.bin");
     await composition.attach([large, new File(["x"], "small.txt")]);
     expect(composition.attachments.value.map(({ name }) => name)).toEqual(["small.txt"]);
-    expect(composition.attachmentError.value).toMatch(/^large\.bin has/);
+    expect(composition.attachmentError.value).toMatch(/^large\.bin is/);
   });
 
   test("an agent that takes no images is asked before that is said of it", async () => {

@@ -145,7 +145,7 @@ describe("a changed file", () => {
   test("tells of a line break at its end, which no line shows", () => {
     expect(fileDiff("a", "a\n")).toMatchObject({
       hunks: [],
-      endNote: "Line break at the end of the file added",
+      endNote: "Newline at end of file added",
     });
     expect(formatCounts(fileDiff("a\n", "a\n"))).toBe("no changes");
   });

@@ -176,7 +176,7 @@ describe("failures", () => {
     expect(isLost(reason)).toBe(true);
     const failure = failureOf(reason);
     expect(failure).toMatchObject({ code: "UNREACHABLE", recoverable: true });
-    expect(failure.suggestion).toContain("Do it again when it is back");
+    expect(failure.suggestion).toContain("Try again when it is back");
   });
 
   test("a page without a token is told what to do", () => {

@@ -76,7 +76,7 @@ test("a model that answers is chosen, after its key was kept", async () => {
   expect(server.done).toEqual(["BOATS_KEY=sk-secret", "model boats:dinghy"]);
   expect(connecting.stage.value).toEqual({
     state: "done",
-    words: "boats:dinghy answers. Porter uses it from now on.",
+    words: "boats:dinghy works. Porter uses it from now on.",
   });
 });
 

@@ -434,8 +434,8 @@ describe("sending", () => {
     const { server, session } = await open();
     expect(await session.send({ text: "a".repeat(50 * 1024 * 1024), attachments: [] })).toBe(false);
     expect(session.failure.value?.message).toBe(
-      "The prompt has 50 MB with all that goes along; an agent can be sent 30 MB at once. " +
-        "Put what is long into a file of the folder and mention it: type @ and its name.",
+      "The prompt is 50 MB with attachments; the limit is 30 MB. " +
+        "Put long text in a file of the folder and mention it with @.",
     );
     expect(server.called("invoke")).toBe(0);
   });

@@ -31,7 +31,7 @@ export class CommandOutput {
 
   take(event: Event): void {
     const { payload } = event;
-    if (payload.case === "turnEnded") this.#end("The turn has ended");
+    if (payload.case === "turnEnded") this.#end("Turn ended");
     const isTool =
       payload.case === "toolStarted" || payload.case === "toolUpdated" || payload.case === "toolCompleted";
     if (!isTool || payload.value.toolId !== this.#toolId) return;
@@ -57,7 +57,7 @@ export class CommandOutput {
   }
 
   #take({ text, ended, exitCode, signal, leftOut }: TerminalOutput): void {
-    if (leftOut > 0n) this.note(`${leftOut} characters were left out`);
+    if (leftOut > 0n) this.note(`${leftOut} characters omitted`);
     this.#print(text);
     if (ended) this.note(signal === "" ? `Exit code ${exitCode ?? "unknown"}` : `Ended by ${signal}`);
   }

@@ -63,7 +63,7 @@ class VsCodeWindow implements EditorWindow {
       case "dispatchCommand":
         return { case: "command", value: await runInTerminal(request.value) };
       case undefined:
-        throw new Error("This editor does not know what is asked of it. Update the extension.");
+        throw new Error("Unknown request. Update the extension.");
     }
   }
 }

@@ -18,7 +18,7 @@ async function decide(services: Services, deed: "apply" | "discard"): Promise<vo
   const editor = vscode.window.activeTextEditor;
   const address = editor && addressOf(editor.document.uri);
   if (editor === undefined || address === undefined)
-    throw new Error("Open a file of a proposal first, in the diff editor.");
+    throw new Error("Open a proposed file in the diff editor first.");
   const { sessionId, proposalId, revision, path } = address;
   const { proposals, contents } = await services.connection.call((client) =>
     client.getProposal({ sessionId, proposalId, paths: [path] }),
@@ -26,11 +26,11 @@ async function decide(services: Services, deed: "apply" | "discard"): Promise<vo
   const [proposal] = proposals;
   if (proposal?.revision !== revision) {
     await renew(editor.document.uri, address, proposal);
-    throw new Error("The proposal has changed meanwhile. Look at it again.");
+    throw new Error("The proposal has changed. Review it again.");
   }
   const hunks = contents.find((one) => one.path === path)?.hunks ?? [];
   const hunk = hunkAt(hunks, address.side, editor.selection.active.line + 1);
-  if (hunk === undefined) throw new Error("Put the cursor into one of the changes.");
+  if (hunk === undefined) throw new Error("Place the cursor in a change.");
   const choice = { sessionId, proposalId, revision, files: [{ path, hunkIds: [hunk.hunkId] }] };
   const left = await services.connection.call(async (client) => {
     if (deed === "discard") return (await client.discardProposal(choice)).proposal;

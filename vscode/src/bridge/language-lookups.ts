@@ -43,7 +43,7 @@ export async function lookUp(lookup: EditorLookup, signal: AbortSignal): Promise
     }
     if (kind === EditorLookupKind.DIAGNOSTICS)
       return { problems: problemsOf(vscode.languages.getDiagnostics()) };
-    throw new Error("A place in a file is needed for this.");
+    throw new Error("This lookup needs a file and a position.");
   }
   const uri = uriOf(path);
   const isAwake = findOpenDocument(path) !== undefined;
@@ -76,7 +76,7 @@ async function look({ kind, line, column }: EditorLookup, uri: vscode.Uri): Prom
     case EditorLookupKind.DIAGNOSTICS:
       return { problems: problemsOf([[uri, vscode.languages.getDiagnostics(uri)]]) };
     case EditorLookupKind.UNSPECIFIED:
-      throw new Error("This editor does not know what is asked for.");
+      throw new Error("Unknown lookup. Update the extension.");
   }
 }
 

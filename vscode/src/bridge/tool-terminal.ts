@@ -51,12 +51,11 @@ async function chooseCall(
     beforeSeq = events[0]?.seq ?? 0n;
     if (!more || (toolId === undefined && calls.length > 0)) break;
   }
-  if (toolId !== undefined || calls.length === 0)
-    throw new Error("There is no such command in this session.");
+  if (toolId !== undefined || calls.length === 0) throw new Error("No such command in this session.");
   if (calls.length === 1) return calls[0];
   // A list would show an icon for what looks like the name of one: $(make).
   const items = calls.map((call) => ({ label: call.title.replace(/\$\((?=[\w~-]+\))/g, "\\$("), call }));
-  return (await vscode.window.showQuickPick(items, { placeHolder: "The command to show" }))?.call;
+  return (await vscode.window.showQuickPick(items, { placeHolder: "Select a command to show" }))?.call;
 }
 
 class ToolTerminal implements vscode.Pseudoterminal {
@@ -111,7 +110,7 @@ class ToolTerminal implements vscode.Pseudoterminal {
     }
     if (this.#asking) return;
     this.#asking = true;
-    const about = "The command ends with the turn that it belongs to.";
+    const about = "The command is part of this turn.";
     const stops = await confirm("Stop the turn?", "Stop", about);
     this.#asking = false;
     if (stops && !this.#output.isOver)

@@ -13,7 +13,7 @@ export interface DispatchOutcome {
 const KEYS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
 export async function runInTerminal({ command, cwd, title }: DispatchCommand): Promise<DispatchOutcome> {
-  if (KEYS.test(command)) return { sent: false, message: "The command has control characters in it." };
+  if (KEYS.test(command)) return { sent: false, message: "The command contains control characters." };
   const terminal = vscode.window.createTerminal({
     name: title === "" ? "Portico" : title,
     ...(cwd !== "" && { cwd }),
@@ -23,7 +23,7 @@ export async function runInTerminal({ command, cwd, title }: DispatchCommand): P
   // A shell that cannot be started has no number.
   if ((await terminal.processId) === undefined) {
     terminal.dispose();
-    return { sent: false, message: "VS Code could not start a shell for it." };
+    return { sent: false, message: "VS Code could not start a shell." };
   }
   terminal.sendText(command);
   return { sent: true, terminal: terminal.name };

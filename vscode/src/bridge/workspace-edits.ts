@@ -29,7 +29,7 @@ interface Prepared {
 export async function applyEdits({ label, files }: ApplyEdits, signal: AbortSignal): Promise<EditOutcome> {
   const mixed = files.find(({ content }) => lineEndOf(content ?? "") === "mixed");
   if (mixed !== undefined)
-    throw new Error(`VS Code would change the line ends of ${mixed.path}, which are of several kinds.`);
+    throw new Error(`${mixed.path} has mixed line endings, which VS Code would change.`);
   const looked = await Promise.all(files.map(async (file) => ({ file, found: await prepare(file) })));
   signal.throwIfAborted();
   // From here to the edit nothing is waited for, so no key can come between them.
@@ -40,7 +40,7 @@ export async function applyEdits({ label, files }: ApplyEdits, signal: AbortSign
   const notSaved = isTaken ? await save(all) : [];
   if (isTaken && notSaved.length === 0) return { applied: true, changed: [], notSaved };
   const left = await rollBack(all);
-  if (left.length + notSaved.length === 0) throw new Error("VS Code did not take the edit.");
+  if (left.length + notSaved.length === 0) throw new Error("VS Code rejected the edit.");
   return { applied: false, changed: left, notSaved };
 }
 

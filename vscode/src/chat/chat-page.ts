@@ -145,7 +145,7 @@ export class ChatPage implements vscode.Disposable {
         void this.show();
         break;
       default:
-        throw new Error("a frame of an unknown kind");
+        throw new Error("unknown type of frame");
     }
   }
 

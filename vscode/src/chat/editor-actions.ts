@@ -23,7 +23,7 @@ export async function openFile(path: unknown, line: unknown, folder: string): Pr
   try {
     await vscode.window.showTextDocument(uriOf(absolutePath(folder, path)), options);
   } catch {
-    void vscode.window.showWarningMessage(`${path} cannot be shown here.`);
+    void vscode.window.showWarningMessage(`Cannot open ${path}.`);
   }
 }
 

@@ -9,12 +9,12 @@ export function createReceiver(
 ): (data: unknown) => void {
   let hasComplained = false;
   const leave = (why: string): void => {
-    if (!hasComplained) complain(`the chat page posted something that makes no sense: ${why}`);
+    if (!hasComplained) complain(`ignored an invalid message of the chat page: ${why}`);
     hasComplained = true;
   };
   return (data) => {
     const frames = framesFromPage(data);
-    if (frames.length === 0) leave("it is no frame of this protocol");
+    if (frames.length === 0) leave("not a frame of this protocol");
     for (const frame of frames) {
       try {
         take(frame);
@@ -27,6 +27,6 @@ export function createReceiver(
 
 /** What a frame promises to be a text. Fails if it is none. */
 export function requireText(value: unknown): string {
-  if (typeof value !== "string") throw new Error("a text is none");
+  if (typeof value !== "string") throw new Error("expected a text");
   return value;
 }

@@ -31,7 +31,7 @@ export class PageCalls {
   /** Begins a call. One that is malformed is refused like one that the server refuses. */
   async begin(id: number, payload: CallPayload): Promise<void> {
     if (!isCall(payload) || this.#open.has(id)) {
-      const message = "The page sent a call that makes no sense.";
+      const message = "Invalid call.";
       this.#tell({ protocol: PROTOCOL, id, type: "failed", payload: { message } });
       return;
     }

@@ -23,7 +23,7 @@ export function codeCommands(services: Services): vscode.Disposable[] {
     registerCommand("fixThis", services, async (given) => {
       const found = given instanceof DiagnosticRange ? given : diagnosticsAtCursor();
       if (found === undefined) {
-        void vscode.window.showInformationMessage("Portico: nothing is reported at this place.");
+        void vscode.window.showInformationMessage("Portico: No problems at the cursor.");
         return;
       }
       const complaints = found.diagnostics.map(({ message, source = "" }) => ({ message, source }));
@@ -39,7 +39,7 @@ export function codeCommands(services: Services): vscode.Disposable[] {
         Array.isArray(all) && all.length > 0 ? all : [uri ?? vscode.window.activeTextEditor?.document.uri];
       const texts = chosen.filter((one) => one instanceof vscode.Uri);
       const files = texts.filter(({ scheme }) => scheme !== "untitled");
-      if (files.length === 0) throw new Error("There is no file here yet. Save it first.");
+      if (files.length === 0) throw new Error("Save the file first.");
       const words = files.map((file) => mentionText(nameOf(file)));
       await chat.send({ name: "insert", text: `${words.join(" ")} ` });
     }),

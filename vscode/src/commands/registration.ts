@@ -24,7 +24,7 @@ function isStale(given: readonly unknown[]): boolean {
 
 /** Without a word on which entry it is, the deed would be done to something else. */
 function reportStale(): void {
-  void vscode.window.showInformationMessage("Portico: the list has just changed. Click once more.");
+  void vscode.window.showInformationMessage("Portico: The list has just changed. Try again.");
 }
 
 /** A command about a session: that of the entry that it was given on, or the one the person is in. */
@@ -64,7 +64,7 @@ export async function resolveSession(services: Services, given: unknown): Promis
   if (services.server.state.value.state !== "running") await services.server.address();
   await services.current.refresh();
   const sessionId = services.current.detail.value?.summary?.sessionId;
-  if (sessionId === undefined) void vscode.window.showInformationMessage("Portico: no session is open yet.");
+  if (sessionId === undefined) void vscode.window.showInformationMessage("Portico: No open session.");
   return sessionId;
 }
 

@@ -52,7 +52,7 @@ async function proposalFor(services: Services, given: unknown): Promise<FoundPro
   const { proposals } = await services.connection.call((client) => client.getProposal({ sessionId }));
   const proposal = proposals.at(-1);
   if (proposal !== undefined) return { sessionId, proposal };
-  void vscode.window.showInformationMessage("Portico: nothing waits to be reviewed.");
+  void vscode.window.showInformationMessage("Portico: Nothing to review.");
   return undefined;
 }
 
@@ -72,17 +72,17 @@ async function apply(
     return;
   }
   const kept = merged.length === 0 ? "" : ` Your own changes in ${merged.join(", ")} were kept.`;
-  const chosen = await vscode.window.showInformationMessage(`Portico: applied.${kept}`, "Undo");
+  const chosen = await vscode.window.showInformationMessage(`Portico: Changes applied.${kept}`, "Undo");
   if (chosen !== "Undo") return;
   const { undone } = await connection.call((client) => client.undoApply({ sessionId, proposalId }));
   if (!undone)
-    void vscode.window.showWarningMessage("Portico: what was applied has been changed since, so it stays.");
+    void vscode.window.showWarningMessage("Portico: Cannot undo: the applied lines were edited since.");
   await current.refresh();
 }
 
 async function restore({ connection, current }: Services, node: CheckpointNode): Promise<void> {
-  const words = `Make the folder what it was at “${node.checkpoint.label}”?`;
-  const detail = "What you changed since comes back as a proposal; nothing is lost.";
+  const words = `Restore the folder to “${node.checkpoint.label}”?`;
+  const detail = "Your changes since then become a proposal, so nothing is lost.";
   if (!(await confirm(words, "Restore", detail))) return;
   const { sessionId, checkpoint } = node;
   const { checkpointId } = checkpoint;

@@ -17,12 +17,12 @@ export function serverCommands(services: Services): vscode.Disposable[] {
       await server.address();
     }),
     registerCommand("chooseProgram", services, async () => {
-      const options = { title: "The portico program", openLabel: "Use", canSelectMany: false };
+      const options = { title: "Select the portico Program", openLabel: "Select", canSelectMany: false };
       const [program] = (await vscode.window.showOpenDialog(options)) ?? [];
       if (program !== undefined) await setProgram(program.fsPath);
     }),
     registerCommand("restartServer", services, async () => {
-      const options = { location: vscode.ProgressLocation.Window, title: "Portico is starting again" };
+      const options = { location: vscode.ProgressLocation.Window, title: "Restarting Portico" };
       await vscode.window.withProgress(options, () => server.restart());
     }),
     registerCommand("mendBuilds", services, () => chooseUpdate(services)),
@@ -45,20 +45,20 @@ async function chooseUpdate({ server }: Services): Promise<void> {
   const ways = [
     {
       label: "$(refresh) Restart the server",
-      detail: "Enough if Portico was updated while it ran. Turns under way are stopped; nothing is lost.",
+      detail: "Enough if Portico was updated while running. Stops running turns; nothing is lost.",
       command: "portico.restartServer",
     },
     {
-      label: "$(cloud-download) Use the Portico that this extension carries",
-      detail: "Installs it in an environment of its own, and sets portico.program to it.",
+      label: "$(cloud-download) Install the bundled Portico",
+      detail: "Installs it in its own environment and sets portico.program.",
       command: "portico.install",
     },
     {
-      label: "$(sync) Look for an update of the extension",
+      label: "$(sync) Check for extension updates",
       command: "workbench.extensions.action.checkForUpdates",
     },
   ];
-  const placeHolder = `The server is Portico ${address.version}, of another build than this extension`;
+  const placeHolder = `The server (Portico ${address.version}) does not match this extension`;
   const way = await vscode.window.showQuickPick(ways, { placeHolder });
   if (way !== undefined) await vscode.commands.executeCommand(way.command);
 }
@@ -66,14 +66,14 @@ async function chooseUpdate({ server }: Services): Promise<void> {
 export async function disconnectModel({ connection, secrets }: Services): Promise<void> {
   const keys = await readKeys(secrets);
   if (Object.keys(keys).length === 0) {
-    void vscode.window.showInformationMessage("Portico: VS Code keeps no key of a model.");
+    void vscode.window.showInformationMessage("Portico: No model keys are stored.");
     return;
   }
   const variable = await vscode.window.showQuickPick(Object.keys(keys), {
     title: "Disconnect a Model",
-    placeHolder: "The key to forget",
+    placeHolder: "Select the key to delete",
   });
   if (variable === undefined) return;
   await deleteKey(connection, secrets, variable);
-  void vscode.window.showInformationMessage(`Portico: ${variable} is forgotten.`);
+  void vscode.window.showInformationMessage(`Portico: ${variable} deleted.`);
 }

@@ -47,7 +47,10 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
     }),
     registerSessionCommand("deleteSession", services, async (sessionId) => {
       const session = sessions.all.value.get(sessionId);
-      if (session === undefined || !(await confirm(`Delete “${sessionTitle(session)}” for good?`, "Delete")))
+      if (
+        session === undefined ||
+        !(await confirm(`Permanently delete “${sessionTitle(session)}”?`, "Delete"))
+      )
         return;
       try {
         await connection.call((client) => client.clearSession({ sessionId }));
@@ -81,8 +84,8 @@ export async function startSession(
 
 async function chooseFormat(): Promise<ExportFormat | undefined> {
   const formats = [
-    { label: "Markdown", description: "to read", format: ExportFormat.MARKDOWN },
-    { label: "JSON", description: "for programs, with every event", format: ExportFormat.JSON },
+    { label: "Markdown", description: "readable", format: ExportFormat.MARKDOWN },
+    { label: "JSON", description: "every event, for programs", format: ExportFormat.JSON },
   ];
   return (await vscode.window.showQuickPick(formats, { title: "Export Session" }))?.format;
 }
@@ -90,11 +93,11 @@ async function chooseFormat(): Promise<ExportFormat | undefined> {
 export async function chooseAgent(agents: readonly Agent[]): Promise<string | undefined> {
   const choices = agents.map((agent) => ({
     label: agent.title === "" ? agent.name : agent.title,
-    description: agent.isDefault ? "the usual one" : agent.installed ? "" : "not installed",
+    description: agent.isDefault ? "default" : agent.installed ? "" : "not installed",
     detail: agent.installed ? "" : agent.installHint,
     agent: agent.name,
   }));
-  const options = { title: "Switch Agent", placeHolder: "Another agent begins a new session" };
+  const options = { title: "Switch Agent", placeHolder: "Switching agents starts a new session" };
   return (await vscode.window.showQuickPick(choices, options))?.agent;
 }
 
@@ -107,13 +110,13 @@ export async function chooseMode({ connection, current }: Services, sessionId: s
     ({ mode, icon, name, description }): ModePick => ({
       label: `$(${icon}) ${name}`,
       detail: description,
-      description: mode === status.mode ? "now" : "",
+      description: mode === status.mode ? "current" : "",
       choose: () => connection.call((client) => client.setReviewMode({ sessionId, mode })),
     }),
   );
   const modes = (option?.choices ?? []).map(({ name, value, description }): ModePick => ({
     label: name,
-    description: value === chosen ? "now" : "",
+    description: value === chosen ? "current" : "",
     detail: description,
     choose: () => {
       const request = {

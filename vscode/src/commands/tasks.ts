@@ -11,7 +11,7 @@ interface Choice extends vscode.QuickPickItem {
 }
 
 const TITLE = "Run Task";
-const OWN: Choice = { label: "$(edit) Write a task…" };
+const OWN: Choice = { label: "$(edit) Enter a task…" };
 
 /** Whoever gives the words along is not asked for them. */
 export function registerTaskCommand(services: Services): vscode.Disposable {
@@ -27,13 +27,13 @@ async function chooseTask(connection: ServerConnection, workspace: string): Prom
   const { prompts } = await connection.call((client) => client.listPrompts({ workspace }));
   const kept = prompts.map(({ name, description, problem }): Choice => ({
     label: `$(book) ${name}`,
-    description: problem === "" ? description : `cannot be used: ${problem}`,
+    description: problem === "" ? description : `unusable: ${problem}`,
     prompt: name,
   }));
-  const options = { title: TITLE, placeHolder: "A prompt that is kept, or words of your own" };
+  const options = { title: TITLE, placeHolder: "Select a saved prompt or enter a task" };
   const chosen = kept.length === 0 ? OWN : await vscode.window.showQuickPick([OWN, ...kept], options);
   if (chosen?.prompt !== undefined) return await fillBlanks(connection, workspace, chosen.prompt);
-  const asked = { title: TITLE, prompt: "What is to be done", ignoreFocusOut: true };
+  const asked = { title: TITLE, prompt: "Describe the task", ignoreFocusOut: true };
   return chosen && (await vscode.window.showInputBox(asked));
 }
 

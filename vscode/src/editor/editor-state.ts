@@ -14,7 +14,7 @@ export function writeStateFile(context: vscode.ExtensionContext, editor: EditorC
   const path = join(folder, `editor-state-${process.pid}.json`);
   const variables = context.environmentVariableCollection;
   variables.persistent = false;
-  variables.description = "Tells agents in the terminal what you look at";
+  variables.description = "Tells agents in the terminal which file is open";
   variables.replace(STATE_VARIABLE, path);
   const file = new StateFile(path, () => readState(editor));
   const changed = (): void => file.changed();

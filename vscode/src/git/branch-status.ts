@@ -14,7 +14,7 @@ import type { Services } from "../services";
 export function showBranchStatus(services: Services): vscode.Disposable {
   const { sessions, current, folders } = services;
   const item = vscode.window.createStatusBarItem("portico.work", vscode.StatusBarAlignment.Left, 9_000);
-  item.name = "Portico's branch";
+  item.name = "Portico branch";
   const look = async (detail: SessionDetail | undefined): Promise<void> => {
     const { mode, sessionId = "", workspace = "" } = detail?.summary ?? {};
     const isApart = mode === ReviewMode.BRANCH || mode === ReviewMode.WORKTREE;
@@ -60,12 +60,12 @@ function updateItem(
   const { branch = "", homeBranch = "" } = status ?? {};
   if (tree !== undefined) {
     item.text = "$(repo-clone) Worktree";
-    item.tooltip = `The agent works in ${tree}.\nOpen it in a window of its own.`;
+    item.tooltip = `The agent works in ${tree}.\nClick to open it in a new window.`;
     item.command = "portico.openWorktree";
     item.show();
   } else if (branch !== "" && repositoryOf(workspace) === undefined) {
     item.text = `$(git-branch) ${branch}`;
-    item.tooltip = `The agent works on this branch, in your tree. Yours is ${homeBranch}.`;
+    item.tooltip = `The agent works on this branch in your folder. Your branch is ${homeBranch}.`;
     item.command = "portico.openChat";
     item.show();
   } else item.hide();
@@ -74,7 +74,7 @@ function updateItem(
 async function openWorktree(status: GetReviewStatusResponse | undefined): Promise<void> {
   const tree = treeOf(status);
   if (tree === undefined) {
-    void vscode.window.showInformationMessage("Portico: this session has no worktree of its own yet.");
+    void vscode.window.showInformationMessage("Portico: This session has no worktree yet.");
     return;
   }
   const options = { forceNewWindow: true };

@@ -78,10 +78,10 @@ function reportEvent({ payload }: Event, told: TurnListener): string | undefined
       told.step(payload.value.title);
       break;
     case "permissionRequested":
-      told.step(`Waits for your answer in Portico: ${payload.value.title}`);
+      told.step(`Waiting for your answer in Portico: ${payload.value.title}`);
       break;
     case "questionAsked":
-      told.step(`Waits for your answer in Portico: ${payload.value.message}`);
+      told.step(`Waiting for your answer in Portico: ${payload.value.message}`);
       break;
     case "error":
       return [payload.value.message, payload.value.details?.suggestion].filter(Boolean).join(" ");

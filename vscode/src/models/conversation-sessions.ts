@@ -37,7 +37,7 @@ export function splitPrompt(said: readonly ChatMessage[]): {
 export function withHistory(before: readonly ChatMessage[], prompt: string): string {
   if (before.length === 0) return prompt;
   const lines = before.map(({ isAgent, text }) => `${isAgent ? "You" : "I"} said:\n${text.trim()}`);
-  return `What was said so far:\n\n${lines.join("\n\n")}\n\nNow:\n\n${prompt}`;
+  return `Conversation so far:\n\n${lines.join("\n\n")}\n\nNow:\n\n${prompt}`;
 }
 
 function keyOf(agent: string, said: readonly ChatMessage[]): string {

@@ -22,7 +22,7 @@ export function listedAgent({ name, title }: Agent): ListedModel {
     family: name,
     version: "1",
     detail: "agent",
-    tooltip: "An agent of Portico. It works in this folder, in a session of its own.",
+    tooltip: "A Portico agent. It works in this folder, in its own session.",
     maxInputTokens: WINDOW,
     maxOutputTokens: LONGEST_ANSWER,
     capabilities: { toolCalling: true, imageInput: false },

@@ -64,7 +64,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ListedMod
         await this.#memory.update(KEPT, offers);
         return offers;
       } catch (reason) {
-        log.warn(`models cannot be listed: ${String(reason)}`);
+        log.warn(`cannot list models: ${String(reason)}`);
       }
     }
     return this.#memory.get<ListedModel[]>(KEPT, []);
@@ -123,7 +123,7 @@ export class ModelProvider implements vscode.LanguageModelChatProvider<ListedMod
     token: vscode.CancellationToken,
   ): Promise<void> {
     if (toolMode === vscode.LanguageModelChatToolMode.Required)
-      throw new Error(`${agent} is an agent with tools of its own and calls no others.`);
+      throw new Error(`${agent} is an agent with its own tools and cannot call others.`);
     const { connection, folders } = this.#services;
     const said = messages
       .filter((message) => !isSystem(message))

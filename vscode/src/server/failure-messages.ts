@@ -16,7 +16,7 @@ export function showStartFailures(server: Server, log: vscode.LogOutputChannel):
   const said = new RepeatFilter();
   return server.state.listen((state) => {
     if (state.state === "running") {
-      log.info("the server answers", { port: state.address.port, version: state.address.version });
+      log.info("server is running", { port: state.address.port, version: state.address.version });
       said.forget();
     }
     if (state.state === "failed" && said.isNew(failureText(state.error))) void showFailure(state.error, log);

@@ -27,7 +27,7 @@ export class Installer {
     const wheel = await bundledWheel(this.#wheels);
     if (wheel === undefined) {
       void vscode.window.showErrorMessage(
-        "This build of the extension carries no Portico. Install it with: pip install portico",
+        "This build of the extension does not include Portico. Install it with: pip install portico",
       );
       return undefined;
     }
@@ -56,7 +56,7 @@ export class Installer {
         if (stop.signal.aborted) return undefined;
         const words = error instanceof Error ? error.message : String(error);
         this.#log.error(words);
-        void vscode.window.showErrorMessage(`Portico could not be installed. ${words}`);
+        void vscode.window.showErrorMessage(`Could not install Portico. ${words}`);
         return undefined;
       }
     });

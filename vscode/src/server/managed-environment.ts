@@ -46,7 +46,7 @@ export async function createEnvironment(making: EnvironmentOptions): Promise<str
   report("Looking for Python 3.11 or newer");
   const python = await findPython(making);
   try {
-    report("Making an environment");
+    report("Creating an environment");
     await rm(folder, { recursive: true, force: true });
     await mkdir(folder, { recursive: true });
     await runProgram(python, ["-m", "venv", folder], options);
@@ -72,8 +72,8 @@ async function findPython({ pythons, environ, signal }: EnvironmentOptions): Pro
     }
   }
   throw new ServerError(
-    "There is no Python 3.11 or newer to install Portico with.",
-    "Install Python, or choose it in the Python extension.",
+    "Python 3.11 or newer was not found.",
+    "Install Python, or select it in the Python extension.",
   );
 }
 

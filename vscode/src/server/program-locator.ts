@@ -18,7 +18,7 @@ interface PythonExtension {
 
 export async function locateProgram(ownFolder: string): Promise<FoundProgram> {
   if (!vscode.workspace.isTrusted) {
-    throw new UntrustedWorkspace("Portico starts nothing in a folder that you do not trust.");
+    throw new UntrustedWorkspace("Portico does not run in untrusted folders.");
   }
   const named = vscode.workspace.getConfiguration("portico").inspect<string>("program");
   return await findProgram({

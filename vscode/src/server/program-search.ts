@@ -47,7 +47,7 @@ export async function findProgram(search: ProgramSearch): Promise<FoundProgram> 
       if (isAbsolute(program) && (await canRun(program))) return { program, origin };
     }
   }
-  throw new ProgramNotFound("Portico is not installed here: there is no program portico on the PATH.");
+  throw new ProgramNotFound("Portico is not installed: there is no portico program on the PATH.");
 }
 
 /** Where a folder of programs would have it. */
@@ -59,9 +59,7 @@ export function programsIn(folder: string, platform: NodeJS.Platform): readonly 
 async function requireProgram(named: string, home: string): Promise<string> {
   const program = /^~[\\/]/.test(named) ? join(home, named.slice(2)) : named;
   if (isAbsolute(program) && (await canRun(program))) return program;
-  throw new ProgramNotFound(
-    `The setting portico.program names ${named}, which is not a program that can be run.`,
-  );
+  throw new ProgramNotFound(`The setting portico.program is ${named}, which is not an executable file.`);
 }
 
 async function canRun(file: string): Promise<boolean> {

@@ -104,10 +104,7 @@ export class Server {
     const serving = parseAnswer(said);
     const { port, tokenFile, version } = serving ?? {};
     if (typeof port !== "number" || typeof tokenFile !== "string") {
-      throw new ServerError(
-        "The program does not answer as Portico does.",
-        "Check the setting portico.program.",
-      );
+      throw new ServerError("The program is not Portico.", "Check the setting portico.program.");
     }
     const token = (await readFile(tokenFile, "utf8")).trim();
     return { port, token, version: typeof version === "string" ? version : "" };

@@ -13,7 +13,7 @@ export async function checkVersion(
   const answer = parseAnswer(await runProgram(program, ["version", "--api"], { environ }));
   if (answer?.["name"] !== "portico" || typeof answer["version"] !== "string") {
     throw new IncompatibleVersion(
-      `${program} does not answer as Portico does.`,
+      `${program} is not Portico.`,
       "Check the setting portico.program, or install Portico.",
     );
   }
@@ -21,7 +21,7 @@ export async function checkVersion(
   if (!isCompatible(version, wanted)) {
     throw new IncompatibleVersion(
       `${program} is Portico ${version}; this extension needs ${contractOf(wanted)}.`,
-      "Update the older of the two, choose another program, or install the one that the extension carries.",
+      "Update the older one, choose another program, or install the one bundled with the extension.",
     );
   }
   return version;

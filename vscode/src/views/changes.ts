@@ -68,7 +68,7 @@ export class ProposalNode extends vscode.TreeItem {
     readonly proposal: ProposalUpdated,
   ) {
     const isRestored = proposal.origin === ProposalOrigin.RESTORED;
-    super(isRestored ? "Your changes, put aside" : "Proposal", Expanded);
+    super(isRestored ? "Your changes, set aside" : "Proposal", Expanded);
     const count = proposal.files.length + proposal.unlisted;
     this.id = `${sessionId} ${proposal.proposalId}`;
     this.description = count === 1 ? "1 file" : `${count} files`;
@@ -88,13 +88,13 @@ export class FileNode extends vscode.TreeItem {
     const { folder, name } = pathParts(file.path);
     super(name);
     const counts = `+${file.added} −${file.removed}`;
-    const note = file.conflict ? "conflict" : file.denied ? "cannot be applied" : counts;
+    const note = file.conflict ? "conflict" : file.denied ? "protected" : counts;
     this.id = `${sessionId} ${proposal.proposalId} ${file.path}`;
     this.description = [folder, note].filter((part) => part !== "").join("  ");
     this.tooltip = `${file.path}\n${counts}${file.warning === "" ? "" : `\n${file.warning}`}`;
     this.iconPath = new vscode.ThemeIcon(file.conflict ? "warning" : operationLabel(file.operation).icon);
     this.contextValue = file.denied ? "deniedFile" : "proposedFile";
-    this.command = { command: "portico.openProposedFile", title: "Show the Change", arguments: [this] };
+    this.command = { command: "portico.openProposedFile", title: "Show Change", arguments: [this] };
   }
 }
 

@@ -8,6 +8,7 @@ export function conflictMessage(proposal: Pick<ProposalUpdated, "files"> | undef
   const paths = (proposal?.files ?? []).filter(({ conflict }) => conflict).map(({ path }) => path);
   const more = paths.length - NAMED;
   const names = paths.slice(0, NAMED).join(", ") + (more > 0 ? ` and ${more} more` : "");
-  const reason = names === "" ? "Files" : names;
-  return `Nothing was written. ${reason} changed or went away meanwhile: decide what stays.`;
+  return names === ""
+    ? "Nothing was applied: files have changed. Review the conflicts."
+    : `Nothing was applied: conflicts in ${names}.`;
 }

@@ -45,7 +45,7 @@ export function showSessions({ sessions, folders }: Services): vscode.Disposable
   const view = vscode.window.createTreeView("portico.sessions", { treeDataProvider });
   const badge = (): void => {
     const waiting = here().reduce((sum, session) => sum + session.waiting, 0);
-    const tooltip = waiting === 1 ? "1 answer is waited for" : `${waiting} answers are waited for`;
+    const tooltip = waiting === 1 ? "1 request is waiting" : `${waiting} requests are waiting`;
     view.badge = waiting === 0 ? undefined : { value: waiting, tooltip };
   };
   const following = sessions.all.listen(() => {

@@ -86,7 +86,7 @@ function todoCommands(services: Services, change: Change): vscode.Disposable[] {
   return [
     registerCommand("addTodo", services, async () => {
       if ((await resolveSession(services, undefined)) === undefined) return;
-      const asked = { title: "Add Todo", prompt: "What is to be done" };
+      const asked = { title: "Add Todo", prompt: "Describe the task" };
       const content = (await vscode.window.showInputBox(asked))?.trim() ?? "";
       if (content !== "") await change(addTodo(randomUUID(), content));
     }),
@@ -100,7 +100,7 @@ function todoItem({ todoId, content, status }: Todo): vscode.TreeItem {
   const item = new vscode.TreeItem(content);
   item.id = todoId;
   item.checkboxState = status === Progress.COMPLETED ? Checked : Unchecked;
-  item.description = status === Progress.IN_PROGRESS ? "under way" : "";
+  item.description = status === Progress.IN_PROGRESS ? "in progress" : "";
   item.contextValue = "todo";
   return item;
 }

@@ -1,4 +1,4 @@
-// Tool calls, permissions and questions while they are under way: things with a beginning, an end,
+// Tool calls, permissions and questions while they are in progress: things with a beginning, an end,
 // and a turn that may end before they do.
 
 import { create } from "@bufbuild/protobuf";

@@ -22,24 +22,24 @@ export function failureOf(reason: unknown): Failure {
   if (isLost(error)) {
     return {
       code: "UNREACHABLE",
-      message: "Portico's server did not answer.",
+      message: "The Portico server is not responding.",
       suggestion:
-        "What you did has perhaps not reached it. Do it again when it is back; if it stays away, start it with: portico serve",
+        "Your last action may not have reached it. Try again when it is back, or start it with: portico serve",
       recoverable: true,
     };
   }
   if (isSignedOut(error)) {
     return {
       code: "UNAUTHENTICATED",
-      message: "This page is not signed in to Portico's server.",
-      suggestion: "Open the address that the server prints, or run: portico status",
+      message: "This page is not signed in to the Portico server.",
+      suggestion: "Open the address that the server printed, or run: portico status",
       recoverable: false,
     };
   }
   const code = Code[error.code].replace(/(?<=[a-z])(?=[A-Z])/g, "_").toUpperCase();
   return {
     code,
-    message: error.rawMessage || "The server refused the call.",
+    message: error.rawMessage || "The server rejected the request.",
     suggestion: "",
     recoverable: false,
   };

@@ -74,7 +74,7 @@ export class EventFold {
     switch (payload.case) {
       case "sessionStarted": {
         const { continued, forkedFromSessionId } = payload.value;
-        if (forkedFromSessionId) this.#mark(event, "A copy of another session goes on from here");
+        if (forkedFromSessionId) this.#mark(event, "Forked from another session");
         else if (continued) this.#mark(event, continuedWords(payload.value));
         else this.#break(event);
         break;
@@ -367,6 +367,6 @@ function continuedWords({ mode }: SessionStarted): string {
 }
 
 function restoredWords({ files, proposalId }: CheckpointRestored): string {
-  const words = `Went back to an earlier state: ${files} ${files === 1 ? "file" : "files"} changed`;
-  return proposalId === "" ? words : `${words}, your own edits are in a proposal`;
+  const words = `Restored a checkpoint: ${files} ${files === 1 ? "file" : "files"} changed`;
+  return proposalId === "" ? words : `${words}; your own edits are in a proposal`;
 }

@@ -117,8 +117,7 @@ export class Outbox {
     const answers = this.#gateway.client.invoke(request, { signal: leave.signal })[Symbol.asyncIterator]();
     const first = await answers.next();
     leave.abort();
-    if (first.done === true)
-      throw new ConnectError("The server said nothing about the prompt.", Code.Aborted);
+    if (first.done === true) throw new ConnectError("The server did not confirm the prompt.", Code.Aborted);
   }
 }
 
@@ -126,8 +125,8 @@ function requireSize({ text, attachments }: Outgoing): void {
   const attached = attachments.reduce((sum, { data }) => sum + (data?.byteLength ?? 0), 0);
   const bytes = new TextEncoder().encode(text).byteLength + attached;
   if (bytes <= MOST_BYTES) return;
-  const size = `The prompt has ${Math.ceil(bytes / MEGABYTE)} MB with all that goes along; an agent can be sent ${MOST_BYTES / MEGABYTE} MB at once.`;
-  const wayOn = "Put what is long into a file of the folder and mention it: type @ and its name.";
+  const size = `The prompt is ${Math.ceil(bytes / MEGABYTE)} MB with attachments; the limit is ${MOST_BYTES / MEGABYTE} MB.`;
+  const wayOn = "Put long text in a file of the folder and mention it with @.";
   throw new ConnectError(`${size} ${wayOn}`, Code.InvalidArgument);
 }
 

@@ -36,7 +36,7 @@ export class ProposalContents {
     found(this.#failed, path, "").value = "";
     try {
       const contents = await this.load(path);
-      if (contents === undefined) throw new Error("The server has nothing more of this file.");
+      if (contents === undefined) throw new Error("The server has no more of this file.");
       found(this.#known, path, undefined).value = contents;
     } catch (reason) {
       found(this.#failed, path, "").value = failureOf(reason).message;

@@ -56,7 +56,7 @@ export class ReviewActions {
     const { chosen, rejected, everything } = this.#ports.selectionOf(proposal);
     // No files at all would mean every file.
     if (chosen.length === 0 && !everything) {
-      this.notify("warning", "Nothing is chosen, so nothing was written.");
+      this.notify("warning", "Nothing selected, so nothing was applied.");
       return false;
     }
     const decisions = this.#ports.decisionsOf(proposal.proposalId);
@@ -67,11 +67,7 @@ export class ReviewActions {
     if (done === undefined) return false;
     this.#ports.take(done.proposal);
     if (!done.applied) {
-      this.notify(
-        "warning",
-        "Nothing was written: files changed meanwhile.",
-        "Decide the conflicts, then apply again.",
-      );
+      this.notify("warning", "Not applied: files have changed.", "Resolve the conflicts, then apply again.");
       return false;
     }
     this.#before.set(proposal.proposalId, before);
@@ -90,7 +86,7 @@ export class ReviewActions {
     );
     if (done === undefined) return false;
     this.#ports.take(done.proposal);
-    this.notify("good", files.length === 0 ? "Discarded the proposal." : "Discarded what you rejected.");
+    this.notify("good", files.length === 0 ? "Proposal discarded." : "Rejected changes discarded.");
     return true;
   }
 
@@ -104,14 +100,14 @@ export class ReviewActions {
     if (done === undefined) return false;
     this.#ports.take(done.proposal);
     if (!done.undone) {
-      const text = "Nothing was changed: what was applied has been edited since.";
-      this.notify("warning", text, "Undo your edits of those lines first.");
+      const text = "Not undone: the applied lines were edited since.";
+      this.notify("warning", text, "Undo your edits to those lines first.");
       return false;
     }
     const before = this.#before.get(proposalId);
     if (before !== undefined) this.#ports.decisionsOf(proposalId).begin(before);
     this.#before.delete(proposalId);
-    this.notify("good", "Took the last apply back.");
+    this.notify("good", "Last apply undone.");
     return true;
   }
 
@@ -127,7 +123,7 @@ export class ReviewActions {
     });
     if (asked !== true) return false;
     comment.value = "";
-    this.notify("good", "Asked the agent to revise it.");
+    this.notify("good", "Asked the agent to revise.");
     return true;
   }
 
@@ -152,8 +148,8 @@ export class ReviewActions {
     } catch (reason) {
       const { message, suggestion } = failureOf(reason);
       if (await this.#isStale(proposal)) {
-        const text = "The proposal has changed meanwhile, so nothing was done.";
-        this.notify("warning", text, "Your choices are kept. Look again.");
+        const text = "The proposal has changed, so nothing was done.";
+        this.notify("warning", text, "Your decisions are kept. Review again.");
       } else {
         this.notify("bad", message, suggestion);
       }
@@ -192,6 +188,5 @@ export function countOf(count: number, thing: string): string {
 function mergedText(merged: readonly string[]): string {
   if (merged.length === 0) return "";
   const [first = ""] = merged;
-  const what = merged.length === 1 ? first : countOf(merged.length, "file");
-  return `${what} also ${merged.length === 1 ? "keeps" : "keep"} what you changed meanwhile.`;
+  return `Your own changes in ${merged.length === 1 ? first : countOf(merged.length, "file")} were kept.`;
 }

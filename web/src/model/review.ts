@@ -145,8 +145,8 @@ export class Review {
     if (before === undefined || before >= revision || this.actions.busy.peek() !== undefined) return;
     const words =
       lost === 0
-        ? "Your choices are kept."
-        : `${countOf(lost, "choice")} went with what is gone; the others are kept.`;
+        ? "Your decisions are kept."
+        : `${countOf(lost, "decision")} dropped; the others are kept.`;
     this.actions.notify("warning", "The proposal has changed.", words);
   }
 

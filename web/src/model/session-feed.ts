@@ -162,7 +162,7 @@ export class SessionFeed {
     const page = await this.#page(timeline.firstSeq);
     if (timeline !== this.#timeline) return;
     if (timeline.prepend(page.events) !== undefined) {
-      throw new ConnectError("The page of earlier events does not reach up to this one.", Code.DataLoss);
+      throw new ConnectError("Earlier events are missing.", Code.DataLoss);
     }
     batch(() => {
       this.#items.value = timeline.items;

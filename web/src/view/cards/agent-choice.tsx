@@ -41,7 +41,7 @@ export function AgentChoice({ agent, gateway, session, onNewSession }: ChoicePro
   if (others.length === 0) return null;
   return (
     <div class="p-card-actions">
-      <span class="p-soft">Go on with</span>
+      <span class="p-soft">Continue with</span>
       {others.map(({ name, title }) => (
         <button
           key={name}

@@ -44,7 +44,7 @@ export function BusyFolderActions({ session, gateway, onNewSession }: BusyProps)
           disabled={under.value}
           onClick={() => void session.retry()}
         >
-          Wait in line
+          Queue
         </button>
         <button
           type="button"
@@ -52,7 +52,7 @@ export function BusyFolderActions({ session, gateway, onNewSession }: BusyProps)
           disabled={under.value}
           onClick={() => onNewSession(agent, { text: lastPrompt(session), mode: ReviewMode.WORKTREE })}
         >
-          Work in a worktree, in a new session
+          New session in a worktree
         </button>
         <button
           type="button"
@@ -60,7 +60,7 @@ export function BusyFolderActions({ session, gateway, onNewSession }: BusyProps)
           disabled={under.value}
           onClick={() => onNewSession(agent, { text: lastPrompt(session), readsOnly: true })}
         >
-          Only read, in a new session
+          New read-only session
         </button>
       </div>
       <FormProblem text={problem.value} />

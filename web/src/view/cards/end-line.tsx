@@ -44,16 +44,14 @@ function Interrupted({ item, session }: Pick<CardProps<EndItem>, "item" | "sessi
         <i class="codicon codicon-debug-pause" aria-hidden="true" />
         <span class="p-card-words">The turn was interrupted</span>
       </p>
-      {!explained && (
-        <p class="p-card-about p-soft">What was said until then is kept. The agent can take it up again.</p>
-      )}
+      {!explained && <p class="p-card-about p-soft">The conversation is kept. The agent can continue.</p>}
       <div class="p-card-actions">
         <button type="button" class={mainUnless(explained)} onClick={() => void session.resume()}>
           Resume
         </button>
         {!explained && (
           <button type="button" class="p-button" onClick={() => void session.retry()}>
-            Send the prompt again
+            Resend prompt
           </button>
         )}
         <button type="button" class="p-button" onClick={() => void session.discard()}>
@@ -84,9 +82,9 @@ export function endText({ state, stopReason, durationMs }: TurnEnded): string {
 }
 
 function reasonText(state: TurnState, stopReason: string): string {
-  if (stopReason === "max_tokens") return "The answer ended because there was no room left";
-  if (stopReason === "max_turn_requests") return "The agent stopped after as many steps as it may take";
-  if (stopReason === "refusal") return "The agent refused to go on";
+  if (stopReason === "max_tokens") return "The answer was cut off: token limit reached";
+  if (stopReason === "max_turn_requests") return "The agent stopped: step limit reached";
+  if (stopReason === "refusal") return "The agent refused to continue";
   if (state === TurnState.CANCELED) return "Stopped";
   return state === TurnState.INTERRUPTED ? "Interrupted" : "";
 }

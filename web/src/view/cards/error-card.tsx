@@ -30,7 +30,7 @@ export function ErrorCard(props: CardProps<ErrorItem>) {
       {latest && <ErrorActions {...props} error={error} guide={guide} />}
       <p class="p-card-facts p-soft">{facts.filter((fact) => fact !== "").join(" · ")}</p>
       {stderr.trim() !== "" && (
-        <Disclosure label="Last words of the agent">
+        <Disclosure label="Last output of the agent">
           <pre class="p-mono p-details-code">{stderr.trimEnd()}</pre>
         </Disclosure>
       )}
@@ -82,7 +82,7 @@ function ErrorActions({ error, guide, session, gateway, onNewSession }: ActionsP
           </button>
         )}
         {offers("report") && (
-          <CopyButton label="Copy a report" text={() => report(error, session.id, gateway.pageBuild)} />
+          <CopyButton label="Copy report" text={() => report(error, session.id, gateway.pageBuild)} />
         )}
       </div>
       {offers("other_agent") && (

@@ -33,25 +33,25 @@ export function guideFor(code: ErrorCode, modelFailure = ""): ErrorGuide {
     case ErrorCode.AUTH_REQUIRED:
       return bad("The agent needs you to sign in", "sign_in", "connect", "retry");
     case ErrorCode.NETWORK_TIMEOUT:
-      return bad(modelFailure === "" ? "The agent took too long" : "The model did not answer", "retry");
+      return bad(modelFailure === "" ? "The agent timed out" : "The model did not answer", "retry");
     case ErrorCode.CONTEXT_LIMIT:
-      return bad("The conversation is full", "new_session");
+      return bad("The context window is full", "new_session");
     case ErrorCode.MALFORMED_EVENT:
       return {
-        title: "The agent said something that makes no sense",
+        title: "The agent sent an invalid message",
         tone: "warning",
         actions: ["retry", "report"],
       };
     case ErrorCode.SESSION_NOT_FOUND:
-      return bad("This session is not there any more", "new_session");
+      return bad("Session not found", "new_session");
     case ErrorCode.SESSION_BUSY:
       return bad("Another session is working in this folder", "stop_other", "queue", "worktree", "read_only");
     case ErrorCode.BUDGET_EXCEEDED:
-      return bad("The budget is used up", "retry", "new_session");
+      return bad("Budget exceeded", "retry", "new_session");
     case ErrorCode.PERMISSION_DENIED:
-      return bad("This was not allowed", "retry");
+      return bad("Permission denied", "retry");
     case ErrorCode.INVALID_INPUT:
-      return bad("This cannot be done as it was asked", "retry");
+      return bad("Invalid request", "retry");
     case ErrorCode.INTERNAL:
     case ErrorCode.UNSPECIFIED:
       return modelGuide(modelFailure) ?? bad("Something went wrong", "retry", "report");
@@ -63,7 +63,7 @@ function modelGuide(failure: string): ErrorGuide | undefined {
     case "busy":
       return bad("The model is busy", "retry");
     case "refused":
-      return bad("The model would not answer", "retry", "new_session");
+      return bad("The model refused to answer", "retry", "new_session");
     case "failed":
       return bad("The model reported an error", "retry", "report");
     default:

@@ -60,17 +60,17 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
         if (!saving.peek()) void save();
       }}
     >
-      <CodeField label={`Variable that ${agent === "" ? "the agent" : agent} reads it from`} value={name} />
+      <CodeField label={`Environment variable for ${agent === "" ? "the agent" : agent}`} value={name} />
       <KeyField value={secret} about={storageDescription(gateway)} />
       <FormProblem text={problem.value} />
       {done.value !== "" && <p role="status">{done.value}</p>}
       <div class="p-card-actions">
         <button type="submit" class="p-button p-button-main" disabled={saving.value}>
-          Keep the key
+          Save key
         </button>
         {kept.value !== "" && (
           <button type="button" class="p-button" disabled={saving.value} onClick={() => void forget()}>
-            Forget {kept.value}
+            Delete {kept.value}
           </button>
         )}
       </div>
@@ -79,6 +79,7 @@ export function KeyForm({ agent, hint, gateway }: KeyFormProps) {
 }
 
 export function keyProblem(name: string, secret: string): string {
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.trim())) return "Name the variable, for example OPENAI_API_KEY.";
-  return secret.trim() === "" ? "Paste the key." : "";
+  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name.trim()))
+    return "Enter the name of the variable, for example OPENAI_API_KEY.";
+  return secret.trim() === "" ? "Enter the key." : "";
 }

@@ -4,7 +4,7 @@ import type { Gateway } from "../../gateway/gateway";
 import { SecretKeeper } from "../../generated/portico/v1/agent_pb";
 import { failureOf } from "../../model/call-failure";
 
-const FROM_NOW_ON = "Agents that start from now on have it.";
+const FROM_NOW_ON = "Agents that start from now on can use it.";
 
 /** What came of it: either has words, never both. */
 export interface KeyOutcome {
@@ -14,17 +14,17 @@ export interface KeyOutcome {
 
 export function storageDescription({ keys }: Gateway): string {
   return keys === undefined
-    ? "It is kept in the keyring of this machine if there is one, reaches agents as environment only, and is never shown again."
-    : "VS Code keeps it. It reaches agents as environment only, and is never shown again.";
+    ? "Stored in the keyring of this machine if there is one, passed to agents as an environment variable, and never shown again."
+    : "Stored by VS Code, passed to agents as an environment variable, and never shown again.";
 }
 
 export async function storeKey({ client, keys }: Gateway, name: string, value: string): Promise<KeyOutcome> {
-  if (keys !== undefined) return outcome(await keys.set(name, value), `It is kept. ${FROM_NOW_ON}`);
+  if (keys !== undefined) return outcome(await keys.set(name, value), `Key saved. ${FROM_NOW_ON}`);
   return await attempted(async () => storedText((await client.setSecret({ name, value })).keeper));
 }
 
 export async function deleteKey({ client, keys }: Gateway, name: string): Promise<KeyOutcome> {
-  const words = `${name} is forgotten.`;
+  const words = `${name} deleted.`;
   if (keys !== undefined) return outcome(await keys.set(name, ""), words);
   return await attempted(async () => {
     await client.setSecret({ name, value: "" });
@@ -47,6 +47,6 @@ function outcome(problem: string, done: string): KeyOutcome {
 
 function storedText(keeper: SecretKeeper): string {
   return keeper === SecretKeeper.KEYRING
-    ? `Kept in the keyring of this machine. ${FROM_NOW_ON}`
-    : `This machine has no keyring: kept until Portico's server ends. ${FROM_NOW_ON}`;
+    ? `Saved in the keyring of this machine. ${FROM_NOW_ON}`
+    : `This machine has no keyring: kept until the server stops. ${FROM_NOW_ON}`;
 }

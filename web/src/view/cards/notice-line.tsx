@@ -22,7 +22,7 @@ export function NoticeLine({ item }: CardProps<NoticeItem>) {
   return (
     <div class={`p-notice p-notice-${toneOf(level)}`}>
       {more ? (
-        <Disclosure label={details.trim() === "" ? "As it came" : "Details"} line={line}>
+        <Disclosure label={details.trim() === "" ? "Raw message" : "Details"} line={line}>
           {details.trim() !== "" && <pre class="p-mono p-details-code">{details.trimEnd()}</pre>}
           {rawJson !== undefined && <pre class="p-mono p-details-code">{inputText(rawJson)}</pre>}
         </Disclosure>

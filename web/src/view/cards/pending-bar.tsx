@@ -47,7 +47,7 @@ export function PendingBar({ session }: PendingBarProps) {
       <span class="p-dot p-dot-waiting" aria-hidden="true" />
       <span class="p-pending-words" role="status">
         {several
-          ? `${permissions.length} requests wait for you`
+          ? `${permissions.length} requests are waiting for you`
           : `Waiting for you: ${requestTitle(permissions, questions, workspace)}`}
       </span>
       {several && permissions.every(onceOption) && (

@@ -79,7 +79,7 @@ function PermissionRequest(props: CardProps<PermissionItem> & { readonly onAnswe
             key={option.optionId}
             type="button"
             class={`p-button${option === main ? " p-button-main" : ""}`}
-            title={`Press ${place + 1} while this card has the focus`}
+            title={`Shortcut: ${place + 1}`}
             aria-disabled={answering.value}
             onClick={(event) => {
               // The second half of a double click belongs to whatever stood here before.

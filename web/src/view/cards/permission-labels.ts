@@ -50,7 +50,7 @@ export function scopeLabel(scope: PermissionScope): string {
       return "always";
     case PermissionScope.ONCE:
     case PermissionScope.UNSPECIFIED:
-      return "just once";
+      return "once";
   }
 }
 
@@ -89,7 +89,7 @@ function deciderLabel({ by, outcome, rule }: PermissionResolved): string {
     case DecidedBy.POLICY:
       return rule === "" ? "by a rule" : `by the rule ${rule}`;
     case DecidedBy.NOBODY:
-      return outcome === PermissionOutcome.CANCELED ? "the turn was stopped" : "nobody could be asked";
+      return outcome === PermissionOutcome.CANCELED ? "the turn was stopped" : "no one was there to answer";
     case DecidedBy.UNSPECIFIED:
       return "";
   }

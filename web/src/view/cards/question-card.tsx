@@ -123,9 +123,7 @@ function UrlQuestion({ item, session, gateway, onAnswer }: AskProps) {
         <span class="p-soft">The agent wants you to visit </span>
         <code class="p-rule">{url}</code>
       </p>
-      {!safe && (
-        <p class="p-form-problem">This is not an address of the web, so it cannot be opened from here.</p>
-      )}
+      {!safe && <p class="p-form-problem">Only http and https links can be opened.</p>}
       <div class="p-card-actions">
         <button
           type="button"
@@ -187,7 +185,7 @@ function QuestionTrail({
 export function answerLabel(answered: QuestionAnswered | undefined): string {
   if (answered?.action === QuestionAction.ACCEPT) return "Answered";
   if (answered?.action !== QuestionAction.DECLINE) return "Not answered";
-  return answered.by === DecidedBy.NOBODY ? "Declined, because nobody could be asked" : "Declined";
+  return answered.by === DecidedBy.NOBODY ? "Declined: no one was there to answer" : "Declined";
 }
 
 /** What was said, field by field; of a secret only that it was. */
@@ -206,6 +204,6 @@ export function answersGiven(
   }));
   return [
     ...said,
-    ...answered.withheld.map((name) => ({ name: titles.get(name) ?? name, words: "(not kept)" })),
+    ...answered.withheld.map((name) => ({ name: titles.get(name) ?? name, words: "(not stored)" })),
   ];
 }

@@ -57,7 +57,7 @@ export function Field(props: FieldProps) {
 function Required({ field }: { field: QuestionField }) {
   if (!field.required || field.type === "boolean") return null;
   return (
-    <span class="p-form-required" title="needed">
+    <span class="p-form-required" title="required">
       {" "}
       *
     </span>

@@ -41,31 +41,30 @@ function problemOf(field: QuestionField, value: FieldValue): string {
 }
 
 function missingText({ type }: QuestionField): string {
-  return type === "choice" || type === "choices" ? "Choose one." : "This is needed.";
+  return type === "choice" || type === "choices" ? "Choose one." : "Required.";
 }
 
 function countProblem({ minimum, maximum }: QuestionField, count: number): string {
-  if (minimum !== undefined && count < minimum) return `Choose ${minimum} or more.`;
-  if (maximum !== undefined && count > maximum) return `Choose ${maximum} at most.`;
+  if (minimum !== undefined && count < minimum) return `Choose at least ${minimum}.`;
+  if (maximum !== undefined && count > maximum) return `Choose at most ${maximum}.`;
   return "";
 }
 
 function numberProblem({ type, minimum, maximum }: QuestionField, value: string): string {
   const number = Number(value);
-  if (!Number.isFinite(number)) return "This is not a number.";
-  if (type === "integer" && !Number.isInteger(number)) return "This must be a whole number.";
-  if (minimum !== undefined && number < minimum) return `This must be ${minimum} or more.`;
-  if (maximum !== undefined && number > maximum) return `This must be ${maximum} or less.`;
+  if (!Number.isFinite(number)) return "Enter a number.";
+  if (type === "integer" && !Number.isInteger(number)) return "Enter a whole number.";
+  if (minimum !== undefined && number < minimum) return `Must be at least ${minimum}.`;
+  if (maximum !== undefined && number > maximum) return `Must be at most ${maximum}.`;
   return "";
 }
 
 function textProblem({ format, pattern, minimum, maximum }: QuestionField, value: string): string {
-  if (minimum !== undefined && value.length < minimum) return `This needs ${minimum} characters or more.`;
-  if (maximum !== undefined && value.length > maximum) return `This may have ${maximum} characters at most.`;
-  if (format === "email" && !/^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(value))
-    return "This is not a mail address.";
-  if (format === "uri" && !URL.canParse(value)) return "This is not an address. It begins like https://";
-  return matches(pattern, value) ? "" : `This must look like ${pattern}`;
+  if (minimum !== undefined && value.length < minimum) return `Enter at least ${minimum} characters.`;
+  if (maximum !== undefined && value.length > maximum) return `Enter at most ${maximum} characters.`;
+  if (format === "email" && !/^[^@\s]+@[^@\s.]+(\.[^@\s.]+)+$/.test(value)) return "Enter an email address.";
+  if (format === "uri" && !URL.canParse(value)) return "Enter a URL, such as https://example.com";
+  return matches(pattern, value) ? "" : `Must match ${pattern}`;
 }
 
 /** The server checks too, so a pattern that this browser cannot read stops nobody. */

@@ -31,7 +31,7 @@ export function SignInMethods({ methods, session, gateway }: SignInProps) {
       // The only way there is needs no name.
       const methodId = methods.length === 1 ? "" : method;
       await gateway.client.authenticateAgent({ sessionId: session.id, methodId });
-      told.value = { words: "You are signed in.", bad: false };
+      told.value = { words: "Signed in.", bad: false };
       await session.retry();
     } catch (reason) {
       const { message, suggestion } = failureOf(reason);
@@ -62,7 +62,7 @@ export function SignInMethods({ methods, session, gateway }: SignInProps) {
           {told.value.words}
         </p>
       )}
-      {command !== undefined && <CopyButton label="Copy the command" text={() => command} />}
+      {command !== undefined && <CopyButton label="Copy command" text={() => command} />}
     </>
   );
 }

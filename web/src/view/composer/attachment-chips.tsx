@@ -31,7 +31,7 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
   const selected = selection !== undefined && selection.text !== "";
   if (activeFile === undefined && !selected && mentioned.length + attachments.length === 0) return null;
   return (
-    <ul class="p-chips" aria-label="Goes along with the prompt">
+    <ul class="p-chips" aria-label="Attachments">
       {activeFile !== undefined && (
         <ContextChip
           what="file"
@@ -55,7 +55,7 @@ export function AttachmentChips({ session, gateway, composition, editor }: Chips
           <IconButton
             icon="close"
             className="p-chip-remove"
-            label={`Take ${path} out of the prompt`}
+            label={`Remove ${path} from the prompt`}
             act={() => {
               for (const { start, end } of mentionRanges(editor.text, path)) editor.replace(start, end, "");
               editor.focus();
@@ -95,7 +95,7 @@ function ContextChip({ what, text, title, composition }: ContextChipProps) {
         class={`p-chip p-chip-context${on ? "" : " p-chip-off"}`}
         aria-pressed={on}
         aria-label={name}
-        title={`${name}. ${on ? "Goes along with this prompt; press to leave it out." : "Stays out of this prompt; press to send it along."}\n${title}`}
+        title={`${name}. ${on ? "Included in this prompt; click to leave it out." : "Left out of this prompt; click to include it."}\n${title}`}
         onClick={() => (composition.shared.value = { ...composition.shared.peek(), [what]: !on })}
       >
         <i class={`codicon codicon-${on ? "eye" : "eye-closed"}`} aria-hidden="true" />
@@ -124,8 +124,8 @@ function AttachmentChip({ attachment, leftOut, remove }: AttachmentChipProps) {
         <bdi>{name}</bdi>
       </span>
       {leftOut ? (
-        <span class="p-chip-note" title="It will be left out, and the conversation will say so.">
-          this agent takes no images
+        <span class="p-chip-note" title="It will be left out, and the timeline will say so.">
+          images not supported
         </span>
       ) : (
         <span class="p-chip-size">{formatSize(data.byteLength)}</span>

@@ -28,13 +28,13 @@ export function refusalReason(
 ): string | undefined {
   const name = displayName(offered.name);
   if (offered.size > MOST_BYTES) {
-    return `${name} has ${formatSize(offered.size)}; a file may have ${formatSize(MOST_BYTES)} at most. For a file of the folder, type @ and its name.`;
+    return `${name} is ${formatSize(offered.size)}; the limit is ${formatSize(MOST_BYTES)} per file. For a file in the folder, type @ and its name.`;
   }
   const together = attached.reduce((sum, { data }) => sum + data.byteLength, offered.size);
   if (together > MOST_TOGETHER) {
-    return `With ${name} this would be ${formatSize(together)}; all files of a prompt may have ${formatSize(MOST_TOGETHER)} together.`;
+    return `With ${name} the attachments are ${formatSize(together)}; the limit is ${formatSize(MOST_TOGETHER)} per prompt.`;
   }
-  if (attached.length >= MOST_FILES) return `A prompt may have ${MOST_FILES} files at most.`;
+  if (attached.length >= MOST_FILES) return `A prompt can have at most ${MOST_FILES} files.`;
   return undefined;
 }
 

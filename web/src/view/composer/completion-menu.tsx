@@ -25,7 +25,7 @@ export function CompletionMenu({ completer }: { completer: Completer }) {
       </span>
       {menu !== undefined && menu.completions.length === 0 && !menu.searching && (
         <div class="p-popup p-completions p-completions-none p-soft">
-          No file fits “{menu.trigger.query}”.
+          No files match “{menu.trigger.query}”.
         </div>
       )}
       {menu !== undefined && menu.completions.length > 0 && (
@@ -80,7 +80,7 @@ function FileOffer({ offer }: { offer: Completion }) {
 }
 
 function CommandOffer({ offer }: { offer: Completion }) {
-  const about = offer.problem === "" ? offer.description : `cannot be used: ${offer.problem}`;
+  const about = offer.problem === "" ? offer.description : `unusable: ${offer.problem}`;
   return (
     <span class="p-offer" title={about}>
       <span class="p-offer-name">

@@ -19,7 +19,7 @@ export function ComposerHints({ session, composition }: { session: SessionModel;
       <p class="p-hints p-hints-command" role="status">
         <span>
           Fill in <b>{name}</b>
-          {description !== "" && ` (${description})`}, or take it out. Tab goes to the next.
+          {description !== "" && ` (${description})`} or remove it. Tab moves to the next.
         </span>
       </p>
     );

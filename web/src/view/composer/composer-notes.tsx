@@ -25,18 +25,16 @@ export function ComposerNotes({ session, composition, agent, editor }: NotesProp
   return (
     <div class="p-notes">
       {elsewhere.value && (
-        <Note icon="lock">
-          Another program has this session open. You can follow it here; to write in it, close it there.
-        </Note>
+        <Note icon="lock">This session is open in another program. Close it there to write here.</Note>
       )}
       {readsOnly.value && (
-        <Note icon="eye">Read-only session: {name} may read the files of the folder and change none.</Note>
+        <Note icon="eye">Read-only session: {name} can read files but not change them.</Note>
       )}
       <StartNote session={session} name={name} />
       <ConflictNote session={session} editor={editor} />
       {composition.waiting.value !== undefined && (
         <Note icon="debug-disconnect">
-          <span>Not connected. This prompt is kept, and sent when the connection is back.</span>
+          <span>Not connected. This prompt is sent when the connection is back.</span>
           <button type="button" class="p-link-button" onClick={() => composition.withdraw()}>
             Don’t send
           </button>
@@ -61,7 +59,7 @@ function StartNote({ session, name }: { session: SessionModel; name: string }) {
   if (state !== TurnState.STARTING && state !== TurnState.RESUMING) return null;
   return (
     <Note icon="loading" spinning late>
-      {state === TurnState.STARTING ? `${name} is starting…` : `${name} is coming back…`}
+      {state === TurnState.STARTING ? `${name} is starting…` : `${name} is resuming…`}
     </Note>
   );
 }

@@ -92,7 +92,7 @@ export function Composer({ session, gateway, agents, writer, onNewSession }: Com
   useFocusRetention(frame, () => editor.focus());
 
   return (
-    <section class="p-composer" aria-label="Write to the agent" ref={frame}>
+    <section class="p-composer" aria-label="Composer" ref={frame}>
       <ComposerNotes session={session} composition={composition} agent={agent} editor={editor} />
       <FolderNote session={session} gateway={gateway} writer={writer} onNewSession={onNewSession} />
       <PromptQueue session={session} editor={editor} writer={writer} />

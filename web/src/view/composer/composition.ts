@@ -92,7 +92,7 @@ export class Composition {
       const preview = isPicture(file.type) ? URL.createObjectURL(file) : undefined;
       this.attachments.value = [...this.attachments.peek(), { id, name, mimeType: file.type, data, preview }];
     } catch {
-      this.attachmentError.value = `${displayName(file.name)} cannot be read. Folders cannot be attached; attach the files in them.`;
+      this.attachmentError.value = `Cannot read ${displayName(file.name)}. To attach a folder, attach its files.`;
     }
   }
 

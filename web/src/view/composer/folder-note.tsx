@@ -44,7 +44,7 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
   return (
     <div class="p-note p-folder-note" role="status">
       <i class="codicon codicon-clockface" aria-hidden="true" />
-      <span>{nameOf(writer.value)} is working in this folder. This prompt goes out when it is done.</span>
+      <span>{nameOf(writer.value)} is working in this folder. This prompt is sent when it is done.</span>
       <span class="p-folder-ways">
         <button
           type="button"
@@ -52,7 +52,7 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
           disabled={asked.value === sessionId}
           onClick={() => void stop()}
         >
-          {asked.value === sessionId ? "Stopping…" : "Stop the other"}
+          {asked.value === sessionId ? "Stopping…" : "Stop it"}
         </button>
         {/* Files that go along are at the server, in this line. */}
         {waiting.attachments === 0 && (
@@ -60,18 +60,18 @@ export function FolderNote({ session, gateway, writer, onNewSession }: FolderNot
             <button
               type="button"
               class="p-link-button"
-              title="In a new session, which gets a working tree of its own"
+              title="In a new session with its own worktree"
               onClick={() => move({ mode: ReviewMode.WORKTREE })}
             >
-              Work in a worktree
+              Use a worktree
             </button>
             <button
               type="button"
               class="p-link-button"
-              title="In a new session, which changes no files"
+              title="In a new session that changes no files"
               onClick={() => move({ readsOnly: true })}
             >
-              Only read
+              Read only
             </button>
           </>
         )}

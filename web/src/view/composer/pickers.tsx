@@ -40,7 +40,7 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
           value={name}
           otherwise={title}
           choices={agentChoices(agents.value)}
-          heading="Another agent begins a new session."
+          heading="Switching agents starts a new session."
           onChoose={onNewSession}
         />
       )}

@@ -147,5 +147,5 @@ function put(editor: PromptEditor, text: string | undefined): boolean {
 
 function placeholder(agent: string, closed: boolean): string {
   if (closed) return "This session is in use elsewhere";
-  return agent === "" ? "Write to the agent" : `Ask ${agent}`;
+  return agent === "" ? "Ask the agent" : `Ask ${agent}`;
 }

@@ -17,7 +17,7 @@ export function PromptQueue({ session, editor, writer }: QueueProps) {
   if (queue.length === 0) return null;
   const stands = !isActive(session.state.value) && writer.value === undefined;
   return (
-    <ol class="p-queue" aria-label="Prompts that wait">
+    <ol class="p-queue" aria-label="Queued prompts">
       {queue.map((prompt) => (
         <QueuedRow key={prompt.promptId} prompt={prompt} session={session} editor={editor} stands={stands} />
       ))}
@@ -41,7 +41,7 @@ function QueuedRow({ prompt, session, editor, stands }: QueuedProps) {
     editor.replaceAll(text);
     void session.unqueue(promptId);
   };
-  const words = text.trim() === "" ? "Files only" : text;
+  const words = text.trim() === "" ? "Attachments only" : text;
   return (
     <li class="p-queued">
       <i class="codicon codicon-list-ordered" aria-hidden="true" />
@@ -89,7 +89,7 @@ function EditButton({ session, words, edit }: EditButtonProps) {
     <button
       type="button"
       class="p-icon-button"
-      title={free.value ? "Edit" : "To edit this one, send or clear what is in the composer first"}
+      title={free.value ? "Edit" : "Send or clear the composer first"}
       aria-label={`Edit: ${words}`}
       disabled={!free.value}
       onClick={edit}

@@ -33,8 +33,8 @@ export function SendButton({ session, composition, editor, closed }: SendButtonP
         <button
           type="button"
           class="p-icon-button"
-          title={`Put in line (${key})`}
-          aria-label="Put in line"
+          title={`Queue (${key})`}
+          aria-label="Queue"
           onClick={send}
         >
           <i class="codicon codicon-list-ordered" aria-hidden="true" />
@@ -64,12 +64,12 @@ function StopButton({ session }: { session: SessionModel }) {
   useSignalEffect(() => {
     if (!isActive(session.state.value)) asked.value = false;
   });
-  const label = asked.value ? "Stop at once" : "Stop";
+  const label = asked.value ? "Force stop" : "Stop";
   return (
     <button
       type="button"
       class={`p-send p-stop${asked.value ? " p-stop-asked" : ""}`}
-      title={asked.value ? "Stopping… Press again to stop at once." : "Stop (Esc)"}
+      title={asked.value ? "Stopping… Click again to force it." : "Stop (Esc)"}
       aria-label={label}
       onClick={() => {
         void session.stop(asked.peek());

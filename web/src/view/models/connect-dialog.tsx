@@ -84,7 +84,7 @@ function ProviderChoice({ providers, value, onChange }: ProviderChoiceProps) {
             {ready ? `${title} ✓` : title}
           </option>
         ))}
-        <option value={OTHER}>A key for another agent…</option>
+        <option value={OTHER}>Key for another agent…</option>
       </select>
     </label>
   );
@@ -124,7 +124,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
             disabled={isBusy}
             onClick={() => void connecting.forget(provider)}
           >
-            Forget the key
+            Delete key
           </button>
         )}
       </div>
@@ -133,7 +133,7 @@ function ModelForm({ provider, connecting, gateway }: ModelFormProps) {
 }
 
 function aboutKey({ hasKey, needsKey, detail }: Provider, gateway: Gateway): string {
-  if (hasKey) return "There is one already: leave this empty to go on with it.";
+  if (hasKey) return "A key is stored. Leave this empty to keep it.";
   return needsKey ? storageDescription(gateway) : `${detail.charAt(0).toUpperCase()}${detail.slice(1)}.`;
 }
 

@@ -25,7 +25,7 @@ export class ModelConnector {
   readonly providers = signal<readonly Provider[]>([]);
   /** What Porter uses when nobody names another; empty without one. */
   readonly model = signal("");
-  readonly stage = signal<ConnectStage>({ state: "busy", words: "Looking for providers…" });
+  readonly stage = signal<ConnectStage>({ state: "busy", words: "Loading providers…" });
   readonly #gateway: Gateway;
   readonly #session: SessionModel | undefined;
   readonly #leaving = new AbortController();
@@ -47,11 +47,11 @@ export class ModelConnector {
     const name = `${provider.name}:${model}`;
     await this.#attempt(async () => {
       if (key !== "") {
-        this.#isBusy("Keeping the key…");
+        this.#isBusy("Saving the key…");
         const { problem } = await storeKey(this.#gateway, provider.keyVariable, key);
         if (problem !== "") throw new Error(problem);
       }
-      this.#isBusy(`Waiting for ${name} to answer…`);
+      this.#isBusy(`Testing ${name}…`);
       await this.#ask(name);
       const { client } = this.#gateway;
       await client.setSettings({ settings: [{ name: "model", valueJson: JSON.stringify(name) }] });
@@ -106,8 +106,8 @@ export class ModelConnector {
   #words(name: string): string {
     const holds = this.model.peek();
     return holds === name
-      ? `${name} answers. Porter uses it from now on.`
-      : `${name} answers and is kept in your settings, but here ${holds} holds: this folder's settings or PORTICO_MODEL say so.`;
+      ? `${name} works. Porter uses it from now on.`
+      : `${name} works and is saved in your settings, but this folder uses ${holds}: its settings or PORTICO_MODEL override yours.`;
   }
 
   #isBusy(words: string): void {

@@ -40,13 +40,13 @@ export function ChangesLine({ changes }: { readonly changes: CheckpointChanges }
   if (changes === undefined) {
     return (
       <p class="p-soft" role="status">
-        <Icon name="loading" spinning /> Looking at what changed since…
+        <Icon name="loading" spinning /> Loading changes…
       </p>
     );
   }
   if (isFailure(changes)) return <p class="p-form-problem">{changes.message}</p>;
   const count = changes.files.length + changes.unlisted;
-  if (count === 0) return <p role="status">Nothing has changed since then.</p>;
+  if (count === 0) return <p role="status">No changes since then.</p>;
   return (
     <p class="p-back-count" role="status">
       <strong>{countOf(count, "file")}</strong> {count === 1 ? "has" : "have"} changed since then{" "}

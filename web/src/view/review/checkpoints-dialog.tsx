@@ -35,17 +35,17 @@ export function CheckpointsDialog({ session, gateway, onLeave }: CheckpointsProp
   const known = changes.value !== undefined && !isFailure(changes.value) ? changes.value : undefined;
   return (
     <Dialog title="Checkpoints" kind="checkpoints" onLeave={onLeave}>
-      {found === undefined && <p class="p-soft">Looking for checkpoints…</p>}
+      {found === undefined && <p class="p-soft">Loading checkpoints…</p>}
       {found !== undefined && isFailure(found) && <p class="p-form-problem">{found.message}</p>}
       {found !== undefined && !isFailure(found) && found.length === 0 && (
-        <p class="p-soft">There are none yet. One is taken before each prompt that may change files.</p>
+        <p class="p-soft">No checkpoints yet. One is taken before each prompt that may change files.</p>
       )}
       {found !== undefined && !isFailure(found) && found.length > 0 && (
         <div class="p-points">
           <List points={found} chosen={chosen} />
           <div class="p-points-side">
             {chosen.value === undefined ? (
-              <p class="p-soft">Choose one to see what changed since.</p>
+              <p class="p-soft">Select a checkpoint to see what changed since.</p>
             ) : (
               <>
                 <div class="p-points-top">
@@ -111,5 +111,5 @@ function List({ points, chosen }: { points: readonly Checkpoint[]; chosen: Signa
 }
 
 function nameOf({ label, moment }: Checkpoint): string {
-  return label === "" ? `A state ${momentLabel(moment)}` : label;
+  return label === "" ? `Checkpoint ${momentLabel(moment)}` : label;
 }

@@ -25,7 +25,7 @@ export function ConflictView(props: ConflictViewProps) {
       <div class="p-rc-top">
         <span class="p-rc-where">{where}</span>
         {number === 0 && (
-          <span class="p-rc-sides" role="group" aria-label={`Whose lines stay in ${path}`}>
+          <span class="p-rc-sides" role="group" aria-label={`Resolve conflicts in ${path}`}>
             <SideButton side="person" chosen={chosen} onChoose={onChoose} words="Keep mine" />
             <SideButton side="agent" chosen={chosen} onChoose={onChoose} words="Take theirs" />
           </span>
@@ -67,7 +67,7 @@ function SideLines({ title, text, lost, language }: SideLinesProps) {
     <div class={`p-rc-lines${lost ? " p-rc-lost" : ""}`}>
       <div class="p-rc-title">
         {title}
-        {lost && <span class="p-soft"> · goes</span>}
+        {lost && <span class="p-soft"> · discarded</span>}
       </div>
       {text === undefined && <p class="p-rc-none p-soft">The file is deleted.</p>}
       {text !== undefined && lines.length === 0 && <p class="p-rc-none p-soft">No lines.</p>}

@@ -197,7 +197,7 @@ function WaitRow({ path, view }: { path: string; view: ReviewView }) {
       {failure === "" ? (
         <>
           <Icon name="loading" spinning />
-          <span>Loading the whole of it…</span>
+          <span>Loading the full file…</span>
         </>
       ) : (
         <>

@@ -30,7 +30,7 @@ export function FileHead({ section, view, openFile }: FileHeadProps) {
         type="button"
         class="p-rf-fold"
         aria-expanded={isOpen}
-        aria-label={`${isOpen ? "Close" : "Open"} ${file.path}`}
+        aria-label={`${isOpen ? "Collapse" : "Expand"} ${file.path}`}
         onClick={() => view.toggle(file.path, !isOpen)}
       >
         <Icon name={isOpen ? "chevron-down" : "chevron-right"} />

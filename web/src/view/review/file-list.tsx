@@ -44,7 +44,7 @@ export function FileList({ review, view }: { readonly review: Review; readonly v
         })}
       </ul>
       {proposal.unlisted > 0 && (
-        <p class="p-rfiles-more p-soft">and {countOf(proposal.unlisted, "file")} more that are not listed</p>
+        <p class="p-rfiles-more p-soft">and {countOf(proposal.unlisted, "more file")}</p>
       )}
     </nav>
   );
@@ -66,6 +66,7 @@ function stateOf(file: ProposedFile, decisions: HunkDecisions, ids: readonly str
   );
   if (decided.every((one) => one === false)) return { tone: "bad", icon: "close", words: "rejected" };
   if (decided.every((one) => one === true)) return { tone: "good", icon: "check", words: "accepted" };
-  if (decided.some((one) => one === false)) return { tone: "plain", icon: "circle-slash", words: "in part" };
+  if (decided.some((one) => one === false))
+    return { tone: "plain", icon: "circle-slash", words: "partly accepted" };
   return { tone: "plain", icon: "blank", words: "" };
 }

@@ -12,14 +12,14 @@ export interface FileNote {
 export function fileNotes(file: ProposedFile, patch: Patch): readonly FileNote[] {
   const notes: FileNote[] = [];
   if (file.denied) {
-    const text = file.warning === "" ? "Protected: it can be looked at and is never applied." : file.warning;
+    const text = file.warning === "" ? "Protected: can be viewed but not applied." : file.warning;
     notes.push({ tone: "warning", icon: "lock", text });
   } else if (file.warning !== "") {
     notes.push({ tone: "warning", icon: "warning", text: file.warning });
   }
   if (file.conflict) {
     const text =
-      "You and the agent changed the same lines, or the file is gone. Choose what stays; the rest is merged.";
+      "You and the agent changed the same lines, or the file was deleted. Choose which version to keep; the rest is merged.";
     notes.push({ tone: "warning", icon: "git-merge", text });
   }
   if (file.operation === FileOperation.RENAME) {
@@ -28,7 +28,7 @@ export function fileNotes(file: ProposedFile, patch: Patch): readonly FileNote[]
   if (patch.mode !== undefined) notes.push({ tone: "plain", icon: "gear", text: modeText(patch.mode) });
   if (file.binary) notes.push({ tone: "plain", icon: "file-binary", text: binaryText(file) });
   else if (patch.hunks.length === 0 && !file.shortened && isEmptyFile(file)) {
-    notes.push({ tone: "plain", icon: "file", text: "An empty file." });
+    notes.push({ tone: "plain", icon: "file", text: "Empty file." });
   }
   return notes;
 }
@@ -39,18 +39,18 @@ function isEmptyFile({ operation, added, removed }: ProposedFile): boolean {
 }
 
 function modeText(mode: { readonly old: string; readonly new: string }): string {
-  if (mode.old === "100644" && mode.new === "100755") return "Can be run from now on";
-  if (mode.old === "100755" && mode.new === "100644") return "Cannot be run any more";
+  if (mode.old === "100644" && mode.new === "100755") return "Made executable";
+  if (mode.old === "100755" && mode.new === "100644") return "No longer executable";
   return `Mode changed from ${mode.old} to ${mode.new}`;
 }
 
 function binaryText({ operation }: ProposedFile): string {
   switch (operation) {
     case FileOperation.CREATE:
-      return "A new file that is no text, so there are no lines to show.";
+      return "New binary file.";
     case FileOperation.DELETE:
-      return "The file is no text, so there are no lines to show.";
+      return "Binary file, deleted.";
     default:
-      return "The file is no text: it changes as a whole.";
+      return "Binary file: changes as a whole.";
   }
 }

@@ -113,8 +113,8 @@ function Text({ segments, line, mate }: TextProps) {
   return (
     <code class="p-rl-text">
       <Pieces segments={shownOf(segments, endMatters)} />
-      {more > 0 && <span class="p-rl-note">{more.toLocaleString("en")} characters more</span>}
-      {line.unended && line.sign !== "same" && <span class="p-rl-note">no line break at the end</span>}
+      {more > 0 && <span class="p-rl-note">{more.toLocaleString("en")} more characters</span>}
+      {line.unended && line.sign !== "same" && <span class="p-rl-note">no newline at end of file</span>}
     </code>
   );
 }

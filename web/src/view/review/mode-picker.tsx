@@ -49,6 +49,6 @@ export function ModePicker({
 }
 
 function headingOf(isIdle: boolean, hint: string): string {
-  if (!isIdle) return "This can be changed when the agent is done.";
+  if (!isIdle) return "Available when the agent is done.";
   return hint === "" ? "How changes reach your files" : hint;
 }

@@ -29,10 +29,10 @@ export function OutsideChangesCard({ item, session, gateway }: CardProps<NoticeI
       </ul>
       {checkpointId !== undefined && (
         <>
-          <p class="p-card-about p-soft">If that was you, there is nothing to do.</p>
+          <p class="p-card-about p-soft">If you made these changes, there is nothing to do.</p>
           <div class="p-card-actions">
             <button type="button" class="p-button" onClick={() => (asking.value = true)}>
-              Put back…
+              Restore…
             </button>
           </div>
         </>
@@ -42,7 +42,7 @@ export function OutsideChangesCard({ item, session, gateway }: CardProps<NoticeI
           session={session}
           gateway={gateway}
           checkpointId={checkpointId}
-          action="Put back"
+          action="Restore files"
           label={text}
           leftOut={0}
           onLeave={() => (asking.value = false)}

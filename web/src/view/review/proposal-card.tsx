@@ -82,7 +82,7 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
       </ul>
       {more > 0 && (
         <button type="button" class="p-link-button p-proposal-more" onClick={() => look()}>
-          and {countOf(more, "file")} more
+          and {countOf(more, "more file")}
         </button>
       )}
       {!isLookedAt && review.actions.last === proposalId && <NoticeBar notice={review.actions.notice} />}
@@ -93,7 +93,7 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
           onClick={() => look(conflicts[0]?.path)}
           disabled={isLookedAt}
         >
-          {conflicts.length > 0 ? "Decide conflicts" : rejected > 0 ? "Go on reviewing" : "Review"}
+          {conflicts.length > 0 ? "Resolve conflicts" : rejected > 0 ? "Continue review" : "Review"}
         </button>
         {canApplyAll && (
           <button
@@ -112,7 +112,7 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
           onBlur={() => (sure.value = false)}
           onClick={() => (sure.peek() ? void review.actions.discard(proposal, []) : (sure.value = true))}
         >
-          {sure.value ? "Really discard?" : "Discard"}
+          {sure.value ? "Confirm discard" : "Discard"}
         </button>
         {proposal.canUndo && (
           <button
@@ -121,7 +121,7 @@ function OpenCard({ proposal, review }: { readonly proposal: ProposalUpdated; re
             disabled={busy}
             onClick={() => void review.actions.undo(proposal)}
           >
-            Undo the last apply
+            Undo last apply
           </button>
         )}
       </div>
@@ -170,7 +170,7 @@ function Settled({ item, session, review }: SettledProps) {
             disabled={review.actions.busy.value !== undefined}
             onClick={() => void review.actions.undo(proposal)}
           >
-            {isApplied ? "Undo" : "Undo the last apply"}
+            {isApplied ? "Undo" : "Undo last apply"}
           </button>
         )}
       </div>
@@ -193,7 +193,7 @@ function Settled({ item, session, review }: SettledProps) {
 
 function titleOf({ origin, files, unlisted }: ProposalUpdated): string {
   const count = countOf(files.length + unlisted, "file");
-  if (origin === ProposalOrigin.RESTORED) return `Your own edits, put aside: ${count}`;
+  if (origin === ProposalOrigin.RESTORED) return `Your own edits, set aside: ${count}`;
   return `Proposed: ${count}`;
 }
 

@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";
+import { countOf } from "../../model/review-actions";
 import { reviewOf } from "../../model/review";
 import { isFailure } from "../../model/review-status";
 import type { SessionModel } from "../../model/types";
@@ -52,13 +53,15 @@ export function RestoreDialog({
         <ChangesLine changes={found} />
         {known !== undefined && known.files.length > 0 && <ChangedFiles changes={known} />}
         <p class="p-soft">
-          The files become what they were before this prompt. What you changed yourself since then comes back
-          as a proposal, and how things are now is kept as a checkpoint: nothing is lost.
+          Files return to their state before this prompt. Your own changes since then become a proposal, and
+          the current state is saved as a checkpoint: nothing is lost.
         </p>
         {leftOut > 0 && (
-          <p class="p-soft">{leftOut} files were too large or too many to be kept, and stay as they are.</p>
+          <p class="p-soft">
+            {countOf(leftOut, "file")} could not be saved in the checkpoint and will not change.
+          </p>
         )}
-        {isBusy && <p class="p-form-problem">The agent is at work. Wait for it, or stop it first.</p>}
+        {isBusy && <p class="p-form-problem">The agent is working. Wait for it, or stop it first.</p>}
         <FormProblem text={problem.value} />
         <div class="p-card-actions">
           <button

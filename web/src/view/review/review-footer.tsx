@@ -63,13 +63,13 @@ export function ReviewFooter({ review, proposal, revising, onAsked }: FooterProp
             onClick={discard}
             onBlur={() => (sure.value = false)}
           >
-            {sure.value ? "Really discard all?" : isPart ? `Discard ${counts.rejected} rejected` : "Discard"}
+            {sure.value ? "Confirm discard" : isPart ? `Discard ${counts.rejected} rejected` : "Discard"}
           </button>
           <button
             type="button"
             class="p-button"
             disabled={busy !== undefined}
-            title="Ask the agent to revise it (r)"
+            title="Ask the agent to revise (r)"
             onClick={() => (revising.value = true)}
           >
             Ask to revise
@@ -95,8 +95,8 @@ function ReviseBox({ review, proposal, revising, counts, onAsked }: ReviseBoxPro
   };
   const goes =
     counts.rejected > 0
-      ? `What you rejected goes along: ${countOf(counts.rejected, "change")}.`
-      : "The whole proposal goes along.";
+      ? `Includes ${countOf(counts.rejected, "rejected change")}.`
+      : "Includes the whole proposal.";
   return (
     <form
       class="p-revise"
@@ -110,8 +110,8 @@ function ReviseBox({ review, proposal, revising, counts, onAsked }: ReviseBoxPro
         ref={field}
         class="p-field p-revise-text"
         rows={3}
-        aria-label="What should be different?"
-        placeholder="What should be different?"
+        aria-label="What should change?"
+        placeholder="What should change?"
         value={comment.value}
         onInput={(event) => (comment.value = event.currentTarget.value)}
         onKeyDown={(event) => {
@@ -143,7 +143,7 @@ function ReviseBox({ review, proposal, revising, counts, onAsked }: ReviseBoxPro
 }
 
 function chosenText({ changes, chosen, chosenFiles }: SelectionCounts): string {
-  if (chosen === 0) return "Nothing is chosen";
+  if (chosen === 0) return "Nothing selected";
   if (chosen === changes) return `${countOf(changes, "change")} in ${countOf(chosenFiles, "file")}`;
   return `${chosen} of ${countOf(changes, "change")} in ${countOf(chosenFiles, "file")}`;
 }
@@ -151,7 +151,7 @@ function chosenText({ changes, chosen, chosenFiles }: SelectionCounts): string {
 function leftText({ rejected, undecidedConflicts, denied }: SelectionCounts): string {
   const words: string[] = [];
   if (rejected > 0) words.push(`${rejected} rejected`);
-  if (undecidedConflicts > 0) words.push(`${countOf(undecidedConflicts, "conflict")} to decide`);
+  if (undecidedConflicts > 0) words.push(`${countOf(undecidedConflicts, "conflict")} to resolve`);
   if (denied > 0) words.push(`${denied} protected`);
   return words.join(" · ");
 }

@@ -32,13 +32,12 @@ export interface FileBadge {
 export function fileBadges(file: ProposedFile): readonly FileBadge[] {
   const marks: FileBadge[] = [];
   if (file.conflict) {
-    marks.push({ word: "conflict", title: "You changed the same lines meanwhile", tone: "warning" });
+    marks.push({ word: "conflict", title: "You changed the same lines", tone: "warning" });
   }
-  if (file.denied) marks.push({ word: "protected", title: "Is never applied", tone: "warning" });
+  if (file.denied) marks.push({ word: "protected", title: "Never applied", tone: "warning" });
   else if (file.warning !== "") marks.push({ word: "warning", title: file.warning, tone: "warning" });
-  if (file.binary) marks.push({ word: "binary", title: "Is no text", tone: "plain" });
-  if (file.generated)
-    marks.push({ word: "generated", title: "Made by a program, or ignored", tone: "plain" });
+  if (file.binary) marks.push({ word: "binary", title: "Not a text file", tone: "plain" });
+  if (file.generated) marks.push({ word: "generated", title: "Generated or ignored", tone: "plain" });
   return marks;
 }
 
@@ -73,28 +72,28 @@ export const MODES: readonly ModeLabel[] = [
     value: "direct",
     name: "Direct",
     icon: "edit",
-    description: "Changes go into your files at once; checkpoints lead back",
+    description: "Changes go straight into your files; checkpoints let you go back",
   },
   {
     mode: ReviewMode.PROPOSAL,
     value: "proposal",
     name: "Proposal",
     icon: "git-compare",
-    description: "You look at every change before it reaches a file",
+    description: "You review every change before it reaches a file",
   },
   {
     mode: ReviewMode.BRANCH,
     value: "branch",
     name: "Branch",
     icon: "git-branch",
-    description: "Works in your folder on a branch of its own",
+    description: "Works in your folder on its own branch",
   },
   {
     mode: ReviewMode.WORKTREE,
     value: "worktree",
     name: "Worktree",
     icon: "worktree",
-    description: "Works in a folder of its own beside yours",
+    description: "Works in its own folder next to yours",
   },
 ];
 
@@ -112,9 +111,9 @@ export function momentLabel(moment: CheckpointMoment): string {
     case CheckpointMoment.BEFORE_APPLY:
       return "before a proposal was applied";
     case CheckpointMoment.BEFORE_RESTORE:
-      return "before going back";
+      return "before a restore";
     case CheckpointMoment.BEFORE_BRANCH:
-      return "before the branch";
+      return "before a branch";
     default:
       return "";
   }

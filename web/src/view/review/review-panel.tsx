@@ -100,7 +100,7 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
     <header class="p-review-top">
       <IconButton
         icon={over ? "arrow-left" : "close"}
-        label={over ? "Back to the conversation (Esc)" : "Close the review (Esc)"}
+        label={over ? "Back to the conversation (Esc)" : "Close review (Esc)"}
         act={() => review.close()}
       />
       <h2 class="p-review-title">{title}</h2>
@@ -108,11 +108,7 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
       <DiffCounts counts={counts} />
       <span class="p-review-tools">
         {proposal.canUndo && (
-          <IconButton
-            icon="discard"
-            label="Undo the last apply"
-            act={() => void review.actions.undo(proposal)}
-          />
+          <IconButton icon="discard" label="Undo last apply" act={() => void review.actions.undo(proposal)} />
         )}
         {view.roomy.value && (
           <IconButton
@@ -124,10 +120,14 @@ function Top({ review, view, proposal, over, listed }: TopProps) {
         )}
         {files.length > 1 && (
           <>
-            <IconButton icon="collapse-all" label="Close or open all files" act={() => toggleAll(view)} />
+            <IconButton
+              icon="collapse-all"
+              label="Collapse or expand all files"
+              act={() => toggleAll(view)}
+            />
             <IconButton
               icon="list-tree"
-              label="List of files"
+              label="File list"
               pressed={listed.value}
               act={() => (listed.value = !listed.value)}
             />

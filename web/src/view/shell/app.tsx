@@ -142,8 +142,8 @@ function Welcome({ app }: { app: AppModel }) {
   if (!ready) return null;
   return (
     <div class="p-welcome">
-      <h2>No session is open</h2>
-      <p class="p-soft">Begin a new one, or open an earlier one from the history.</p>
+      <h2>No open session</h2>
+      <p class="p-soft">Start a new session, or open one from the history.</p>
       <button
         ref={button}
         type="button"

@@ -30,7 +30,7 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
   return (
     <>
       <FormProblem text={problem.value} />
-      {approvals.value?.length === 0 && <p class="p-soft">Nothing. Every request is put to you.</p>}
+      {approvals.value?.length === 0 && <p class="p-soft">Nothing. You are asked each time.</p>}
       <ul class="p-approvals">
         {approvals.value?.map((one) => (
           <li key={one.approvalId}>
@@ -44,10 +44,10 @@ export function Approvals({ gateway, workspace }: { gateway: Gateway; workspace:
             <button
               type="button"
               class="p-button"
-              aria-label={`Take back ${one.rule}`}
+              aria-label={`Revoke ${one.rule}`}
               onClick={() => void attempt(() => revoke(one.approvalId))}
             >
-              Take back
+              Revoke
             </button>
           </li>
         ))}

@@ -45,7 +45,7 @@ export function ConnectionBanner({ app, session }: { app: AppModel; session: Ses
         <div class="p-banner p-banner-bad" role="alert">
           <i class="codicon codicon-lock" aria-hidden="true" />
           <span>
-            This page is not signed in. <code>portico serve --open</code> opens a link that signs it in.
+            This page is not signed in. To sign in, run <code>portico serve --open</code>.
           </span>
         </div>
       );
@@ -66,8 +66,7 @@ function NotYet({ gateway }: { gateway: Gateway }) {
   if (gateway.editorContext === undefined) return <>Connecting…</>;
   return (
     <>
-      Portico is not running yet.{" "}
-      <span class="p-soft">It is being started; if that fails, a notification of the editor says why.</span>
+      Portico is starting. <span class="p-soft">If it fails, a notification says why.</span>
     </>
   );
 }
@@ -80,8 +79,8 @@ function OutdatedBanner({ gateway }: { gateway: Gateway }) {
       <i class="codicon codicon-info" aria-hidden="true" />
       <span>
         {updateBuilds === undefined
-          ? "Portico was updated; this page is of an older version."
-          : "The server and this extension are of different builds."}
+          ? "Portico was updated. Reload to get the new version of this page."
+          : "The server and this extension are different builds."}
       </span>
       <button type="button" class="p-link-button" onClick={updateBuilds ?? (() => gateway.reload())}>
         {updateBuilds === undefined ? "Reload" : "Update…"}

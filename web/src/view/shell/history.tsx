@@ -83,7 +83,7 @@ export function History({ app, over, takesFocus, onLeave }: HistoryProps) {
             class="p-link-button p-history-more"
             onClick={() => void app.sessions.loadMore()}
           >
-            Show older ones
+            Show older sessions
           </button>
         )}
       </div>
@@ -117,7 +117,7 @@ function Entry({ app, session, now, onOpen }: EntryProps) {
             {title}
           </span>
           {session.hasDraft && <span class="p-tab-draft">Draft</span>}
-          {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} in line`}</span>}
+          {session.queued > 0 && <span class="p-tab-draft">{`${session.queued} queued`}</span>}
         </span>
         <span class="p-entry-facts p-soft">
           <span title={folder}>{facts.filter((fact) => fact !== "").join(" · ")}</span>
@@ -155,7 +155,7 @@ function updated(session: SessionSummary): Date {
 }
 
 function emptyWords(search: string): string {
-  return search.trim() === "" ? "Conversations you have will be listed here." : "No session has these words.";
+  return search.trim() === "" ? "Your sessions appear here." : "No matching sessions.";
 }
 
 function entriesOf(list: HTMLElement | null): HTMLElement[] {

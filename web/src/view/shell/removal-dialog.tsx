@@ -33,22 +33,22 @@ function RemovalQuestion({ app, asked }: { readonly app: AppModel; readonly aske
     <Dialog title={`Delete “${sessionTitle(session)}”?`} kind="removal" onLeave={leave}>
       {changed > 0 && (
         <p>
-          It proposes changes to {countOf(changed, "file")} <DiffCounts counts={totalOf(files)} /> that you
-          have not decided on. They are lost with it. Your files stay as they are.
+          It has proposed changes to {countOf(changed, "file")} <DiffCounts counts={totalOf(files)} /> that
+          you have not applied or discarded. They will be lost. Your files stay as they are.
         </p>
       )}
       {branch !== "" && (
         <p>
-          It works on the branch <code>{branch}</code>, which is not finished. Your folder stays on that
-          branch, and the page no longer offers to bring it home.
+          Its branch <code>{branch}</code> is not finished. Your folder stays on that branch, and the page no
+          longer offers to merge it.
         </p>
       )}
       <div class="p-card-actions">
         <button type="button" class="p-button p-button-main" onClick={look}>
-          Open the session
+          Open session
         </button>
         <button type="button" class="p-button p-button-bad" onClick={remove}>
-          {changed > 0 ? "Delete with the changes" : "Delete"}
+          {changed > 0 ? "Delete with changes" : "Delete"}
         </button>
         <button type="button" class="p-button" onClick={leave}>
           Cancel

@@ -33,10 +33,10 @@ function kindOf(before: SessionSummary, now: SessionSummary): SessionNotice["kin
 export function noticeText(kind: SessionNotice["kind"]): string {
   switch (kind) {
     case "asks":
-      return "waits for your answer";
+      return "is waiting for your answer";
     case "ended":
       return "is done";
     case "failed":
-      return "could not go on";
+      return "failed";
   }
 }

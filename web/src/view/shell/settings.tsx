@@ -22,7 +22,7 @@ interface SettingsProps {
 
 export function SettingsDialog({ app, part, onLeave }: SettingsProps) {
   return (
-    <Dialog title={part === "settings" ? "Settings" : "Keys"} kind={part} onLeave={onLeave}>
+    <Dialog title={part === "settings" ? "Settings" : "Keyboard shortcuts"} kind={part} onLeave={onLeave}>
       {part === "settings" ? <Choices app={app} onLeave={onLeave} /> : <Keys />}
     </Dialog>
   );
@@ -37,7 +37,7 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
       <SettingsProblems gateway={app.gateway} workspace={workspace} />
       <Group title="Conversation">
         <Switch
-          label="Show what the agent thinks"
+          label="Show the agent's thinking"
           on={showThinking.value}
           onChange={(on) => (showThinking.value = on)}
         />
@@ -61,15 +61,15 @@ function Choices({ app, onLeave }: { app: AppModel; onLeave: () => void }) {
           Connect a model…
         </button>
       </Group>
-      <Group title="Look">
+      <Group title="Appearance">
         <Choice<Theme>
           label="Theme"
           value={theme.value}
-          choices={{ system: "As the system", light: "Light", dark: "Dark" }}
+          choices={{ system: "System", light: "Light", dark: "Dark" }}
           onChange={(chosen) => (theme.value = chosen)}
         />
       </Group>
-      <Group title="Allowed for good">
+      <Group title="Always allowed">
         <Approvals gateway={app.gateway} workspace={here} />
       </Group>
       <p class="p-soft p-dialog-foot">
@@ -92,11 +92,11 @@ function NotifySwitch({ app }: { app: AppModel }) {
   return (
     <>
       <Switch
-        label="Tell me when a turn ends while I look elsewhere"
+        label="Notify me when a turn ends while I am elsewhere"
         on={notify.value}
         onChange={(on) => void change(on)}
       />
-      {refused.value && <FormProblem text="The browser does not let this page show notifications." />}
+      {refused.value && <FormProblem text="The browser blocks notifications of this page." />}
     </>
   );
 }

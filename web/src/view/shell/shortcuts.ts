@@ -21,24 +21,24 @@ const MAC = typeof navigator !== "undefined" && /Mac|iPhone|iPad/.test(navigator
 const CHORD = MAC ? "⌘⌥" : "Ctrl+Alt+";
 
 export const SHORTCUTS: readonly Shortcut[] = [
-  { keys: "Enter", description: "send, or put in line while the agent works" },
+  { keys: "Enter", description: "send, or queue while the agent works" },
   { keys: "Shift+Enter", description: "new line" },
   { keys: "Esc", description: "close a menu, or stop the agent" },
   { keys: "↑", description: "in an empty composer: earlier prompts" },
-  { keys: "/  @", description: "commands of the agent, files of the folder" },
+  { keys: "/  @", description: "commands, files" },
   { keys: MAC ? "⌘F" : "Ctrl+F", description: "find in the conversation" },
-  { keys: `${CHORD}A`, description: "go to what waits for you; then 1, 2, 3 … answer" },
-  { keys: `${CHORD}R`, description: "look at what is proposed, or leave it" },
+  { keys: `${CHORD}A`, description: "go to the waiting request; then 1, 2, 3 … to answer" },
+  { keys: `${CHORD}R`, description: "open or close the review" },
   { keys: "j  k", description: "in a review: next, previous change; n and p for files" },
-  { keys: "a  x  u", description: "in a review: accept, reject, take that back" },
-  { keys: "Enter  r", description: "in a review: apply what is chosen, ask the agent to revise" },
+  { keys: "a  x  u", description: "in a review: accept, reject, undo" },
+  { keys: "Enter  r", description: "in a review: apply the selection, ask to revise" },
   { keys: `${CHORD}N`, description: "new session" },
   { keys: `${CHORD}←  →`, description: "previous, next tab" },
   { keys: `${CHORD}W`, description: "close the tab" },
-  { keys: `${CHORD}T`, description: "open the tab that was closed last" },
+  { keys: `${CHORD}T`, description: "reopen the last closed tab" },
   { keys: `${CHORD}H`, description: "history" },
   { keys: "Ctrl+Shift+←  →", description: "on a tab: move it" },
-  { keys: "?  F1", description: "these keys" },
+  { keys: "?  F1", description: "show these shortcuts" },
 ];
 
 export function onShortcut(event: KeyboardEvent, app: AppModel, places: ShortcutTargets): void {

@@ -37,7 +37,7 @@ export function turnStateLabel(state: TurnState): string {
     case TurnState.STREAMING:
       return "working";
     case TurnState.RESUMING:
-      return "coming back";
+      return "resuming";
     case TurnState.AWAITING:
       return "waiting for you";
     case TurnState.FAILED:

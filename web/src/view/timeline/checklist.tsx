@@ -97,7 +97,7 @@ function Todos({ session, todos }: { readonly session: SessionModel; readonly to
                   onChange={(event) => set(todo, event.currentTarget.checked)}
                 />
                 <span>{todo.content}</span>
-                {todo.status === Progress.IN_PROGRESS && <span class="p-label">under way</span>}
+                {todo.status === Progress.IN_PROGRESS && <span class="p-label">in progress</span>}
               </label>
               <IconButton
                 icon="close"

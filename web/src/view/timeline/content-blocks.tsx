@@ -68,7 +68,7 @@ export function ContentBlockView({
     case "resource":
       return <Resource block={block} context={context} />;
     case "audio":
-      return <Chip icon="unmute" words={nameOf(block, "Sound")} />;
+      return <Chip icon="unmute" words={nameOf(block, "Audio")} />;
     case "other":
       return <Code text={block.json} language="json" context={context} />;
   }

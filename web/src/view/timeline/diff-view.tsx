@@ -38,7 +38,7 @@ export function DiffView({ part, place, context }: DiffViewProps) {
         <FileLink path={part.path} context={context} />
         {diff.isNew && <span class="p-label">new file</span>}
         <DiffCounts counts={diff} />
-        <CopyIcon label="Copy the new text" text={() => part.newText} />
+        <CopyIcon label="Copy new text" text={() => part.newText} />
       </div>
       {!open && (
         <button type="button" class="p-link-button p-diff-more" onClick={() => (chosen.value = true)}>

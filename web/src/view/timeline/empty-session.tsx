@@ -27,7 +27,7 @@ export function EmptySession({ session, gateway, agents, onNewSession }: EmptyPr
   return (
     <div class="p-empty">
       <h2 class="p-empty-title">
-        {agent === "" ? "A new session" : `${agent[0]?.toUpperCase() ?? ""}${agent.slice(1)}`}
+        {agent === "" ? "New session" : `${agent[0]?.toUpperCase() ?? ""}${agent.slice(1)}`}
       </h2>
       <p class="p-soft p-empty-folder">
         <i class="codicon codicon-folder" aria-hidden="true" />
@@ -53,7 +53,7 @@ export function EmptySession({ session, gateway, agents, onNewSession }: EmptyPr
         </div>
       )}
       {commands.length === 0 ? (
-        <p class="p-soft">Ask something about this folder, or say what is to be done.</p>
+        <p class="p-soft">Ask about this folder, or describe a task.</p>
       ) : (
         <ul class="p-empty-commands" aria-label="Commands">
           {commands.slice(0, MOST_COMMANDS).map(({ name, description, hint }) => (

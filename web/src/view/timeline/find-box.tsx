@@ -44,7 +44,7 @@ export function FindBox({ finder, session }: { readonly finder: Finder; readonly
           disabled={finder.looking.value}
           onClick={() => void finder.lookFurther()}
         >
-          {finder.looking.value ? "Looking further back…" : "Look further back"}
+          {finder.looking.value ? "Searching earlier messages…" : "Search earlier messages"}
         </button>
       )}
     </div>
@@ -53,6 +53,6 @@ export function FindBox({ finder, session }: { readonly finder: Finder; readonly
 
 function countWords({ hits, position }: Finder): string {
   const count = hits.value.length;
-  if (count === 0) return "Not found";
+  if (count === 0) return "No results";
   return position.value === 0 ? `${count}` : `${position.value} of ${count}`;
 }

@@ -47,7 +47,7 @@ function PlanIcon({ status }: { readonly status: Progress }) {
       return (
         <>
           <Icon name="arrow-circle-right" />
-          <span class="p-aloud">under way: </span>
+          <span class="p-aloud">in progress: </span>
         </>
       );
     case Progress.PENDING:

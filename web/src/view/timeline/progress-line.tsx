@@ -32,7 +32,7 @@ function progressText(session: SessionModel): string {
     case TurnState.STARTING:
       return "Starting the agent";
     case TurnState.RESUMING:
-      return "Bringing the agent back";
+      return "Resuming the agent";
     case TurnState.RUNNING:
     case TurnState.STREAMING:
       return isSpeaking ? "" : "Working";

@@ -166,7 +166,7 @@ function Tools({ model, session, gateway, listed, writing }: ToolsProps) {
 function JumpButton({ model }: { readonly model: TimelineModel }) {
   if (model.view.following.value) return null;
   const missed = model.missed.value;
-  const words = missed === 0 ? "To the end" : missed === 1 ? "1 new message" : `${missed} new messages`;
+  const words = missed === 0 ? "Jump to end" : missed === 1 ? "1 new message" : `${missed} new messages`;
   return (
     <div class="p-jump">
       <button type="button" class="p-button p-jump-button" onClick={() => model.view.scrollToEnd()}>

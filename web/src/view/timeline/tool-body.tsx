@@ -50,11 +50,11 @@ function Input({ item, context }: ToolBodyProps) {
         {gateway.showTerminal && (
           <IconButton
             icon="terminal"
-            label="Show in a terminal"
+            label="Show in terminal"
             act={() => gateway.showTerminal?.(session.id, item.toolId)}
           />
         )}
-        <CopyIcon label="Copy the command" text={() => command} />
+        <CopyIcon label="Copy command" text={() => command} />
       </div>
     );
   }
@@ -131,12 +131,12 @@ function TerminalView({ id, item, context }: TerminalViewProps) {
   const good = exitCode === 0 && signal === "";
   return (
     <div class="p-terminal">
-      {leftOut > 0n && <span class="p-label">{leftOut.toLocaleString("en")} characters were left out</span>}
+      {leftOut > 0n && <span class="p-label">{leftOut.toLocaleString("en")} characters omitted</span>}
       {terminal !== undefined && terminal.text !== "" && <TerminalBox text={terminal.text} />}
       {ended && <span class={good ? "p-label" : "p-label p-bad"}>{exitWords(exitCode, signal)}</span>}
       {!ended && stateOf(item) === "running" && (
         <button type="button" class="p-link-button" onClick={() => void context.session.stopCommand(id)}>
-          Stop this command
+          Stop command
         </button>
       )}
     </div>

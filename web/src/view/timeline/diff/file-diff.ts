@@ -133,5 +133,5 @@ function endNote(oldText: string | undefined, newText: string): string {
   const had = oldText.endsWith("\n");
   const has = newText.endsWith("\n");
   if (had === has) return "";
-  return has ? "Line break at the end of the file added" : "No line break at the end of the file";
+  return has ? "Newline at end of file added" : "No newline at end of file";
 }
