@@ -1,4 +1,4 @@
-// The extension begins here. It starts nothing until somebody looks at it.
+// Entry point of the extension. Activation starts no server; the first view or command does.
 
 import * as vscode from "vscode";
 import { hunkCommands } from "./bridge/hunk-commands";

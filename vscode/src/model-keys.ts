@@ -1,4 +1,4 @@
-// Keys of models: kept by VS Code, given to the server as its environment or while it runs, and shown to nobody.
+// Model keys: stored by VS Code, passed to the server as environment or while it runs, and never shown.
 
 import type { SecretStorage } from "vscode";
 import { errorText, type ServerConnection } from "./server/connection";

@@ -1,4 +1,4 @@
-// A value that changes, and tells whoever listens.
+// A value with change listeners.
 
 export interface ReadonlyObservable<Value> {
   readonly value: Value;

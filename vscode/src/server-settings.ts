@@ -1,5 +1,4 @@
-// What VS Code's settings mean for the server that is started from here. They reach it as flags and environment, so a
-// server that runs already keeps what it has.
+// VS Code settings for the server, passed as flags and environment when it starts. A running server is not changed.
 
 import * as vscode from "vscode";
 

@@ -1,4 +1,4 @@
-// Files as a session names them: by its own folder, whichever stands first in the window.
+// Paths relative to the folder of a session.
 
 import { isAbsolute, join, relative, sep } from "node:path";
 

@@ -1,4 +1,4 @@
-// Draws the status in VS Code's status bar, and tells its menus what there is to do.
+// Status bar item, and the context keys that menus depend on.
 
 import * as vscode from "vscode";
 import { isActive } from "../../web/src/view/shell/turn-state";

@@ -1,4 +1,4 @@
-// What the status bar says: how the server stands, and with whom the person talks.
+// Text of the status bar: state of the server, agent and model of the current session.
 
 import type { SessionDetail, SessionSummary } from "../../web/src/generated/portico/v1/agent_pb";
 import { moodOf, turnStateLabel as stateWords, type TurnMood } from "../../web/src/view/shell/turn-state";

@@ -1,4 +1,4 @@
-// The folders of this window, as the server names them: links resolved.
+// The folders of this window, by their real paths as the server knows them.
 
 import { realpathSync } from "node:fs";
 import { homedir } from "node:os";

@@ -96,7 +96,7 @@ test("where something else decides on the model, that is told", async () => {
   await connecting.connect({ ...wanted, key: "" });
   expect(connecting.stage.value).toMatchObject({
     state: "done",
-    words: expect.stringContaining("here ships:frigate holds") as string,
+    words: expect.stringContaining("this folder uses ships:frigate") as string,
   });
 });
 

@@ -1,5 +1,4 @@
-// Lends this window to the server for as long as both are there: takes its requests, answers each, and tells how the
-// window stands. It never starts a server.
+// Attaches this window to the server: answers its requests and reports the window's state. Never starts a server.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type {

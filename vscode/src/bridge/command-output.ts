@@ -1,4 +1,4 @@
-// What a command of the agent prints, as a terminal shows it: each thing once, however often the agent repeats it.
+// Output of an agent's command as a terminal prints it: each part once, however often the agent repeats it.
 
 import type { Event, TerminalOutput, ToolPart } from "../../../web/src/generated/portico/v1/events_pb";
 import { ToolBuilder } from "../../../web/src/model/call-builders";

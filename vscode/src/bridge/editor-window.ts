@@ -1,4 +1,4 @@
-// This window of VS Code, as the server asks for it.
+// This VS Code window, as the server's requests use it.
 
 import * as vscode from "vscode";
 import type { EditorRequest } from "../../../web/src/generated/portico/v1/agent_pb";

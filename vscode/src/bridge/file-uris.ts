@@ -1,4 +1,4 @@
-// The same files under two names: paths as the server has them, with links resolved, and VS Code's addresses.
+// Conversion between the server's real paths and VS Code URIs.
 
 import { realpathSync } from "node:fs";
 import { basename, dirname, join, relative, sep } from "node:path";

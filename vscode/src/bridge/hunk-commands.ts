@@ -1,4 +1,4 @@
-// Deciding about one change of a proposed file where it is looked at: in the diff editor.
+// Commands that apply or discard the hunk at the cursor of the diff editor.
 
 import * as vscode from "vscode";
 import type { ProposalUpdated, ProposedHunk } from "../../../web/src/generated/portico/v1/events_pb";

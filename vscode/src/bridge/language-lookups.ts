@@ -1,4 +1,4 @@
-// What VS Code's language features know: definitions, references, symbols, hovers and problems.
+// Lookups by VS Code's language features: definitions, references, symbols, hovers and problems.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import * as vscode from "vscode";

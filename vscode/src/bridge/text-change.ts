@@ -1,5 +1,4 @@
-// What has to be replaced in a text so that it becomes another, and nothing more: cursors, folds and breakpoints
-// outside of it stay where they are.
+// The smallest replacement that turns one text into another, so that cursors, folds and breakpoints outside it stay.
 
 export interface TextChange {
   readonly start: number;

@@ -1,5 +1,4 @@
-// A command of the agent in a terminal, for whoever would rather read it there than in its card: what it has printed,
-// and then what it prints. The agent reads the same. It opens only when the person asks, and closing it stops nothing.
+// A read-only terminal that shows the output of an agent's command. Opened on request; closing it stops nothing.
 
 import * as vscode from "vscode";
 import { ToolKind } from "../../../web/src/generated/portico/v1/events_pb";

@@ -1,4 +1,4 @@
-// A command in a terminal of the person's own: they have agreed to it, see it, type into it and stop it.
+// Runs a command that the user approved in a terminal of theirs.
 
 import * as vscode from "vscode";
 import type { DispatchCommand } from "../../../web/src/generated/portico/v1/agent_pb";

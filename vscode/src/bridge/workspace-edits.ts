@@ -1,5 +1,4 @@
-// Changes files as one step that one undo takes back: in the window's own texts where it has them open, else on the
-// disk. All of them, or none.
+// Applies file changes as one undoable step, in open documents or on disk: all of them or none.
 
 import * as vscode from "vscode";
 import type { ApplyEdits, EditedFile } from "../../../web/src/generated/portico/v1/agent_pb";

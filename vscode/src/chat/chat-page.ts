@@ -1,5 +1,5 @@
-// One page of the chat in a webview, wherever that stands. The page draws and remembers; here is only the way to the
-// server and the editor. A page that is out of sight is gone, and so are its calls: the log has what it misses.
+// One chat page in a webview, connected to the server and the editor. A hidden page is discarded together with its
+// calls; it catches up from the log.
 
 import { randomBytes } from "node:crypto";
 import { readFile } from "node:fs/promises";

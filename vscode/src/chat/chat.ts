@@ -1,4 +1,4 @@
-// The chat: in the side bar, and in as many editor tabs as a person likes. Commands go to the one they used last.
+// The chat in the side bar and in editor tabs. Commands go to the one that was used last.
 
 import * as vscode from "vscode";
 import type { EditorCommand } from "../../../web/src/gateway/webview-frames";

@@ -1,5 +1,5 @@
-// Notifications that can be taken away again, which VS Code's messages cannot: what they ask may be answered elsewhere.
-// They are shown as progress, so they stay until then, and their answers are links.
+// Notifications that can be closed by the extension, unlike VS Code's messages. They are shown as progress, and their
+// answers are links.
 
 import * as vscode from "vscode";
 

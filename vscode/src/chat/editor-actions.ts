@@ -1,4 +1,4 @@
-// Small wishes of the page that only the editor can grant.
+// Actions that the page requests of the editor: open a link, open a file, save a file.
 
 import * as vscode from "vscode";
 import { uriOf } from "../bridge/file-uris";

@@ -1,4 +1,4 @@
-// Posts to a webview cost a message between processes each: what comes within a sixtieth of a second goes as one.
+// Batches frames for a webview: all frames of a sixtieth of a second are one message between processes.
 
 import { PROTOCOL, type ExtensionFrame, type FramePost } from "../../../web/src/gateway/webview-frames";
 

@@ -1,5 +1,4 @@
-// Takes what a page posts. What makes no sense is left alone: it is told in the log, once, and hurts nothing that
-// comes after it.
+// Receives frames from a page. Invalid ones are ignored and logged once.
 
 import { framesFromPage, type PageFrame } from "../../../web/src/gateway/webview-frames";
 

@@ -1,4 +1,4 @@
-// Carries the calls of one page to the server and the answers back, without reading either.
+// Forwards the calls of one page to the server and the answers back, without reading either.
 
 import { request, type ClientRequest, type IncomingMessage } from "node:http";
 import { PROTOCOL, type CallPayload, type ExtensionFrame } from "../../../web/src/gateway/webview-frames";

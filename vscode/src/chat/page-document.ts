@@ -1,4 +1,4 @@
-// The document of the chat view: the page of the browser, under a policy that lets nothing in but its own files.
+// HTML document of the chat view, with a policy that allows only its own files.
 
 export interface PageFiles {
   readonly build: string;

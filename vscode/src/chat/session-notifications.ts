@@ -1,5 +1,5 @@
-// While no chat is in sight, what waits for the person and what has ended is shown as a notification with its answers.
-// A question that has been answered, here or elsewhere, is not asked any longer.
+// Notifications about requests and ended turns while no chat is visible. A request that was answered elsewhere is
+// closed.
 
 import * as vscode from "vscode";
 import type { SessionDetail, SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// Words for the agent about a place in the code. Lines count from one.
+// Prompts about an excerpt of code. Lines count from one.
 
 export interface CodeExcerpt {
   /** A mention, as the session names the file; of a text that is none yet, its title. */

@@ -1,4 +1,4 @@
-// Commands about the code in the editor: explain it, fix it, take it along.
+// Commands about code in the editor: explain, fix, add to the chat.
 
 import * as vscode from "vscode";
 import { mentionText } from "../../../web/src/view/composer/mentions";

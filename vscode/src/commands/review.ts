@@ -1,4 +1,4 @@
-// Commands about what an agent proposes: look at it, apply it, discard it, go back to a checkpoint.
+// Commands about proposals and checkpoints: review, apply, discard, restore.
 
 import * as vscode from "vscode";
 import type { ProposalUpdated } from "../../../web/src/generated/portico/v1/events_pb";

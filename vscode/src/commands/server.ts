@@ -1,4 +1,4 @@
-// Commands about the server and its program.
+// Commands about the server, its program and model keys.
 
 import * as vscode from "vscode";
 import { deleteKey, readKeys } from "../model-keys";

@@ -1,4 +1,4 @@
-// Commands about sessions: begin, open, stop, switch, export.
+// Commands about sessions: start, open, stop, switch agent or mode, export, delete.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import * as vscode from "vscode";

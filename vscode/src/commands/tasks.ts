@@ -1,4 +1,4 @@
-// A task that gets a session of its own: words of the person's, or a prompt that is kept as a file.
+// Runs a task in a new session: typed text, or a saved prompt.
 
 import * as vscode from "vscode";
 import { registerCommand } from "./registration";

@@ -1,4 +1,4 @@
-// What the person looks at: the active file and what is selected in it, told a moment after it changes.
+// Active file and selection, reported shortly after they change.
 
 import * as vscode from "vscode";
 import type { EditorContextPayload } from "../../../web/src/gateway/webview-frames";

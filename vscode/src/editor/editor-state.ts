@@ -1,4 +1,4 @@
-// What VS Code shows just now, as agents read it: paths whole, lines from one.
+// State of the editor for agents in a terminal: absolute paths, lines from one.
 
 import { join } from "node:path";
 import * as vscode from "vscode";

@@ -1,5 +1,5 @@
-// Writes what the person looks at to a file, for agents in a terminal. It is replaced whole, a moment after things
-// change, and touched while the window is open: a dead window's file is old after half a minute.
+// Writes the editor state to a file for agents in a terminal. The file is replaced as a whole shortly after changes,
+// and touched while the window is open, so that the file of a dead window is old after half a minute.
 
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";

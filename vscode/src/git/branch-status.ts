@@ -1,5 +1,5 @@
-// Work on a branch or in a worktree, where VS Code shows such things: the SCM view is up to date as soon as a turn has
-// ended, the status bar says which branch it is where Git does not, and a worktree opens in a window of its own.
+// Branch and worktree of the current session in VS Code: refreshes the SCM view after a turn, names the branch in the
+// status bar where Git does not, and opens worktrees in a new window.
 
 import * as vscode from "vscode";
 import {

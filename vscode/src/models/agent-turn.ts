@@ -1,4 +1,4 @@
-// Sessions and turns of an agent for whoever shows them outside of Portico's own page.
+// Sessions and turns of an agent outside of the chat page.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import type { CancellationToken } from "vscode";

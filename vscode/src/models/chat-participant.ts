@@ -1,4 +1,4 @@
-// @portico in VS Code's own chat: the agent of the person's session, in a session of its own.
+// The @portico participant of VS Code's chat, which runs in a session of its own.
 
 import * as vscode from "vscode";
 import type { Services } from "../services";

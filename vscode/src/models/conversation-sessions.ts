@@ -1,5 +1,5 @@
-// Which session a conversation with an agent goes on in. VS Code sends all that was said with every request, and no
-// name: the one that has heard just this is the one.
+// Finds the session of a conversation. VS Code sends the whole conversation with every request and no id, so the
+// messages are the key.
 
 const MOST_KEPT = 100;
 

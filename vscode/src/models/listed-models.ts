@@ -1,4 +1,4 @@
-// What Portico adds to VS Code's list of models: its agents, and the models that Porter can use.
+// Entries of Portico in VS Code's list of models: agents, and the models that Porter can use.
 
 import type { LanguageModelChatInformation } from "vscode";
 import type { Agent, Model } from "../../../web/src/generated/portico/v1/agent_pb";

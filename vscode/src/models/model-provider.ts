@@ -1,5 +1,5 @@
-// Portico's agents and models in VS Code's own list. A bare model is asked through the server, and VS Code runs its
-// tools; an agent works by itself, in a session that can be opened in Portico as any other.
+// Provides Portico's agents and models to VS Code. A model answers through the server and VS Code runs its tools; an
+// agent works in a session of its own.
 
 import * as vscode from "vscode";
 import type { ModelToolCall } from "../../../web/src/generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// VS Code's messages to a model, as the server takes them.
+// Converts VS Code's messages to a model into a request to the server.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import * as vscode from "vscode";

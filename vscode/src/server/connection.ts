@@ -1,4 +1,4 @@
-// The extension's own calls to the server, beside those that it carries for the page.
+// The extension's own calls to the server, besides those that it forwards for the page.
 
 import { Code, ConnectError, createClient, type Client, type Interceptor } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-node";

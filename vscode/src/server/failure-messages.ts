@@ -1,4 +1,4 @@
-// Shows a failed start to the person, once, with its remedies as buttons.
+// Shows why the server could not start, once, with buttons for what to do.
 
 import * as vscode from "vscode";
 import type { Server } from "./server";

@@ -1,4 +1,4 @@
-// Installs Portico for people who have none, where nothing else sees it.
+// Installs Portico into an environment of the extension.
 
 import { join } from "node:path";
 import * as vscode from "vscode";

@@ -1,4 +1,4 @@
-// A Python environment of the extension's own, made from the wheel that it carries, for whoever has no Portico.
+// Python environment managed by the extension, created from the bundled wheel.
 
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// Where VS Code says that a program may be: its settings, the Python extension, the environment of its own.
+// Collects where the portico program may be: settings, Python extension, managed environment.
 
 import { homedir } from "node:os";
 import * as vscode from "vscode";

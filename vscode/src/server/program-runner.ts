@@ -1,4 +1,4 @@
-// Runs Portico's program for one answer, and tells in its own words why there is none.
+// Runs the portico program and reads its answer or its error.
 
 import { execFile } from "node:child_process";
 

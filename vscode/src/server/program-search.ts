@@ -1,5 +1,5 @@
-// Finds the portico program: the one that a person names, else the one beside their Python, else the one on the
-// PATH, else the one that this extension has installed for itself.
+// Finds the portico program: the configured one, then the one next to the Python interpreter, on the PATH, or in the
+// managed environment.
 
 import { access, constants } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join } from "node:path";

@@ -1,4 +1,4 @@
-// Keeps a stream from the server open for as long as both are there. It never starts a server.
+// Keeps a stream from the running server open, and reopens it with backoff. Never starts a server.
 
 import { setTimeout as passes } from "node:timers/promises";
 import type { AgentClient, ServerConnection } from "./connection";

@@ -1,5 +1,4 @@
-// The user's Portico server: started when it is first needed, shared with every other window and door, and
-// never ended from here unless the person asks for it, because others may be using it.
+// The user's Portico server: started on first use, shared with other windows and clients, and stopped only on request.
 
 import { readFile } from "node:fs/promises";
 import { Observable, type ReadonlyObservable } from "../observable";

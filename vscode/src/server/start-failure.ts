@@ -1,4 +1,4 @@
-// What keeps Portico from starting, in words, with what can be done about it.
+// Reasons why Portico does not start, as text with remedies.
 
 import { ProgramNotFound } from "./program-search";
 import { ServerError } from "./program-runner";

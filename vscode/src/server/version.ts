@@ -1,4 +1,4 @@
-// Whether a program and this extension fit together. Before 1.0 every minor version may change the contract.
+// Compatibility of a program with this extension. Before 1.0 every minor version may change the contract.
 
 import { parseAnswer, runProgram, ServerError } from "./program-runner";
 

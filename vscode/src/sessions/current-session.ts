@@ -1,5 +1,5 @@
-// The session that the person is in: the one in front of the page, or the last one of this folder. The status bar,
-// the todos and the changes are about it.
+// The current session: the one in front of the page, or the last one of this folder. The status bar, the todos and the
+// changes show it.
 
 import { equals } from "@bufbuild/protobuf";
 import {

@@ -1,4 +1,4 @@
-// All sessions of the user, as they change, for as long as the server runs. It never starts one.
+// All sessions of the user, kept current while the server runs. Never starts a server.
 
 import type { SessionSummary } from "../../../web/src/generated/portico/v1/agent_pb";
 import type { AgentClient, ServerConnection } from "../server/connection";

@@ -1,4 +1,4 @@
-// What the agent proposes and how the folder was before: the proposals and checkpoints of the person's session.
+// Tree view of the proposals and checkpoints of the current session.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import * as vscode from "vscode";

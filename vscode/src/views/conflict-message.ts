@@ -1,4 +1,4 @@
-// Why an apply has written nothing, in words: which files are not any more what the agent began with.
+// Message about an apply that failed because of conflicts.
 
 import type { ProposalUpdated } from "../../../web/src/generated/portico/v1/events_pb";
 

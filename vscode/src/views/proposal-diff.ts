@@ -1,4 +1,4 @@
-// Both sides of a proposed file in VS Code's own diff editor.
+// Both sides of a proposed file in VS Code's diff editor.
 
 import { basename } from "node:path/posix";
 import * as vscode from "vscode";

@@ -1,5 +1,5 @@
-// The sessions of this window, live, newest first. Those of other folders stand under the names of these, and in a
-// window with several folders all do.
+// Tree view of sessions, newest first. Sessions of other folders are grouped by folder, and in a window with several
+// folders all are.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { basename } from "node:path";

@@ -1,4 +1,4 @@
-// Changes to a list of todos that are shown before the server has them. What it refuses goes away again.
+// Optimistic edits of the todo list: shown at once, and taken back if the server rejects them.
 
 import { create, equals } from "@bufbuild/protobuf";
 import { Priority, Progress, TodoSchema, type Todo } from "../../../web/src/generated/portico/v1/events_pb";

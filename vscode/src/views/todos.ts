@@ -1,4 +1,4 @@
-// The todos of the person's session: checked off, added, removed and moved here as well as by the agent.
+// Tree view of the todos of the current session.
 
 import { randomUUID } from "node:crypto";
 import * as vscode from "vscode";

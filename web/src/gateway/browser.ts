@@ -1,4 +1,4 @@
-// The gateway of a page in a browser: it speaks with the server that it came from.
+// Gateway of a page in a browser: calls the server that it was loaded from.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";

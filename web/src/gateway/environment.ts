@@ -1,4 +1,4 @@
-// Time, frames, chance, and the comings and goings of the person: what a model needs of the page it runs in.
+// Time, frames, randomness and visibility: what models need of the page they run in.
 
 import { TypingPriority, type Cancel } from "./typing-priority";
 

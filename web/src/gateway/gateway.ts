@@ -1,4 +1,4 @@
-// The one way from the page to the world. The browser and the VS Code webview each have their own.
+// The page's only access to the server and its surroundings. The browser and the VS Code webview implement it.
 
 import type { Client } from "@connectrpc/connect";
 import type { ReadonlySignal } from "@preact/signals";

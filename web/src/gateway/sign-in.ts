@@ -1,5 +1,4 @@
-// The token's short way through the page: from the address bar, which forgets it at once, to the
-// server, which answers with a cookie that no script can read.
+// Exchanges the token in the address bar, which is cleared at once, for a cookie that no script can read.
 
 export interface SignInBrowser {
   readonly location: Pick<Location, "hash" | "pathname" | "search">;

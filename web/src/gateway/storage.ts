@@ -1,5 +1,5 @@
-// What the page keeps in the browser: what it remembers of itself, and words on their way to the server.
-// A browser may refuse to store anything; then things last as long as the page.
+// Browser storage of the page: its own state, and text that the server does not have yet. Where storage is refused,
+// both last as long as the page.
 
 import type { Memory, DraftStore } from "./gateway";
 

@@ -1,4 +1,4 @@
-// A fetch for a page that cannot reach the server itself: its calls go through the extension, frame by frame.
+// A fetch for a page that cannot reach the server: its calls go through the extension as frames.
 
 import { PROTOCOL, type ExtensionFrame, type PageFrame } from "./webview-frames";
 

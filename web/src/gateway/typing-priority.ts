@@ -1,7 +1,6 @@
-// Lets typing go first: what waits for a picture is held back until the person's last key is on the screen.
-// While they type it gets a turn now and then, right behind a key, when the next one is furthest away.
-// In between the page is to stand still: a browser that draws nothing draws a key at once, and one that
-// draws anything, be it a dot that pulses, lets the key wait for its next picture.
+// Gives typing priority over drawing: updates are held back until the last key is on the screen. During typing, updates
+// run now and then, right after a key, when the next one is furthest away. Between them animations pause, because a
+// browser that draws nothing draws a key at once.
 
 /** Somebody who has not changed a field for so long is not typing. */
 const TYPING = 600;

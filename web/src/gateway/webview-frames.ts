@@ -1,5 +1,5 @@
-// What the page in a VS Code webview and the extension say to each other: requests on their way to the server,
-// pieces of its answers, and small wishes. The extension reads no body; it carries them.
+// Frames between the page in a VS Code webview and the extension: requests to the server, parts of its answers, and
+// small commands. The extension forwards bodies without reading them.
 
 import type { ReviewMode } from "../generated/portico/v1/agent_pb";
 

@@ -1,4 +1,4 @@
-// The gateway of a page in a VS Code webview: everything goes through the extension, which knows the server.
+// Gateway of a page in a VS Code webview: everything goes through the extension.
 
 import { createClient } from "@connectrpc/connect";
 import { createConnectTransport } from "@connectrpc/connect-web";

@@ -1,5 +1,5 @@
-// Reads the output of programs as a terminal would, as far as it can be shown below each other in lines:
-// colours, carriage returns and erased lines count, everything else that is not text is dropped.
+// Parses terminal output into styled lines: colours, carriage returns and erased lines count, other control sequences
+// are dropped.
 
 import { PLAIN_STYLE, applySgr, type TerminalStyle } from "./ansi-style";
 

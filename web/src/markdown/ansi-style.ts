@@ -1,4 +1,4 @@
-// How text of a terminal looks: the select-graphic-rendition codes, folded into small shared values.
+// Styles of terminal text: SGR codes folded into small shared values.
 
 /** One of the sixteen colours of the theme, or a colour of its own as CSS. */
 export type TerminalColor = number | string;

@@ -1,5 +1,5 @@
-// Turns one block of Markdown into DOM that is safe to show. The parser writes no HTML of its author's,
-// and the sanitiser lets through only what the parser is known to write.
+// Renders one block of Markdown to safe DOM. The parser passes no HTML through, and the sanitiser allows only what the
+// parser writes.
 
 import createDOMPurify, { type Config, type DOMPurify } from "dompurify";
 import type { TextBlock } from "./block";

@@ -1,4 +1,4 @@
-// Groups the parser's block tokens into units: the smallest runs of blocks that no later line can join or part.
+// Groups block tokens into units: the smallest runs of blocks that later lines can neither join nor split.
 
 import type { Token } from "markdown-it";
 import { blockTokens, type References } from "./parser";

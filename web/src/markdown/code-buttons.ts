@@ -1,4 +1,4 @@
-// The few elements that code and long blocks share: buttons with an icon, and the one that shows the rest.
+// Buttons shared by code and long blocks: icon buttons, and the one that shows the rest.
 
 export function iconButton(icon: string, label: string, onClick: () => void): HTMLButtonElement {
   const button = document.createElement("button");

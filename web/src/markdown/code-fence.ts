@@ -1,4 +1,4 @@
-// Code fences at the top level, line by line, so that an open one never has to be parsed again.
+// Top-level code fences, read line by line, so that an open one is never parsed again.
 
 import type { CodeBlock } from "./block";
 

@@ -1,4 +1,4 @@
-// One block of code on the page: its language, buttons to copy and to wrap, and the code, long code in part.
+// A block of code with its language and buttons to copy and wrap. Long code is shown in part.
 
 import { countLines, iconButton, showAllButton, showAllLabel } from "./code-buttons";
 import { CodePainter } from "./code-painter";

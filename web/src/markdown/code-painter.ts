@@ -1,5 +1,5 @@
-// Paints code into a <code> element as it arrives: at once as plain text, then coloured line by line,
-// and once more in one piece when a stretch of it is complete, because some colours depend on later lines.
+// Highlights code as it arrives: first plain, then line by line, and once more as a whole when a stretch is complete,
+// because some colours depend on later lines.
 
 import { canHighlight, highlight, type ColorRun } from "./highlight";
 import { whenIdle } from "./idle-queue";

@@ -1,4 +1,4 @@
-// Characters that make text look like other text: the ones that override or isolate its direction.
+// Characters that change the direction of text and can disguise it.
 
 const DIRECTION_CONTROLS = /[\u202a-\u202e\u2066-\u2069]/g;
 const DIRECTION_CONTROL = /[\u202a-\u202e\u2066-\u2069]/;

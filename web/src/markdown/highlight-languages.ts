@@ -1,4 +1,4 @@
-// The languages that the page can colour, and the names people give them.
+// Languages that the page can highlight, with their aliases.
 
 import type { LanguageFn } from "highlight.js";
 import bash from "highlight.js/lib/languages/bash";

@@ -1,4 +1,4 @@
-// Colours code: text in, runs of text with the name of a colour out. Knows no DOM.
+// Syntax highlighting: text in, coloured runs out. Knows no DOM.
 
 import type { Emitter, HLJSApi } from "highlight.js";
 import core from "highlight.js/lib/core";

@@ -1,4 +1,4 @@
-// Work that can wait: done bit by bit when the browser has nothing better to do.
+// Queue of low-priority work, done in small steps while the browser is idle.
 
 /** Does a little, a few milliseconds at most, and says whether more is left. */
 export type IdleWork = () => boolean;

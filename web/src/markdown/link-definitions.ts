@@ -1,4 +1,4 @@
-// Link definitions of a text that is still being written, and which of its blocks used one before it was there.
+// Link definitions of a growing text, and the blocks that used one before it was defined.
 
 import type { MarkdownBlock } from "./block";
 import { blockTokens, noReferences, parser, type References } from "./parser";

@@ -1,4 +1,4 @@
-// Decides where a link in someone else's text may lead: to the web, to mail, to a file, or nowhere.
+// Safe targets of links in untrusted text: web, mail, file, or none.
 
 export type LinkTarget =
   | { readonly type: "web"; readonly url: string }

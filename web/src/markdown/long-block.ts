@@ -1,4 +1,4 @@
-// A block so long that it came in several pieces: shows the first ones, and the rest when the reader asks.
+// A block that came in several parts: shows the first ones, and the rest on request.
 
 import { countLines, showAllButton, showAllLabel } from "./code-buttons";
 import { whenIdle } from "./idle-queue";

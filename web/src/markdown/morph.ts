@@ -1,5 +1,5 @@
-// Makes live DOM equal to freshly rendered DOM and keeps every node that can stay, so that a selection,
-// a scroll position and the browser's layout survive while the text behind them grows.
+// Makes live DOM equal to freshly rendered DOM and keeps every node that can stay, so that selection, scroll position
+// and layout survive while the text grows.
 
 export interface MorphHooks {
   /** Gives the node that goes onto the page in place of a rendered one. */

@@ -1,4 +1,4 @@
-// Puts frames around the code inside other blocks, and keeps them while those blocks are rendered again.
+// Frames around code inside other blocks, kept while those blocks are rendered again.
 
 import { CodeFrame } from "./code-frame";
 import type { MorphHooks } from "./morph";

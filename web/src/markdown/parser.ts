@@ -1,4 +1,4 @@
-// The one Markdown parser of the page, set up so that nothing it writes needs trust. Knows no DOM.
+// The Markdown parser of the page, configured so that its output needs no trust. Knows no DOM.
 
 import MarkdownIt from "markdown-it";
 import type { Env, RendererRule, StateCore, Token } from "markdown-it";

@@ -1,5 +1,5 @@
-// Keeps the DOM of one Markdown text up to date while the text grows: finished blocks are not touched again,
-// and no call works longer than a part of a frame.
+// Keeps the DOM of a growing Markdown text up to date: finished blocks are not touched again, and no call takes longer
+// than part of a frame.
 
 import type { CodeBlock, TextBlock } from "./block";
 import { BlockSplitter } from "./block-splitter";

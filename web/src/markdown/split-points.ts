@@ -1,5 +1,5 @@
-// Finds the places where a block that has grown too long may be cut so that nobody sees the cut.
-// What is found depends on the block's own text only, never on how it arrived.
+// Finds invisible points to split a block that has grown too long. They depend on the text of the block only, never on
+// how it arrived.
 
 import { blockTokens, noReferences } from "./parser";
 import type { ParsedLines, BlockUnit } from "./block-units";

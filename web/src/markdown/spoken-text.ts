@@ -1,4 +1,4 @@
-// Markdown as a voice says it: the words without the marks around them, and no code.
+// Markdown as plain text for screen readers: without markup and code.
 
 import type { Token } from "markdown-it";
 import { withoutDirectionControls } from "./direction-controls";

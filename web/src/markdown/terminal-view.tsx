@@ -1,4 +1,5 @@
-// Keeps the DOM of one terminal's output up to date: lines in parts, old parts left alone, a long beginning put away.
+// Terminal output on the page: lines in parts, of which old ones are left alone, in a box that follows its end. The
+// beginning of long output is hidden.
 
 import type { VNode } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";

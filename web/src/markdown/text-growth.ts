@@ -1,4 +1,4 @@
-// Tells a text that has grown from one that was replaced, without reading all of it in every frame.
+// Tells a grown text from a replaced one, without reading all of it in every frame.
 
 const SAMPLES = 16;
 const SAMPLE = 64;

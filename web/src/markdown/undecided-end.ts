@@ -1,4 +1,4 @@
-// What not to show of a line that is still being written, because the next character may make it something else.
+// Hides the end of a growing text whose meaning the next character may change.
 
 import { withoutBegunTag } from "./break-tags";
 

@@ -1,4 +1,4 @@
-// Text of code and terminals as DOM nodes, with the characters that nobody should miss made visible.
+// Text of code and terminals as DOM nodes, with direction controls made visible.
 
 import { visiblePieces } from "./direction-controls";
 

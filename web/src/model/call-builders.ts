@@ -1,5 +1,4 @@
-// Tool calls, permissions and questions while they are in progress: things with a beginning, an end,
-// and a turn that may end before they do.
+// Builders of tool calls, permission requests and questions, whose turn may end before they do.
 
 import { create } from "@bufbuild/protobuf";
 import {

@@ -1,4 +1,4 @@
-// Failed calls, in the server's words; in ours only where no server answered.
+// Failures of calls, in the server's words where it answered.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailsSchema } from "../generated/portico/v1/events_pb";

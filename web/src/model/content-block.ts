@@ -1,4 +1,4 @@
-// Reads ACP content blocks, which events carry as the JSON that the agent or the person sent.
+// Parses ACP content blocks, which events carry as JSON.
 
 import { asRecord, parseJson } from "./json";
 import type { ContentBlock } from "./types";

@@ -1,5 +1,5 @@
-// The person's words before they are sent. They are in the vault at every key, at the server soon
-// after, and nobody takes them away while the person types.
+// The draft of a session: stored locally at every key, at the server soon after, and never replaced while the user
+// types.
 
 import { signal, type Signal } from "@preact/signals";
 import type { DraftStore } from "../gateway/gateway";

@@ -1,8 +1,6 @@
-// Folds consecutive events of a session into builders, and joins what was folded of an older page.
-//
-// Whatever is decided here depends on no event that may be missing, so that it makes no difference
-// in which pages a log was loaded. What reaches over the edge of a page is kept for the join: the
-// run at each end, tool calls without a beginning, answers without a question, ends of turns.
+// Folds consecutive events of a session into items, and joins the fold of an older page. The result does not depend on
+// how the log was split into pages: what crosses the edge of a page is kept for the join, such as the run at each end,
+// tool calls without a start, answers without a request, and ends of turns.
 
 import type {
   CheckpointRestored,

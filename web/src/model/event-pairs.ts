@@ -1,5 +1,5 @@
-// What comes in two parts that may be on different pages, whichever is loaded first: questions with their
-// answers, prompts with the checkpoints taken before their turns.
+// Pairs of events that may be on different pages: requests with their answers, prompts with the checkpoints before
+// their turns.
 
 import type { CheckpointCreated, Event } from "../generated/portico/v1/events_pb";
 import type { RequestBuilder } from "./call-builders";

@@ -1,4 +1,4 @@
-// Shows what has changed at most sixty times a second, however fast it changes.
+// Limits updates to sixty per second.
 
 import type { Cancel, Environment } from "../gateway/environment";
 

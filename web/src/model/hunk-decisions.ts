@@ -1,5 +1,5 @@
-// What the person has decided about a proposal and not carried out yet: kept through reloads and through
-// later revisions, as long as what they decided about is still there.
+// Decisions about the hunks of a proposal that are not applied yet: kept through reloads and later revisions while
+// their hunks exist.
 
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { DraftStore } from "../gateway/gateway";

@@ -1,5 +1,5 @@
-// What items are made of while events still come. A cell takes events and builds its item anew only
-// when it is asked for one and something has changed, so a hundred deltas cost one item.
+// Builders of timeline items. A builder takes events and rebuilds its item only when it is read after a change, so a
+// hundred deltas cost one item.
 
 import type { Event, PlanEntry } from "../generated/portico/v1/events_pb";
 import { parseContentBlock } from "./content-block";

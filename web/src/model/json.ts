@@ -1,4 +1,4 @@
-// JSON of others, which may be malformed.
+// Parsing of JSON that may be malformed.
 
 /** Undefined if it cannot be parsed. */
 export function parseJson(json: string | undefined): unknown {

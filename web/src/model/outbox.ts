@@ -1,4 +1,4 @@
-// Hands prompts to the server, and finds out in the end whether one arrived whose call was lost, or whose page was.
+// Sends prompts, and finds out later whether a prompt arrived whose call or page was lost.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import type { MessageInitShape } from "@bufbuild/protobuf";

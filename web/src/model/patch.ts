@@ -1,4 +1,4 @@
-// The patch of one file as lines and hunks that can be chosen. Reads what git reads; knows nothing of how it is shown.
+// Parses the patch of one file into hunks and lines, as git writes it.
 
 import type { ProposedHunk } from "../generated/portico/v1/events_pb";
 

@@ -1,4 +1,4 @@
-// The whole contents of a proposal's files, fetched one by one when somebody wants to see more of them.
+// Full contents of a proposal's files, fetched one by one on request.
 
 import { signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { FileContents } from "../generated/portico/v1/agent_pb";

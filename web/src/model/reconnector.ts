@@ -1,5 +1,5 @@
-// Keeps one stream from the server open: notices when it is broken, waits, and opens it again.
-// It knows nothing of what is said; whoever talks takes up where it left off.
+// Keeps one stream from the server open: detects when it is broken, waits, and opens it again. The handler resumes
+// where it left off.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";

@@ -1,5 +1,4 @@
-// What a person does with a proposal: apply what they chose, discard, take an apply back, ask for something else.
-// One thing at a time; what became of it is told in a notice.
+// Actions on a proposal: apply, discard, undo, revise. One at a time; a notice reports the outcome.
 
 import { batch, signal, type Signal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";

@@ -1,4 +1,4 @@
-// What a review adds to the timeline: a proposal as it stands now, and prompts that can be gone back to.
+// Builders of proposals, and of prompts with a checkpoint.
 
 import {
   ProposalStatus,

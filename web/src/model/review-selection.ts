@@ -1,5 +1,5 @@
-// What a person's decisions come to: which files and hunks go into the files now, and which are rejected.
-// Whatever nobody decided about goes along; what is denied, or in conflict without a decision, never does.
+// Selection that follows from decisions: which files and hunks are applied, and which are rejected. Undecided hunks are
+// applied; denied files and undecided conflicts are not.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { ConflictSide, type FileChoiceSchema } from "../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// How a session's changes reach the files, which other ways there are, and the way back to earlier states.
+// Review mode of a session, finishing its branch, and its checkpoints.
 
 import { computed, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";

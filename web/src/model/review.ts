@@ -1,5 +1,5 @@
-// The review of one session's proposals: which one is looked at, what was decided about it, and what is done with it.
-// How a proposal stands is told by the events of the session; nothing here is taken for granted before they say so.
+// Review of a session's proposals: the open one, its decisions and actions. The state of a proposal comes from the
+// events of the session only.
 
 import { batch, computed, effect, signal, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";
@@ -144,9 +144,7 @@ export class Review {
     const lost = decisions.keepOnly([...whole, ...kept]);
     if (before === undefined || before >= revision || this.actions.busy.peek() !== undefined) return;
     const words =
-      lost === 0
-        ? "Your decisions are kept."
-        : `${countOf(lost, "decision")} dropped; the others are kept.`;
+      lost === 0 ? "Your decisions are kept." : `${countOf(lost, "decision")} dropped; the others are kept.`;
     this.actions.notify("warning", "The proposal has changed.", words);
   }
 

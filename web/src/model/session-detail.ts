@@ -1,4 +1,4 @@
-// What a session shows besides its timeline, kept current by the events that come after it was asked for.
+// Detail of a session besides its timeline, updated by events.
 
 import { ReviewMode, type SessionDetail } from "../generated/portico/v1/agent_pb";
 import {

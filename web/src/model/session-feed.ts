@@ -1,5 +1,5 @@
-// What comes from the server about one session: its detail, its desk and its events, each once.
-// Loads the tail first, then watches; what arrives is shown once a frame.
+// Everything the server sends about one session: detail, drafts and events, each once. Loads the tail first, then
+// watches; updates are shown once per frame.
 
 import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, signal, type ReadonlySignal } from "@preact/signals";

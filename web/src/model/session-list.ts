@@ -1,4 +1,4 @@
-// The list of sessions, newest first, live: it follows every session that changes, in any process.
+// Live list of sessions, newest first.
 
 import { batch, signal, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../gateway/gateway";

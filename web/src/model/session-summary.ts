@@ -1,4 +1,4 @@
-// Facts about a session that its summary tells.
+// Title and time of change of a session.
 
 import type { SessionSummary } from "../generated/portico/v1/agent_pb";
 

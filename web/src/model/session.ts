@@ -1,5 +1,5 @@
-// One open session: everything its tab shows, and everything that can be done in it.
-// Its parts: a feed that follows the server, a draft that is never lost, an outbox for prompts.
+// One open session: everything its tab shows and can do. Made of a feed from the server, a draft, and an outbox for
+// prompts.
 
 import type { MessageInitShape } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";

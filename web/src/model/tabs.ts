@@ -1,5 +1,4 @@
-// The tabs that are open: which sessions, in which order, and which one is in front.
-// Remembered by this page; what is in a tab is the business of its session.
+// Open tabs: sessions, order, and the one in front. Remembered by this page.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Memory } from "../gateway/gateway";

@@ -1,5 +1,4 @@
-// The timeline of one session: every event once, in order, as the items that a person sees.
-// It knows nothing of where events come from; its owner loads pages and heals gaps.
+// Timeline of one session: every event once, in order, as items. Its owner loads pages and fills gaps.
 
 import type { Event } from "../generated/portico/v1/events_pb";
 import { EventFold } from "./event-fold";

@@ -1,4 +1,4 @@
-// The words that the model and the views share. Values only: nothing here does anything.
+// Types shared by the model and the views. Values only.
 
 import type { ReadonlySignal, Signal } from "@preact/signals";
 import type {

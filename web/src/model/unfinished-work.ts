@@ -1,4 +1,4 @@
-// What would be lost with a session, or be left behind, so that the person hears of it before they delete it.
+// Unfinished work that would be lost or left behind with a session.
 
 import type { Gateway } from "../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// A dialog of the browser's own: it holds the focus, gives it back, and leaves at Escape.
+// A native dialog: it traps the focus, restores it, and closes on Escape.
 
 import type { ComponentChildren } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";

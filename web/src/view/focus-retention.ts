@@ -1,4 +1,4 @@
-// Keeps the keys of a part of the page working when what had the focus in it is drawn no more.
+// Keeps the focus in a part of the page when the focused element is removed.
 
 import type { RefObject } from "preact";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// What a person set about this page itself. Every part of the page reads the same signals.
+// Preferences of this page, shared as signals.
 
 import { signal, type Signal } from "@preact/signals";
 import type { Memory } from "../gateway/gateway";

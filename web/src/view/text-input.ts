@@ -1,4 +1,4 @@
-// Elements that take typed text, so that shortcuts leave them alone.
+// Detects elements that take typed text, so that shortcuts leave them alone.
 
 export function isTextInput(target: EventTarget | null, inputs = "input"): boolean {
   return (

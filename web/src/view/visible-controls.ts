@@ -1,7 +1,6 @@
-// Holds for every component: words that are shown read in the order in which they are written.
-// A title, a path or a command that an agent sends may carry characters that turn text round, so that a person
-// would allow something else than what they read. Such characters are shown by name. It stands here, before
-// anything reaches the document, so that no component can forget it; Markdown and terminals do it for themselves.
+// Shows direction control characters by name in every component. Text of an agent may contain characters that reverse
+// it, so that a user would allow something else than what they read. This hooks into rendering, so that no component
+// can forget it; Markdown and terminals do it themselves.
 
 import { Fragment, options, type VNode } from "preact";
 import { withVisibleControls } from "../markdown/direction-controls";

@@ -1,4 +1,4 @@
-// An agent that is not there: how to get it, and which others there are instead.
+// A missing agent: how to install it, and other agents to use instead.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

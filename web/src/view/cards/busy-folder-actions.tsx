@@ -1,4 +1,4 @@
-// Another session works in the same folder: stop it, wait for it, work beside it, or only read meanwhile.
+// Actions when another session works in the same folder: stop it, queue, use a worktree, or read only.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

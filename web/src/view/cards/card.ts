@@ -1,4 +1,4 @@
-// What every card is given, and what it keeps while it is out of sight.
+// Properties of cards, and their state while they are out of sight.
 
 import { signal, useComputed, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// How a turn ended, when that is worth a line; and the quiet marks between turns.
+// End of a turn, where it is worth a line, and marks between turns.
 
 import { useComputed } from "@preact/signals";
 import { TurnState, type TurnEnded } from "../../generated/portico/v1/events_pb";

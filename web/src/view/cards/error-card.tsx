@@ -1,4 +1,4 @@
-// An error of the session, with what can be done about it while it is the last thing that happened.
+// An error of the session, with actions while it is the latest item.
 
 import { ErrorCode, type ErrorReported } from "../../generated/portico/v1/events_pb";
 import type { ErrorItem } from "../../model/types";

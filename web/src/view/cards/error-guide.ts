@@ -1,4 +1,4 @@
-// Which errors there are, what each is called, and what a person can do about it.
+// Titles of errors, and actions for each.
 
 import { ErrorCode } from "../../generated/portico/v1/events_pb";
 

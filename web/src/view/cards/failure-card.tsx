@@ -1,4 +1,4 @@
-// A call of the session that failed: in passing, or as a card where there is something to do about it.
+// A failed call of the session, with actions.
 
 import { ErrorCode } from "../../generated/portico/v1/events_pb";
 import type { Failure } from "../../model/types";

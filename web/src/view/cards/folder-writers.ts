@@ -1,4 +1,4 @@
-// Who writes in a folder: one session at a time does, and whoever else wants to has to do something about it.
+// Sessions that write in a folder: one at a time.
 
 import type { Gateway } from "../../gateway/gateway";
 import { ReviewMode, type SessionSummary } from "../../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// The cards of the timeline: what asks, what failed, what is worth a line.
+// Cards of the timeline.
 
 export type { CardProps, NewSession, OnNewSession } from "./card";
 export { EndLine, MarkLine } from "./end-line";

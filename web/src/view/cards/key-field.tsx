@@ -1,4 +1,4 @@
-// The field that a key is typed into: covered, kept by no browser, and with a word on what becomes of it.
+// Input fields for keys and for names.
 
 import type { Signal } from "@preact/signals";
 import { useId } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Takes a key for an agent. It goes to whoever keeps keys here and is never shown again.
+// Form that stores a key for an agent.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// Who keeps a key that the person typed: the editor around the page, or the server. And what is said of it.
+// Storage of keys: the editor around the page, or the server.
 
 import type { Gateway } from "../../gateway/gateway";
 import { SecretKeeper } from "../../generated/portico/v1/agent_pb";

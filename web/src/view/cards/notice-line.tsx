@@ -1,4 +1,4 @@
-// Something worth telling that stops nothing.
+// A notice in the timeline.
 
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";
 import type { NoticeItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// Says above the composer what waits for the person, and answers several requests at once.
+// Bar above the composer with waiting requests, which answers several at once.
 
 import { useComputed, useSignal } from "@preact/signals";
 import {

@@ -1,4 +1,4 @@
-// A permission that the agent asks for, and the quiet line it leaves when it was answered.
+// A permission request, and the line it leaves behind.
 
 import type { Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";

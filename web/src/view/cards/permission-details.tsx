@@ -1,4 +1,4 @@
-// What exactly a permission is about: the command, the change, the input, the places.
+// Details of a permission request: command, change, input, locations.
 
 import type { PermissionRequested } from "../../generated/portico/v1/events_pb";
 import type { RowContext } from "../timeline/row-context";

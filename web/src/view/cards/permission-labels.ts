@@ -1,4 +1,4 @@
-// Permissions in words: what is asked, what each answer covers, and what was decided.
+// Labels of permission requests, scopes and decisions.
 
 import {
   DecidedBy,

@@ -1,4 +1,4 @@
-// A question of the agent: a form to fill in, or a page to visit; and the line it leaves behind.
+// A question of the agent: a form or a link, and the line it leaves behind.
 
 import { useSignal } from "@preact/signals";
 import { useId, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The form that an agent's question becomes: what it begins with, whether it may be sent, what is sent.
+// Values of a question's form: defaults, validation and content.
 
 import type { QuestionField } from "../../generated/portico/v1/events_pb";
 import { parseJson } from "../../model/json";

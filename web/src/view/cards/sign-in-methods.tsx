@@ -1,4 +1,4 @@
-// The agent's own ways to sign in.
+// Sign-in methods of an agent.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

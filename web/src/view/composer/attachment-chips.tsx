@@ -1,4 +1,4 @@
-// What goes along with the words: what the editor shows, files that are mentioned, files that were added.
+// Attachments of the prompt: editor context, mentioned files, added files.
 
 import { useComputed } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// What a person adds to a prompt: which files are taken, how they are called, how big they are.
+// Attached files: limits, names and sizes.
 
 /** As much as the server takes of one file. */
 export const MOST_BYTES = 10 * 1024 * 1024;

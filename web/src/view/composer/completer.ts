@@ -1,5 +1,4 @@
-// What the menu at the caret offers: commands of the agent and prompts that are kept as files, or files of the folder.
-// Answers that come too late for what has been typed since are dropped.
+// Completions at the caret: commands, saved prompts and files. Late answers are dropped.
 
 import { signal } from "@preact/signals";
 import type { KeptPrompt } from "../../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// The menu above the text: commands and prompts behind a /, files behind an @. The focus stays in the text.
+// Completion menu: commands and prompts after a /, files after an @. The focus stays in the text.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { splitByMatch } from "./completion-trigger";

@@ -1,4 +1,4 @@
-// What is being completed at the caret, and which commands fit. Pure: it looks at the text only.
+// Completion trigger at the caret, and ranking of candidates.
 
 import type { Command } from "../../generated/portico/v1/events_pb";
 

@@ -1,4 +1,4 @@
-// One quiet line below: what a prompt or a command wants to know, or the keys, for those who are new here.
+// Hint below the composer: the next blank, the input of a command, or the keys for beginners.
 
 import { useComputed } from "@preact/signals";
 import type { SessionModel } from "../../model/types";

@@ -1,5 +1,5 @@
-// What the person should know before they write: that the agent starts, that a prompt waits for the
-// connection, that the session is in use elsewhere, what another window wrote, why a file was not taken.
+// Notes above the composer: the agent is starting, a prompt waits for the connection, the session is open elsewhere,
+// another draft, a rejected file.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

@@ -1,4 +1,4 @@
-// How much room the composer has: for its text in height, for its choices in width.
+// Size of the composer: height of its text, and how many choices fit its width.
 
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { RefObject } from "preact";

@@ -1,5 +1,5 @@
-// Where the person writes: the text, what goes along with it, and the choices for the next turn. It
-// follows only what it shows, so that typing costs the same however fast the timeline streams.
+// The composer: prompt, attachments and options of the next turn. It follows only what it shows, so that typing costs
+// the same however fast the timeline streams.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";

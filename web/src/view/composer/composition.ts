@@ -1,5 +1,5 @@
-// A prompt in the making, and its way out: the words are the session's draft, the rest is here. It
-// belongs to the session, so that it is still there when the person comes back to the tab.
+// A prompt being composed, and its sending. The text is the session's draft. It belongs to the session, so it survives
+// switching tabs.
 
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

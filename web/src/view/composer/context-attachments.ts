@@ -1,4 +1,4 @@
-// What the person looks at in the editor, as something that goes along with a prompt.
+// Active file and selection of the editor as attachments of a prompt.
 
 import type { EditorContext } from "../../gateway/gateway";
 import type { OutgoingAttachment } from "../../model/types";

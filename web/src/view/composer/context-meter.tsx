@@ -1,4 +1,4 @@
-// How full the agent's memory is, as a small ring; the numbers come on hover and focus.
+// Meter of the agent's context: a small ring, with numbers on hover and focus.
 
 import { useComputed } from "@preact/signals";
 import type { UsageUpdated } from "../../generated/portico/v1/events_pb";

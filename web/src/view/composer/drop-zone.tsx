@@ -1,5 +1,4 @@
-// The frame of the composer, which takes files that are dropped anywhere on it: those of the editor by their names,
-// all others with what is in them.
+// Accepts dropped files: mentions those of the editor, attaches all others.
 
 import { useSignal, type ReadonlySignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

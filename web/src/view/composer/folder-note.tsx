@@ -1,5 +1,4 @@
-// Says why a prompt waits though its own session is at rest: another one writes in the same folder.
-// It goes out by itself when that is done; whoever does not want to wait is offered the other ways.
+// Note on a queued prompt that waits for another session in the same folder, with alternatives to waiting.
 
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// Where the keys lead in a list of choices.
+// Keyboard navigation in lists.
 
 /** Where a key leads from a place, going round at the ends; undefined for a key that leads nowhere. */
 export function indexAfterKey(key: string, count: number, from: number): number | undefined {

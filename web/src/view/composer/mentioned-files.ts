@@ -1,4 +1,4 @@
-// Which files the draft mentions: those that were picked, and those typed by hand that turn out to exist.
+// Files that the draft mentions: picked ones, and typed ones that exist.
 
 import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import type { SessionModel } from "../../model/types";

@@ -1,5 +1,5 @@
-// Files that the person's words mention, as in `see @src/app.py` or `@"a name with spaces"`.
-// The server reads mentions by the same rules and gives the agent a link for each.
+// Mentions of files in a prompt, as in `see @src/app.py` or `@"a name with spaces"`. The server reads mentions by the
+// same rules and gives the agent a link for each.
 
 export interface Mention {
   readonly path: string;

@@ -1,4 +1,4 @@
-// One thing about the agent that a person may set: a switch, or a choice among a few.
+// Control of one option of the agent: a switch or a picker.
 
 import type { Gateway } from "../../gateway/gateway";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";

@@ -1,4 +1,4 @@
-// What can be chosen for the next turn: in which order it stands, and in which words.
+// Choices of the next turn: order and labels.
 
 import type { Agent } from "../../generated/portico/v1/agent_pb";
 import type { ConfigOption } from "../../generated/portico/v1/events_pb";

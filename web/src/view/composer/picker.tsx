@@ -1,4 +1,4 @@
-// A choice among a few: a quiet button with a list above it, for mouse and keyboard alike.
+// Picker: a quiet button with a list above it, for mouse and keyboard.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";

@@ -1,5 +1,4 @@
-// The row of choices for the next turn: agent, model, mode and whatever else the agent lets people set.
-// What has no room stands in a menu.
+// Options of the next turn: agent, model, mode and other options of the agent. Those that do not fit are in a menu.
 
 import { useComputed, useSignal, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";

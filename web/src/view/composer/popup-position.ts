@@ -1,4 +1,4 @@
-// Keeps what pops up inside the composer, however narrow that is.
+// Keeps popups inside the composer.
 
 const MARGIN = 4;
 

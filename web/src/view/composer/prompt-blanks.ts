@@ -1,5 +1,5 @@
-// What a kept prompt leaves for the person to say. It stands in the text as {{ name }}, is gone through with Tab, and
-// holds the prompt back until it is filled in or taken out.
+// Blanks of a saved prompt. They appear as {{ name }}, are visited with Tab, and must be filled in or removed before
+// sending.
 
 import { signal } from "@preact/signals";
 import type { PromptPiece } from "../../generated/portico/v1/agent_pb";

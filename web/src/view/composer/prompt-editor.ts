@@ -1,5 +1,5 @@
-// The field that the person types in, for whoever has to change what stands in it. Changes go through
-// the browser's own editing where that is possible, so that its undo takes them back too.
+// Programmatic access to the prompt's text field. Changes use the browser's own editing where possible, so that undo
+// covers them.
 
 import { effect, type Signal } from "@preact/signals";
 

@@ -1,5 +1,4 @@
-// The field for the words. The browser owns what stands in it; the draft follows, and only words from
-// elsewhere are ever written back.
+// Text field of the prompt. The browser owns its text; the draft follows, and only text from elsewhere is written back.
 
 import { untracked, useComputed, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Prompts that wait for the turn to end, above the composer.
+// Queued prompts, above the composer.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { QueuedPrompt, SessionSummary } from "../../generated/portico/v1/agent_pb";

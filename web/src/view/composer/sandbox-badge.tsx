@@ -1,4 +1,4 @@
-// At the composer: how far the kernel confines the agent, if a sandbox was wanted.
+// Badge that shows how far the kernel confines the agent.
 
 import type { SandboxInForce } from "../../generated/portico/v1/events_pb";
 import type { SessionModel } from "../../model/types";

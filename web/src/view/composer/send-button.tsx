@@ -1,4 +1,4 @@
-// The buttons at the ends of the bar: files come in on the left, the prompt goes out on the right.
+// Buttons of the composer: attach, send, queue, stop.
 
 import { useComputed, useSignal, useSignalEffect, type ReadonlySignal } from "@preact/signals";
 import { useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// Where a person connects a model: who has it, with which key, and which one it is.
+// Dialog that connects a model: provider, key and model.
 
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef } from "preact/hooks";

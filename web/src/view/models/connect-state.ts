@@ -1,4 +1,4 @@
-// Whether the person wants to connect a model: they may say so at several places of the page.
+// Whether the connect dialog is open, and whether a session needs it.
 
 import { signal, type Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// The way to a model that answers: a key if one is needed, a question to see that it does, and then it is Porter's.
+// Connects a model: stores the key, tests that the model answers, and sets it for Porter.
 
 import { signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// For a session on a branch or in a worktree: where its work is, and how it is brought home.
+// Branch or worktree of a session, with the menu that finishes it.
 
 import { useSignal } from "@preact/signals";
 import { useLayoutEffect, useRef } from "preact/hooks";

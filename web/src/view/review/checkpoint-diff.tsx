@@ -1,4 +1,4 @@
-// What changed in the folder since a checkpoint: how many files, and each of them on demand.
+// Changes since a checkpoint: file count, file list and diff.
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useMemo } from "preact/hooks";

@@ -1,4 +1,4 @@
-// All checkpoints of a session's folder, newest first: what changed since each, and the way back.
+// Dialog with the checkpoints of a session, newest first: changes since each, and restore.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal, type Signal } from "@preact/signals";

@@ -1,4 +1,4 @@
-// The boxes by which changes are chosen: one for a hunk, one for a file.
+// Checkbox of a hunk or a file.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 

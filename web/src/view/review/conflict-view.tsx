@@ -1,4 +1,4 @@
-// Lines that the person and the agent both changed: both beside each other, and whose stay.
+// A conflict: the user's and the agent's lines side by side, and which to keep.
 
 import type { FileConflict } from "../../generated/portico/v1/agent_pb";
 import { splitLines } from "../../model/patch";

@@ -1,4 +1,4 @@
-// The changed files below each other, as one long list of which only what is in sight is on the page.
+// The changed files as one long list, of which only the visible part is rendered.
 
 import { Component, type ComponentChildren } from "preact";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The files of a proposal as rows of one long list: what a reader sees of each, and about how high that is.
+// Rows of a diff list with estimated heights.
 
 import type { FileConflict, FileContents } from "../../generated/portico/v1/agent_pb";
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";

@@ -1,6 +1,5 @@
-// Decides which rows of a long diff are on the page. A file whose rows are in sight has its head there too,
-// which sticks to the upper edge; what is out of sight is empty space of the same height. What the reader looks at
-// stays where it is when the window gets another width.
+// Virtual scrolling of a long diff. The head of a visible file is always rendered and sticks to the top. What the
+// reader looks at stays in place when the width changes.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { RowElements } from "../timeline/row-elements";

@@ -1,4 +1,4 @@
-// The head of a file in a review: what becomes of it, how much changes, and a box that chooses all of it.
+// Head of a file in a review: operation, counts, and a box that selects all of it.
 
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";
 import { decidableFile } from "../../model/review-selection";

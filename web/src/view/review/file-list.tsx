@@ -1,4 +1,4 @@
-// The list of a proposal's files: what becomes of each, what was decided, and where the reader is.
+// List of the files of a proposal: operation, decision, and the reader's position.
 
 import type { ProposedFile } from "../../generated/portico/v1/events_pb";
 import type { Review } from "../../model/review";

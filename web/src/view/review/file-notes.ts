@@ -1,4 +1,4 @@
-// What is to be said of a file besides its lines: in words, one thing each.
+// Notes on a file besides its lines: conflict, rename, mode, binary.
 
 import { FileOperation, type ProposedFile } from "../../generated/portico/v1/events_pb";
 import type { Patch } from "../../model/patch";

@@ -1,4 +1,4 @@
-// Lines that nobody changed and that are not shown; the person can ask for them.
+// Hidden unchanged lines, shown on request.
 
 import { Icon } from "../timeline/elements";
 import type { ReviewView } from "./review-view";

@@ -1,4 +1,4 @@
-// The line above a hunk: where it is, whether it is chosen, and two buttons that decide.
+// Head of a hunk: position, decision, and buttons to accept or reject.
 
 import type { PatchHunk } from "../../model/patch";
 import { IconButton } from "../timeline/elements";

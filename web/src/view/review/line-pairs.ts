@@ -1,4 +1,4 @@
-// Which removed line became which added one, so that both can stand beside each other with their words compared.
+// Pairs removed lines with added ones, for side-by-side display and word comparison.
 
 import type { PatchLine } from "../../model/patch";
 

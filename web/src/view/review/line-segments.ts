@@ -1,4 +1,4 @@
-// The colours and the marked words of a line, found when the line is first shown.
+// Highlighting and changed words of a line, computed when it is first shown.
 
 import { canHighlight, highlight, type ColorRun } from "../../markdown/highlight";
 import type { PatchHunk, PatchLine } from "../../model/patch";

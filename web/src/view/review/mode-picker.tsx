@@ -1,4 +1,4 @@
-// At the composer: how what the agent changes reaches the files.
+// Picker of the review mode, at the composer.
 
 import { useEffect } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";

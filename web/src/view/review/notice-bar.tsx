@@ -1,4 +1,4 @@
-// Says what became of the last thing the person did in a review.
+// Outcome of the last action in a review.
 
 import type { Signal } from "@preact/signals";
 import type { ReviewNotice } from "../../model/review-actions";

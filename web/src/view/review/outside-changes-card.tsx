@@ -1,4 +1,4 @@
-// Files of the person that changed during a turn that must not touch them, and the way to put them back.
+// Card about files that changed outside of the review during a turn, with the way to restore them.
 
 import { useSignal } from "@preact/signals";
 import { NoticeLevel } from "../../generated/portico/v1/events_pb";

@@ -1,4 +1,4 @@
-// A proposal in the conversation: its files, and what can be done with it; once it is applied, a line.
+// A proposal in the timeline: its files and actions; once settled, one line.
 
 import { useComputed, useSignal } from "@preact/signals";
 import { useRef } from "preact/hooks";

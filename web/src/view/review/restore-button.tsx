@@ -1,4 +1,4 @@
-// On a prompt: the way back to how the folder was before it was asked.
+// Button on a prompt that restores the checkpoint before it.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// Asks before the folder goes back to how it was before a prompt, and says what that means.
+// Confirms the restore of a checkpoint.
 
 import { useSignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

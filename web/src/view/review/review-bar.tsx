@@ -1,4 +1,4 @@
-// Above the composer: proposals that wait for the person while the conversation has gone on.
+// Bar above the composer: open proposals whose card is out of sight.
 
 import { useComputed } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

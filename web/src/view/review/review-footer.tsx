@@ -1,4 +1,4 @@
-// What becomes of what was chosen: apply it, discard it, or ask the agent for something else.
+// Footer of a review: apply, discard, or ask to revise.
 
 import { useSignal, type Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The conversation with a review beside it; where there is no room for both, the review covers it.
+// The conversation with a review next to it, or covered by it where there is no room.
 
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The keys of a review. Those that decide or write do so once, however long they are held down.
+// Keyboard shortcuts of a review. Those that decide or write act once, however long they are held down.
 
 import type { Signal } from "@preact/signals";
 import type { ProposalUpdated } from "../../generated/portico/v1/events_pb";

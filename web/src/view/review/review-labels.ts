@@ -1,4 +1,4 @@
-// How files, changes and modes are called wherever a review speaks of them.
+// Labels of files, changes, modes and checkpoints.
 
 import { ReviewMode } from "../../generated/portico/v1/agent_pb";
 import { CheckpointMoment, FileOperation, type ProposedFile } from "../../generated/portico/v1/events_pb";

@@ -1,4 +1,4 @@
-// The review of a proposal: its files, their changes, and below them what becomes of what was chosen.
+// Review of a proposal: files, changes and footer.
 
 import { computed, useComputed, useSignal } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";

@@ -1,5 +1,4 @@
-// What one list of changed files is about while it is on the page: which files are open, how much of them is shown,
-// and where the reader stands.
+// View state of a list of changed files: open files, revealed lines and the reader's position.
 
 import { computed, effect, signal, untracked, type ReadonlySignal, type Signal } from "@preact/signals";
 import type { FileContents } from "../../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// The page as a whole: which sessions are open in tabs, the list of all, and what the person can do with them.
+// Model of the page: open tabs, all sessions, and actions on them.
 
 import { effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// The frame of the page: tabs above, the session in front below, the history beside it or over it.
+// Frame of the page: tabs, the session in front, and the history.
 
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";

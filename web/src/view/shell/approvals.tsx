@@ -1,4 +1,4 @@
-// What was allowed for good, and taking it back.
+// List of permanent permission grants, with revoke.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useSignal } from "@preact/signals";

@@ -1,4 +1,4 @@
-// Where the focus goes when what had it has gone, or when there is something to write.
+// Focus of the composer.
 
 export const COMPOSER = ".p-composer-text";
 

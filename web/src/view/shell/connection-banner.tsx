@@ -1,4 +1,4 @@
-// Says that the server is away, and what becomes of it. Nothing is said of a moment's absence.
+// Banner about the connection to the server. Short interruptions are not shown.
 
 import { useEffect, useState } from "preact/hooks";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// Tells a person who looks elsewhere, if they asked for it, that a session ended or wants an answer.
+// Desktop notifications about sessions, if the user enabled them.
 
 import { noticeText, type SessionNotice } from "./session-notices";
 import { sessionTitle } from "../../model/session-summary";

@@ -1,4 +1,4 @@
-// What the editor around the page asks of it: the same as its own buttons do.
+// Commands from the editor around the page.
 
 import { effect, untracked } from "@preact/signals";
 import type { EditorCommand } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// The list of all sessions: found by words, grouped by day, live.
+// List of all sessions: searchable, grouped by day, live.
 
 import { timestampDate } from "@bufbuild/protobuf/wkt";
 import { useEffect, useRef, useState } from "preact/hooks";

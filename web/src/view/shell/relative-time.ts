@@ -1,4 +1,4 @@
-// When something was, in the words of a list: today, yesterday, last week; five minutes ago.
+// Relative times: today, yesterday; five minutes ago.
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;

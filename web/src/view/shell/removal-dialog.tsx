@@ -1,4 +1,4 @@
-// Asks before a session goes that has something the person did not decide on, and says what goes with it.
+// Confirms the deletion of a session with unfinished work.
 
 import { countOf } from "../../model/review-actions";
 import { Dialog } from "../dialog";

@@ -1,4 +1,4 @@
-// Sessions that the person removed a moment ago: out of sight, and not yet gone.
+// Sessions deleted a moment ago, which can be undone.
 
 import { signal } from "@preact/signals";
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";

@@ -1,4 +1,4 @@
-// What is new since the last look at the sessions, for whoever looks elsewhere.
+// Notices about sessions: a request, an end, a failure.
 
 import type { SessionSummary } from "../../generated/portico/v1/agent_pb";
 import { TurnState } from "../../generated/portico/v1/events_pb";

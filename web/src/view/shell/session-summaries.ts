@@ -1,4 +1,4 @@
-// What is known of every session that was ever on this page's list, whatever the list is searched for now.
+// Summaries of all sessions seen by this page, independent of the current search.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// What is wrong with the settings of a folder, above the settings themselves.
+// Problems in the settings of a folder.
 
 import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";

@@ -1,4 +1,4 @@
-// What a person can set about this page, what they have allowed for good, and the keys there are.
+// Settings of the page, permission grants and keyboard shortcuts.
 
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";

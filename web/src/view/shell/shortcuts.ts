@@ -1,4 +1,4 @@
-// The keys of the page. None of them grants anything.
+// Keyboard shortcuts of the page. None of them grants a permission.
 
 import type { AppModel } from "./app-model";
 import { isTextInput } from "../text-input";

@@ -1,4 +1,4 @@
-// What passes: a call that failed, a session that was removed a moment ago.
+// Toasts: a failed call, a deleted session.
 
 import type { Signal } from "@preact/signals";
 import { useRef } from "preact/hooks";

@@ -1,4 +1,4 @@
-// The states of a session, as a person would call them.
+// Labels and groups of turn states.
 
 import { TurnState } from "../../generated/portico/v1/events_pb";
 

@@ -1,4 +1,4 @@
-// Whether there is room for a list beside the conversation.
+// Whether the page is wide enough for the history next to the conversation.
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -1,4 +1,4 @@
-// What is to be done, live above the composer: the plan of the agent while it works, and the todos of the session.
+// Plan and todos above the composer.
 
 import { create } from "@bufbuild/protobuf";
 import { useSignal, type Signal } from "@preact/signals";

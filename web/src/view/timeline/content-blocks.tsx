@@ -1,4 +1,4 @@
-// Files and pictures that prompts, answers and tools point to.
+// Content blocks of prompts, answers and tools: files, images, resources.
 
 import { useSignal } from "@preact/signals";
 import type { ContentBlock } from "../../model/types";

@@ -1,4 +1,4 @@
-// A changed file, line by line: what went, what came, and a little of what stands around it.
+// Diff of one file in the timeline.
 
 import { useMemo } from "preact/hooks";
 import type { DiffPart } from "../../generated/portico/v1/events_pb";

@@ -1,4 +1,4 @@
-// How long something took, as people say it.
+// Durations as text.
 
 /** Nothing for what nobody would notice. */
 export function formatDuration(milliseconds: number): string {

@@ -1,4 +1,4 @@
-// The time since something began, which moves on by itself while it is looked at.
+// Elapsed time that updates while it is shown.
 
 import { useEffect, useState } from "preact/hooks";
 import { formatDuration } from "./duration";

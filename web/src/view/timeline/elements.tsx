@@ -1,4 +1,4 @@
-// Small things that many rows have: icons, icon buttons, a button that copies, code, a disclosure's arrow.
+// Shared elements: icons, icon buttons, copy buttons, Markdown, code.
 
 import { useEffect, useState } from "preact/hooks";
 import { browserEnvironment } from "../../gateway/environment";

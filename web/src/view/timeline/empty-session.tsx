@@ -1,4 +1,4 @@
-// A session that nobody has asked anything yet: who is there, where, and what can be asked.
+// A session without prompts: agent, folder and commands.
 
 import { useComputed, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

@@ -1,4 +1,4 @@
-// The box to find words in the conversation: the browser's own cannot see rows that are not on the page.
+// Search box of the conversation. The browser's own search cannot see rows that are not rendered.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { SessionModel } from "../../model/types";

@@ -1,4 +1,4 @@
-// Walks through the rows that have the words someone looks for, and marks the words that are on the page.
+// Search through the rows of a timeline, with highlights for rendered matches.
 
 import { computed, signal, type ReadonlySignal } from "@preact/signals";
 import { itemsOf, type TimelineRow } from "./timeline-rows";

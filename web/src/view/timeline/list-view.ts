@@ -1,5 +1,5 @@
-// Decides which rows of a long list are on the page, and where the reader stands in it: at the end,
-// which is followed as it grows, or at some row, which stays where it is whatever happens around it.
+// Virtual scrolling of a long list. The reader is either at the end, which is followed, or at a row, which stays in
+// place.
 
 import { signal, type ReadonlySignal } from "@preact/signals";
 import { ScrollAnchor, blocksOf, firstBelow } from "./scroll-anchor";

@@ -1,4 +1,4 @@
-// A plan of the agent: as a line in the timeline, and the list of its steps wherever one is shown.
+// A plan of the agent: a line in the timeline, and the list of its steps.
 
 import { Progress, type PlanEntry } from "../../generated/portico/v1/events_pb";
 import type { PlanItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// Says at the end of the conversation that the agent is at work, while nothing else shows it.
+// Line at the end of the timeline that shows that the agent is working.
 
 import { useComputed } from "@preact/signals";
 import { TurnState } from "../../generated/portico/v1/events_pb";

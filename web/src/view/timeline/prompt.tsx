@@ -1,4 +1,4 @@
-// What the person asked: their words as they wrote them, long ones in part.
+// A prompt in the timeline. Long ones are folded.
 
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { PromptItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// Lets other parts of the page bring something of a session's timeline into view.
+// Registry of timelines that can scroll to a request.
 
 import type { SessionModel } from "../../model/types";
 

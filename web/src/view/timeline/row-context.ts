@@ -1,4 +1,4 @@
-// What every row is given besides its own items.
+// Context passed to every row.
 
 import type { Signal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

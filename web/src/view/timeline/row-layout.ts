@@ -1,4 +1,4 @@
-// Where each row of a long list stands, measured or guessed. Numbers only: knows no DOM.
+// Positions of the rows of a long list, measured or estimated. Knows no DOM.
 
 /** What the layout has to know of a row. */
 export interface RowPlace {

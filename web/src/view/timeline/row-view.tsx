@@ -1,4 +1,4 @@
-// One row of the timeline, drawn again only when it has changed.
+// One row of the timeline, rendered again only when it has changed.
 
 import { Component } from "preact";
 import type { Item } from "../../model/types";

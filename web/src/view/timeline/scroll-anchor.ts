@@ -1,5 +1,5 @@
-// Holds on to what the reader looks at: the first visible row and, inside it, whatever stands at the upper edge.
-// Positions are counted from the top of the content, so that scrolling does not change them.
+// Keeps what the reader looks at in place: the first visible row and the element at its upper edge. Positions are
+// relative to the content, so scrolling does not change them.
 
 interface Hold {
   readonly element: Element;

@@ -1,4 +1,4 @@
-// Paths as people say them who know which folder they are in.
+// Paths relative to a folder.
 
 /** A path of the folder without the folder. */
 export function shortPath(path: string, folder: string): string {

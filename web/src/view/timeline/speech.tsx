@@ -1,4 +1,4 @@
-// What the agent says and what it thinks.
+// Answers and thoughts of the agent.
 
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { AnswerItem, ThoughtItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// Several finished tool calls as one line, which opens to all of them.
+// Several finished tool calls folded into one line.
 
 import { ToolKind } from "../../generated/portico/v1/events_pb";
 import type { ToolItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// Finds words in the conversation, also in what is folded away or out of sight.
+// Text search in items, including folded and unrendered ones.
 
 import type { ContentBlock, Item, ToolItem } from "../../model/types";
 

@@ -1,4 +1,4 @@
-// The keys of the timeline. PageUp, PageDown and Home are the browser's own.
+// Keyboard shortcuts of the timeline. PageUp, PageDown and Home are the browser's own.
 
 import type { TimelineModel } from "./timeline-model";
 import { isTextInput } from "../text-input";

@@ -1,4 +1,4 @@
-// What one timeline is about while it is on the page: its rows, the reader's place, and what they missed.
+// View state of one timeline: rows, the reader's position, and missed items.
 
 import { computed, effect, signal, untracked, type ReadonlySignal } from "@preact/signals";
 import type { Gateway } from "../../gateway/gateway";

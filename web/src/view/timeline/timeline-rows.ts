@@ -1,4 +1,4 @@
-// The items of a session as the rows of the timeline: finished tool calls in a row fold into one line.
+// Rows of the timeline. Consecutive finished tool calls fold into one row.
 
 import { ToolStatus } from "../../generated/portico/v1/events_pb";
 import type { Item, ThoughtItem, ToolItem } from "../../model/types";

@@ -1,4 +1,4 @@
-// The conversation of one session: its rows, and around them what helps to read it.
+// The timeline of one session with its tools.
 
 import { useSignal, type ReadonlySignal, type Signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";

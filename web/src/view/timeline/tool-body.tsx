@@ -1,4 +1,4 @@
-// Everything a tool call was given and brought back.
+// Body of a tool call: input, locations, content, terminals and output.
 
 import { ToolKind, type ToolPart } from "../../generated/portico/v1/events_pb";
 import { TerminalBox } from "../../markdown/terminal-view";

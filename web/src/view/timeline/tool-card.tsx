@@ -1,4 +1,4 @@
-// One tool call: a line that says what is done and how it stands, and all of it for who opens it.
+// One tool call: a line with its state that opens to its body.
 
 import { ToolStatus } from "../../generated/portico/v1/events_pb";
 import type { ToolItem } from "../../model/types";

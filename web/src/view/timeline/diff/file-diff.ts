@@ -1,4 +1,4 @@
-// What a change does to a file, as the lines that a person reads: hunks with a little around them.
+// Diff of a file as hunks with context lines.
 
 import { changesBetween, type DiffChange } from "./myers";
 import { markWords, type WordSpan } from "./word-diff";

@@ -1,5 +1,5 @@
-// The shortest way from one sequence to another, found from both ends at once so that it needs little memory.
-// The work is bounded: what would take too long is given as a replacement of the whole stretch.
+// Shortest edit script by Myers' algorithm, searched from both ends in linear memory. Work is bounded: a stretch that
+// would take too long is replaced as a whole.
 
 /** A stretch that differs: `before[beforeFrom..beforeEnd]` became `after[afterFrom..afterEnd]`. */
 export interface DiffChange {

@@ -1,4 +1,4 @@
-// Which words of a changed line are the changed ones.
+// Changed words of a changed line.
 
 import { changesBetween } from "./myers";
 
