@@ -142,7 +142,7 @@ async def test_a_kept_prompt_is_taken_filled_in_and_sent(chat: Chat, prompts: Pa
     await shoot(chat, "prompt-to-fill-in", widths=(300, 1100))
     await chat.page.keyboard.type("ship")
     await chat.page.keyboard.press("Tab")
-    await expect(chat.composer.get_by_text("Fill in tone, or take it out")).to_be_visible()
+    await expect(chat.composer.get_by_text("Fill in tone or remove it")).to_be_visible()
     await chat.page.keyboard.press("End")
     await chat.page.keyboard.press("Enter")
     await chat.page.keyboard.type("politely")

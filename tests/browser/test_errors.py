@@ -82,7 +82,7 @@ async def test_a_key_is_kept_and_never_shown_again(chat: Chat, house: House, sho
     await card.get_by_role("button", name="Connect with a key").click()
     await card.get_by_role("button", name="Save key").click()
     await expect(card.get_by_role("alert")).to_contain_text("Enter the name of the variable")
-    await card.get_by_role("textbox", name=re.compile("^Variable")).fill("HARBOUR_KEY")
+    await card.get_by_role("textbox", name=re.compile("^Environment variable")).fill("HARBOUR_KEY")
     field = card.get_by_label("Key", exact=True)
     await expect(field).to_have_attribute("type", "password")
     await field.fill("sk-very-secret-thing")

@@ -67,7 +67,7 @@ async def test_a_key_reaches_the_server_and_no_file_and_is_forgotten_on_request(
 
 async def keep_by_form(card: Locator, variable: str, key: str = TYPED_KEY) -> None:
     """Into the form for one, which is open."""
-    await card.get_by_role("textbox", name=re.compile("^Variable")).fill(variable)
+    await card.get_by_role("textbox", name=re.compile("^Environment variable")).fill(variable)
     field = card.get_by_role("textbox", name="Key", exact=True)
     await field.fill(key)
     await card.get_by_role("button", name="Save key").click()

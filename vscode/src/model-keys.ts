@@ -56,7 +56,7 @@ export async function handleKey(
     await (value === "" ? deleteKey(connection, secrets, name) : storeKey(connection, secrets, name, value));
     return "";
   } catch (reason) {
-    // Whoever refuses a key may repeat it.
+    // An error message may contain the key.
     return value === "" ? errorText(reason) : errorText(reason).replaceAll(value, "…");
   }
 }

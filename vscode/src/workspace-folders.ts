@@ -16,7 +16,7 @@ export class WorkspaceFolders {
     this.#memory = memory;
   }
 
-  /** Where new sessions work, if nobody says otherwise. */
+  /** Default folder of new sessions. */
   get main(): string {
     return this.#likely[0] ?? homedir();
   }

@@ -13,21 +13,21 @@ import { ReconnectingStream } from "../server/reconnecting-stream";
 
 export type EditorResult = NonNullable<MessageInitShape<typeof EditorReplySchema>["result"]>;
 
-/** What a window can do, whoever draws it. */
+/** An editor window, as the server uses it. */
 export interface EditorWindow {
   readonly name: string;
   readonly capabilities: MessageInitShape<typeof EditorCapabilitiesSchema>;
-  /** None: there is nothing to lend, or nobody trusts it. */
+  /** Empty without a trusted folder. */
   readonly folders: readonly string[];
   readonly state: { readonly unsaved: string[]; readonly focused: boolean };
-  /** Resolves as soon as whoever draws the window takes something, which may be never. */
+  /** Resolves when the window responds, which may be never. */
   responds(): Promise<unknown>;
-  /** Fails with words for people. */
+  /** Rejects with a message for the user. */
   answer(request: EditorRequest["request"], signal: AbortSignal): Promise<EditorResult>;
 }
 
 const SETTLED = 50;
-/** So long a window may be busy and still be there. */
+/** Longest time without a response before the window counts as gone. */
 export const PATIENCE = 8_000;
 
 export class AttachedWindow {
@@ -57,7 +57,7 @@ export class AttachedWindow {
     this.#stream.restart();
   }
 
-  /** Something about the window may have changed. */
+  /** Reports the window's state soon. */
   changed(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
@@ -99,8 +99,7 @@ export class AttachedWindow {
     }
   }
 
-  /** The tab of a browser that was closed, or a line that broke, leaves this here without its window. Nobody is to
-      wait for that one; should it come back, it is attached anew. */
+  /** Detects a window whose browser tab or connection is gone, and detaches it until it responds again. */
   #checkWindow(): Promise<void> {
     this.#checking ??= this.#awaitWindow().finally(() => (this.#checking = undefined));
     return this.#checking;
@@ -118,7 +117,7 @@ export class AttachedWindow {
     this.reattach();
   }
 
-  /** Requests are answered side by side: one that takes long holds no other up. */
+  /** Answers requests concurrently. */
   async #answer({ requestId, sessionId, request }: EditorRequest, client: AgentClient): Promise<void> {
     const answering = new AbortController();
     this.#answering.set(requestId, answering);
@@ -132,11 +131,11 @@ export class AttachedWindow {
     this.#answering.delete(requestId);
     if (answering.signal.aborted) return;
     const event = { case: "editorReply", value: { requestId, result } } as const;
-    // Nobody may wait any more, or the server went away: then the stream says so too.
+    // If this fails, the request is gone or the stream ends as well.
     await client.submitClientEvent({ sessionId, event }).catch(() => undefined);
   }
 
-  /** One after the other, so that none overtakes a newer one. */
+  /** In order, so that no old state replaces a newer one. */
   #queueState(): void {
     this.#sending = this.#sending.then(() => this.#sendState());
   }

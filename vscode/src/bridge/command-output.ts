@@ -16,7 +16,7 @@ export class CommandOutput {
     this.#print = print;
   }
 
-  /** Nothing more will come. */
+  /** Whether the command has ended. */
   get isOver(): boolean {
     return this.#isOver;
   }
@@ -73,7 +73,7 @@ export class CommandOutput {
   }
 }
 
-/** Without the fence that agents put around their output, which closes anew with every update. */
+/** Removes the fence that agents put around output. */
 function withoutFence(text: string): string {
   const [opening, fence] = /^(`{3,}|~{3,}).*\n/.exec(text) ?? [];
   if (opening === undefined || fence === undefined) return text;

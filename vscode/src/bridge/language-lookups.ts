@@ -17,7 +17,7 @@ const MOST_PROBLEMS = 500;
 /** Files that are read only to show a line of each. */
 const MOST_READ = 50;
 const LONGEST_LINE = 300;
-/** Language features of a file that nobody had open need a moment to wake up. */
+/** Language features need a moment for a file that was not open. */
 const AWAKE = 3_000;
 const LOOK_AGAIN = 200;
 
@@ -130,7 +130,7 @@ async function linesOf(path: string): Promise<readonly string[]> {
   return text.split(/\r\n|\r|\n/);
 }
 
-/** The worst first. */
+/** Most severe first. */
 function problemsOf(all: readonly [vscode.Uri, readonly vscode.Diagnostic[]][]): Problem[] {
   const found = all.flatMap(([uri, diagnostics]) => {
     const path = pathOf(uri);

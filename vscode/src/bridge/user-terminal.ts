@@ -9,7 +9,7 @@ export interface DispatchOutcome {
   readonly message?: string;
 }
 
-/** Keys that a terminal obeys rather than writes: nobody saw them when they agreed. */
+/** Control characters, which the user could not see when approving the command. */
 const KEYS = /[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]/;
 
 export async function runInTerminal({ command, cwd, title }: DispatchCommand): Promise<DispatchOutcome> {

@@ -116,7 +116,7 @@ async function save(all: readonly Prepared[]): Promise<string[]> {
   return failed.flat();
 }
 
-/** What VS Code did before it gave up is undone. Which files stand in the way, because somebody else changed them. */
+/** Rolls back a partial edit. Returns the files that were changed by others. */
 async function rollBack(all: readonly Prepared[]): Promise<string[]> {
   const back = new vscode.WorkspaceEdit();
   const changed: string[] = [];

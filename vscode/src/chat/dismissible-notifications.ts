@@ -28,7 +28,7 @@ export class DismissibleNotifications implements vscode.Disposable {
     const title = `${withoutLinks(words)} — ${links.join(" · ")}`;
     const options = { location: vscode.ProgressLocation.Notification, title, cancellable: LATER };
     return await vscode.window.withProgress(options, (progress, cancel) => {
-      // A line at rest: nothing is being done while somebody is waited for.
+      // A full bar does not move while the notification waits.
       progress.report({ increment: 100 });
       cancel.onCancellationRequested(() => this.close(note));
       return answer;

@@ -22,7 +22,7 @@ export class FrameBatch {
     else this.#timer = setTimeout(() => this.#flush(), wait);
   }
 
-  /** Forgets what waits. Whoever adds more later begins anew. */
+  /** Drops waiting frames. More may be added later. */
   dispose(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;

@@ -46,7 +46,7 @@ export class PageCalls {
     this.#open.get(id)?.cancel();
   }
 
-  /** The page is gone. What it has asked for is done all the same: somebody may have pressed Enter and left. */
+  /** Detaches from a closed page. Its calls still reach the server, because the user may have pressed Enter and left. */
   detach(): void {
     for (const call of this.#open.values()) call.detach();
     this.#open.clear();
@@ -88,7 +88,7 @@ class Call {
     this.#request?.destroy();
   }
 
-  /** Nobody waits for the answer any more; once the server has begun with it, it has the call. */
+  /** Ignores the answer, and closes the call once the server has it. */
   detach(): void {
     if (this.#isAnswered) this.cancel();
     else this.#state = "left";

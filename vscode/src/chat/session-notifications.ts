@@ -37,7 +37,7 @@ export class SessionNotifications implements vscode.Disposable {
     this.#watching = vscode.Disposable.from(
       this.#notifications,
       sessions.all.listen((now, before) => this.#look(before, now)),
-      // Whoever leaves a question unanswered is asked again, out here.
+      // Unanswered requests are shown again when the chat is hidden.
       chat.onDidChangeVisibility(() => {
         this.#seen.clear();
         this.#look(new Map(), sessions.all.value);
@@ -60,7 +60,7 @@ export class SessionNotifications implements vscode.Disposable {
       const session = now.get(sessionId);
       if (session === before.get(sessionId)) continue;
       const waits = session !== undefined && session.waiting > 0 && folders.contains(session);
-      // One after the other, so that none overtakes a newer one.
+      // In order, so that no old state replaces a newer one.
       if (waits || asking.has(sessionId)) this.#asking = this.#asking.then(() => this.#ask(sessionId));
     }
     for (const { sessionId, kind } of noticesBetween(before, now)) {

@@ -55,7 +55,7 @@ export function sessionCommands(services: Services): vscode.Disposable[] {
       try {
         await connection.call((client) => client.clearSession({ sessionId }));
       } catch (reason) {
-        // Something would be lost with it that nobody has decided on.
+        // The session has undecided changes.
         if (ConnectError.from(reason).code !== Code.InvalidArgument) throw reason;
         if (await confirm("Delete it anyway?", "Delete Anyway", errorText(reason)))
           await connection.call((client) => client.clearSession({ sessionId, discardProposals: true }));

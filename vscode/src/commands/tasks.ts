@@ -13,7 +13,7 @@ interface Choice extends vscode.QuickPickItem {
 const TITLE = "Run Task";
 const OWN: Choice = { label: "$(edit) Enter a task…" };
 
-/** Whoever gives the words along is not asked for them. */
+/** Asks for the task unless it is given. */
 export function registerTaskCommand(services: Services): vscode.Disposable {
   return registerCommand("runTask", services, async (given) => {
     const workspace = await services.folders.choose();

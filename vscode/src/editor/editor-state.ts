@@ -52,7 +52,7 @@ function openFiles(): string[] {
   return [...new Set(files)];
 }
 
-/** The worst first. */
+/** Most severe first. */
 function diagnostics(): EditorProblem[] {
   const all = vscode.languages
     .getDiagnostics()

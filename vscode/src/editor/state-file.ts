@@ -38,19 +38,19 @@ export class StateFile {
     this.#touching = setInterval(() => this.#next(() => this.#touch()), TOUCH_EVERY);
   }
 
-  /** Something may have changed. */
+  /** Schedules a write. */
   changed(): void {
     if (this.#ended) return;
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => this.#next(() => this.#write()), SETTLED);
   }
 
-  /** Resolves when what is under way is on the disk. */
+  /** Resolves when pending writes are done. */
   settled(): Promise<void> {
     return this.#last;
   }
 
-  /** Leaves nothing behind. */
+  /** Stops and deletes the file. */
   async dispose(): Promise<void> {
     this.#ended = true;
     clearTimeout(this.#timer);
@@ -59,7 +59,7 @@ export class StateFile {
     await this.#last;
   }
 
-  /** A disk that is full or gone costs the context, and nothing else. */
+  /** Write errors are ignored. */
   #next(act: () => Promise<void>): void {
     this.#last = this.#last.then(act).catch(() => undefined);
   }

@@ -103,7 +103,7 @@ export async function refreshRepository(folder: string): Promise<void> {
   }
 }
 
-/** It starts with its own views: until then nobody sees what it knows. */
+/** Undefined until the Git extension is active. */
 export function repositoryOf(folder: string): Repository | undefined {
   const extension = vscode.extensions.getExtension<GitExtension>("vscode.git");
   if (extension?.isActive !== true || !extension.exports.enabled) return undefined;

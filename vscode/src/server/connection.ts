@@ -16,7 +16,7 @@ export class ServerConnection {
     this.#server = server;
   }
 
-  /** Whether it runs, as far as is known. What nobody has asked for starts no server. */
+  /** Whether the server is known to run. Background work must not start it. */
   get isRunning(): boolean {
     return this.#server.state.value.state === "running";
   }

@@ -17,7 +17,7 @@ export class Installer {
     this.#log = log;
   }
 
-  /** The program, once it is there; undefined if it is not. Whoever asks twice gets one. */
+  /** The installed program; undefined if that failed. Concurrent calls share one installation. */
   install(): Promise<string | undefined> {
     this.#making ??= this.#install().finally(() => (this.#making = undefined));
     return this.#making;

@@ -27,7 +27,7 @@ export interface FoundProgram {
   readonly origin: ProgramOrigin;
 }
 
-/** There is none: somebody has to install one, or to name it. */
+/** No portico program was found. */
 export class ProgramNotFound extends Error {}
 
 export async function findProgram(search: ProgramSearch): Promise<FoundProgram> {

@@ -28,7 +28,7 @@ export class ReconnectingStream {
     });
   }
 
-  /** Ends what is open and begins anew, if there is a server and somebody wants it. */
+  /** Closes the stream and opens it again, if the server runs and the stream is wanted. */
   restart(): void {
     this.#current?.abort();
     this.#current = new AbortController();
@@ -40,7 +40,7 @@ export class ReconnectingStream {
     this.#current?.abort();
   }
 
-  /** A server that went away has told so to everybody; whatever else ends a stream, it is opened again. */
+  /** Reopens the stream while the server runs, whatever ended it. */
   async #run(signal: AbortSignal): Promise<void> {
     let wait = FIRST_WAIT;
     const heard = (): void => {

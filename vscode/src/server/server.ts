@@ -41,7 +41,7 @@ export class Server {
     return this.#state;
   }
 
-  /** Where it is. Whoever asks while it is being started waits for the same start. */
+  /** Address of the server, which is started if needed. Concurrent calls share one start. */
   address(): Promise<ServerAddress> {
     return this.#address ?? this.#begin(() => this.#start());
   }
@@ -58,7 +58,7 @@ export class Server {
     this.#state.set({ state: "off" });
   }
 
-  /** Ends it and starts it anew. Two restarts are one, and whoever needs it meanwhile waits for it. */
+  /** Restarts the server. Concurrent restarts are one, and calls wait for it. */
   restart(): Promise<ServerAddress> {
     if (this.#restarting !== undefined) return this.#restarting;
     const before = this.#address;

@@ -4,7 +4,7 @@ import { ProgramNotFound } from "./program-search";
 import { ServerError } from "./program-runner";
 import { IncompatibleVersion } from "./version";
 
-/** Somebody has to trust the folder first. */
+/** The workspace folder is not trusted. */
 export class UntrustedWorkspace extends Error {}
 
 export type Remedy = "Install" | "Choose Program" | "Manage Trust" | "Restart Server" | "Show Log";
@@ -21,7 +21,7 @@ export function remediesFor(error: unknown): readonly Remedy[] {
   return ["Restart Server", "Choose Program", "Show Log"];
 }
 
-/** A page that tries again and again does not make anybody read the same words again and again. */
+/** Suppresses a message that repeats the last one. */
 export class RepeatFilter {
   #last = "";
 

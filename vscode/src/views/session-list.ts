@@ -21,7 +21,7 @@ const ICONS: Readonly<Record<TurnMood, vscode.ThemeIcon>> = {
 export function showSessions({ sessions, folders }: Services): vscode.Disposable {
   const changed = new vscode.EventEmitter<undefined>();
   let timer: NodeJS.Timeout | undefined;
-  // What nobody has said anything in yet is not worth a line.
+  // Sessions without a prompt are not listed.
   const begun = (): SessionSummary[] =>
     sessions.newest().filter(({ isNew, hasDraft, queued }) => !isNew || hasDraft || queued > 0);
   const here = (): SessionSummary[] => begun().filter((session) => folders.contains(session));

@@ -2,10 +2,9 @@
 // run now and then, right after a key, when the next one is furthest away. Between them animations pause, because a
 // browser that draws nothing draws a key at once.
 
-/** Somebody who has not changed a field for so long is not typing. */
+/** Typing has ended after this time without a key. */
 const TYPING = 600;
-/** Between two turns while somebody types, and no longer if no key gets on the screen. Often enough for an eye
-    that is on the keys, and no more, because a key right behind a turn may have to wait for the display. */
+/** Between two updates during typing: often enough for the eye, and rare enough not to delay keys. */
 const PACE = 250;
 /** After a turn that took long it rests so many times as long. */
 const REST = 4;
@@ -37,7 +36,7 @@ export class TypingPriority {
   #longestGap = LONGEST_PAUSE / PAUSE;
   /** Since when, or since which turn, a key is not on the screen. */
   #unseenSince: number | undefined;
-  /** No turn before this while somebody types. */
+  /** No updates before this during typing. */
   #restsUntil = -Infinity;
   #next: Cancel | undefined;
   /** Takes back that the page moves again; there while it stands still. */
@@ -93,7 +92,7 @@ export class TypingPriority {
     this.#act();
   }
 
-  /** From now until nobody types. */
+  /** Until typing ends. */
   #pauseAnimations(): void {
     if (this.#cancelPause === undefined) this.#setPaused(true);
     else this.#cancelPause();

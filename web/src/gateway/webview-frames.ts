@@ -63,7 +63,7 @@ export type EditorCommand =
       /** What it is sent at once. */
       readonly task?: string;
     }
-  /** Quietly: nobody has asked for it, so the focus stays where it is. */
+  /** Quietly: not requested by the user, so the focus stays where it is. */
   | { readonly name: "open_session"; readonly sessionId: string; readonly quietly?: boolean }
   /** Sends words to the session in front; its draft stays as it is. */
   | { readonly name: "ask"; readonly text: string }

@@ -61,7 +61,7 @@ export function createWebviewGateway(api: WebviewApi): Gateway {
   };
 }
 
-/** Keeps what comes before anybody listens. */
+/** Queues commands until there is a listener. */
 class CommandQueue {
   #waiting: EditorCommand[] = [];
   #act: ((command: EditorCommand) => void) | undefined;

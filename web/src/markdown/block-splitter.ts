@@ -139,7 +139,7 @@ export class BlockSplitter {
     return FENCE_LINE.test(added) || (this.#parsed < OFTEN_PARSED && BLANK_LINE.test(added));
   }
 
-  /** Whether a line that could open a fence is the head of a table instead; undefined while nobody can know. */
+  /** Whether a line that could open a fence is the head of a table instead; undefined while that is unknown. */
   #beginsTable(firstEnd: number): boolean | undefined {
     const secondEnd = this.#region.indexOf("\n", firstEnd + 1);
     if (secondEnd >= this.#limits.hard || (secondEnd < 0 && this.#region.length > this.#limits.hard)) {

@@ -18,7 +18,7 @@ export function withVisibleControls(text: string): string {
 /** Text in pieces, where every piece of the second kind stands for a character that must be seen. */
 export type VisiblePiece = { readonly text: string } | { readonly control: string };
 
-/** For code and terminals, where a character that nobody sees may change what a program does. */
+/** For code and terminals, where an invisible character may change what a program does. */
 export function visiblePieces(text: string): readonly VisiblePiece[] {
   if (!DIRECTION_CONTROL.test(text)) {
     return [{ text }];

@@ -190,7 +190,7 @@ function fileAttributes(path: string, line: number | undefined): [string, string
   return line === undefined ? plain : [...plain, ["data-line", String(line)]];
 }
 
-/** Pictures are not fetched from the web: whoever wrote the text would learn who reads it. */
+/** Images are not fetched from the web, because that would tell the author who reads the text. */
 function imageAsLink(image: Token, insideLink: boolean): Token[] {
   const Kind = image.constructor as typeof Token;
   const text = new Kind("text", "", 0);

@@ -5,7 +5,7 @@ import { blockTokens, noReferences } from "./parser";
 import type { ParsedLines, BlockUnit } from "./block-units";
 
 export interface SplitLimits {
-  /** A block longer than this is cut where nobody sees it. */
+  /** A longer block is cut where the cut is invisible. */
   readonly soft: number;
   /** A block longer than this is cut at the end of some line. */
   readonly hard: number;

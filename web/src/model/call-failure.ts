@@ -4,7 +4,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { ErrorCode, ErrorDetailsSchema } from "../generated/portico/v1/events_pb";
 import type { Failure } from "./types";
 
-/** The codes of calls that reached nobody, or lost their server on the way. */
+/** Codes of calls that did not reach the server or lost it. */
 const LOST = new Set([Code.Unknown, Code.Unavailable, Code.Aborted, Code.Canceled, Code.DeadlineExceeded]);
 
 export function failureOf(reason: unknown): Failure {

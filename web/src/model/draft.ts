@@ -11,10 +11,7 @@ import { isLost } from "./call-failure";
 const PAUSE = 200;
 /** While keys keep coming. */
 const LONGEST_UNSAVED = 1_000;
-/**
- * A person who has not touched a key for so long is not typing, and nobody elsewhere still types what was
- * begun before the words from here could be seen there.
- */
+/** Pause after which typing has ended, here and in another window that could not see these words yet. */
 const QUIET = 1_500;
 const FIRST_RETRY = 500;
 const LONGEST_RETRY = 5_000;
@@ -29,7 +26,7 @@ export interface DraftPorts {
 }
 
 export class Draft {
-  /** Written by whoever types; also from here, when words come from elsewhere. */
+  /** Written by the composer, and from here when text comes from another window. */
   readonly text: Signal<string>;
   /** What else was written here, in another window at the same time; the person takes it or leaves it. */
   readonly conflict: Signal<string | undefined>;
@@ -50,7 +47,7 @@ export class Draft {
   #lastKey = -Infinity;
   #lastSaved = -Infinity;
   #retryIn = FIRST_RETRY;
-  /** What the person has seen; anything else in `text` is theirs. */
+  /** Last text shown by this class; any other text was typed. */
   #seen: string;
   /** The server has words of another window, which do not take the place of those that were typed here. */
   #isInConflict = false;
@@ -85,7 +82,7 @@ export class Draft {
     for (const end of this.#ends.splice(0)) end();
   }
 
-  /** The desk at the server, whoever changed it. Desks come in the order of their revisions. */
+  /** Receives the server's drafts, in the order of their revisions. */
   receive(drafts: Desk): void {
     if (drafts.clientId === this.#ports.clientId && drafts.draft === this.#saving) this.#echoed = true;
     const isNews = drafts.clientId !== this.#ports.clientId && drafts.draft !== this.#atServer;
@@ -240,7 +237,7 @@ function conflictKey({ storeKey }: DraftPorts): string {
   return `${storeKey} aside`;
 }
 
-/** Whether the one is in the other, so that whoever has this has that. */
+/** Whether one text contains another. */
 function containsText(words: string, others: string | undefined): boolean {
   return words.includes((others ?? "").trim());
 }

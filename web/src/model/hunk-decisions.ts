@@ -16,7 +16,7 @@ export interface DecidableFile {
 }
 
 export interface DecisionMap {
-  /** Accepted or rejected, by path and hunk. What nobody decided about is not here. */
+  /** Accepted or rejected, by path and hunk. Undecided hunks are missing. */
   readonly hunks: ReadonlyMap<string, boolean>;
   readonly sides: ReadonlyMap<string, ConflictChoice>;
 }
@@ -44,7 +44,7 @@ export class HunkDecisions {
     return this.#decided;
   }
 
-  /** Whether a change is accepted or rejected, by itself or with its file; undefined as long as nobody said. */
+  /** Whether a hunk is accepted or rejected, by itself or with its file; undefined if undecided. */
   of(path: string, hunkId: string): boolean | undefined {
     const { hunks } = this.#decided.value;
     return hunks.get(nameOf(path, hunkId)) ?? hunks.get(nameOf(path, WHOLE_FILE));

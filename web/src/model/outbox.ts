@@ -12,7 +12,7 @@ const MEGABYTE = 1024 * 1024;
 /** As much as the server takes; a call with far more does not even reach what could say so. */
 const MOST_BYTES = 30 * MEGABYTE;
 
-/** A prompt of which nobody knows whether the server has it. */
+/** A prompt whose arrival at the server is unknown. */
 interface UnconfirmedPrompt {
   readonly text: string;
   readonly afterSeq: number;
@@ -37,7 +37,7 @@ export class Outbox {
   #queued: ReadonlySet<string> = new Set();
   #areDraftsKnown = false;
 
-  /** Somebody may have sent a prompt and left before it was known to be there; `arrived` is told of it then. */
+  /** `arrived` is called when a prompt of an earlier page turns out to have arrived. */
   constructor(gateway: Gateway, sessionId: string, arrived: (text: string) => void) {
     this.#gateway = gateway;
     this.#sessionId = sessionId;

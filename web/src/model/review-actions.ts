@@ -32,7 +32,7 @@ export class ReviewActions {
   readonly notice: Signal<ReviewNotice | undefined> = signal(undefined);
   readonly busy: Signal<ReviewAction | undefined> = signal(undefined);
   readonly #ports: ReviewActionPorts;
-  /** What was decided before the last apply, for whoever takes it back. */
+  /** Decisions before the last apply, restored by an undo. */
   readonly #before = new Map<string, DecisionMap>();
   #last: string | undefined;
 

@@ -23,7 +23,7 @@ export interface SelectionCounts {
   readonly rejected: number;
   readonly files: number;
   readonly chosenFiles: number;
-  /** Files in conflict that nobody has decided about. */
+  /** Undecided files in conflict. */
   readonly undecidedConflicts: number;
   readonly denied: number;
 }

@@ -13,7 +13,7 @@ import type { StreamAttempt } from "./reconnector";
 import { Timeline } from "./timeline";
 import type { Item } from "./types";
 
-/** Whoever has missed more than this begins again at the tail. */
+/** After more missed events than this, the feed starts again at the tail. */
 const MANY_MISSED = 2_000;
 
 export interface SessionFeedPorts {

@@ -13,7 +13,7 @@ export interface UnfinishedWork {
   readonly branch: string;
 }
 
-/** Undefined if there is nothing, or nobody to ask: the server looks once more before it deletes anything. */
+/** Undefined if there is none or the server does not answer; the server checks again before it deletes. */
 export async function findUnfinishedWork(
   { client }: Gateway,
   session: SessionSummary,

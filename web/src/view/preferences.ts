@@ -12,7 +12,7 @@ export interface Preferences {
   readonly theme: Signal<Theme>;
   /** Both sides of a change beside each other, where there is room. */
   readonly splitDiffs: Signal<boolean>;
-  /** Tell of a turn that ended, or of a question, while nobody looks at the page. */
+  /** Notify of ended turns and requests while the page is hidden. */
   readonly notify: Signal<boolean>;
 }
 

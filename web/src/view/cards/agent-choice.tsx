@@ -56,7 +56,7 @@ export function AgentChoice({ agent, gateway, session, onNewSession }: ChoicePro
   );
 }
 
-/** Nobody is told if they cannot be listed: the card says what matters without them. */
+/** Empty if agents cannot be listed; the card works without them. */
 function useAgents(gateway: Gateway): readonly Agent[] {
   const agents = useSignal<readonly Agent[]>([]);
   useEffect(() => {

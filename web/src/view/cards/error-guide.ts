@@ -103,7 +103,7 @@ export function likelyVariable(agent: string, hint = ""): string {
   }
 }
 
-/** What somebody who wants to help needs to know. Nothing of the conversation is in it. */
+/** Error report for a maintainer, without anything of the conversation. */
 export function reportText(facts: {
   readonly code: string;
   readonly message: string;

@@ -18,7 +18,7 @@ export function writerIn(
   return [...sessions].find((one) => one.sessionId !== except && isWritingIn(workspace, one));
 }
 
-/** Whoever else is in the middle of a turn in a folder is stopped. */
+/** Stops the running turns of other sessions in a folder. */
 export async function stopWriters(gateway: Gateway, workspace: string, except: string): Promise<void> {
   const { sessions } = await gateway.client.listSessions({ workspace });
   const busy = sessions.filter((one) => one.sessionId !== except && isWritingIn(workspace, one));

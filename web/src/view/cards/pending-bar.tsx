@@ -90,7 +90,7 @@ function focusCard(requestId: string, frames: number): void {
   else if (frames > 0) requestAnimationFrame(() => focusCard(requestId, frames - 1));
 }
 
-/** What is asked stands at the top of a card; nobody should answer without it in sight. */
+/** The request is at the top of a card and must be visible before it is answered. */
 function focusFromTheTop(card: HTMLElement): void {
   const room = card.closest("[role=log]")?.clientHeight ?? 0;
   card.focus({ preventScroll: true });

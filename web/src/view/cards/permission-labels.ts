@@ -16,12 +16,12 @@ export function allows({ kind }: PermissionOption): boolean {
   return kind === PermissionOptionKind.ALLOW_ONCE || kind === PermissionOptionKind.ALLOW_ALWAYS;
 }
 
-/** The narrowest way to say yes. */
+/** The narrowest option that allows. */
 export function allowingOption({ options }: PermissionRequested): PermissionOption | undefined {
   return options.find((one) => one.kind === PermissionOptionKind.ALLOW_ONCE) ?? options.find(allows);
 }
 
-/** The mildest way to say no. */
+/** The mildest option that denies. */
 export function denyingOption({ options }: PermissionRequested): PermissionOption | undefined {
   return (
     options.find((one) => one.kind === PermissionOptionKind.REJECT_ONCE) ??
@@ -29,7 +29,7 @@ export function denyingOption({ options }: PermissionRequested): PermissionOptio
   );
 }
 
-/** The way to say yes that grants nothing beyond this one request; undefined if there is none. */
+/** The option that allows only this request; undefined if there is none. */
 export function onceOption({ options }: PermissionRequested): PermissionOption | undefined {
   return options.find((one) => one.kind === PermissionOptionKind.ALLOW_ONCE);
 }
@@ -95,7 +95,7 @@ function deciderLabel({ by, outcome, rule }: PermissionResolved): string {
   }
 }
 
-/** The icon of a kind of deed. */
+/** Icon of a kind of tool. */
 export function kindIcon(kind: ToolKind): string {
   switch (kind) {
     case ToolKind.READ:
@@ -122,7 +122,7 @@ export function kindIcon(kind: ToolKind): string {
   }
 }
 
-/** What a kind of deed is called, for whoever cannot see the icon. */
+/** Name of a kind of tool, for screen readers. */
 export function kindLabel(kind: ToolKind): string {
   const name = ToolKind[kind].toLowerCase().replace("_", " ");
   return name === "unspecified" || name === "other" ? "tool" : name;

@@ -67,7 +67,7 @@ function textProblem({ format, pattern, minimum, maximum }: QuestionField, value
   return matches(pattern, value) ? "" : `Must match ${pattern}`;
 }
 
-/** The server checks too, so a pattern that this browser cannot read stops nobody. */
+/** A pattern that this browser cannot read passes; the server checks too. */
 function matches(pattern: string, value: string): boolean {
   if (pattern === "") return true;
   try {

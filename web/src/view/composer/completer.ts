@@ -30,7 +30,7 @@ export interface CompletionMenuState {
 
 export interface CompleterPorts {
   commands(): readonly Command[];
-  /** Undefined, here and below: nobody knows just now. */
+  /** Undefined, here and below, if the server does not answer. */
   listPrompts(): Promise<readonly KeptPrompt[] | undefined>;
   findFiles(query: string): Promise<readonly { path: string; matched: readonly number[] }[] | undefined>;
   /** Puts a completion into the text. */

@@ -16,7 +16,7 @@ export interface Trigger {
 
 const COMMAND = /^\/(\S*)$/;
 const FILE = /(?:^|[\s([{<])@(?:"([^"\n]*)|([^\s"]*))$/;
-/** A word longer than this is no file name that somebody is typing. */
+/** A longer word is not a file name being typed. */
 const LONGEST_QUERY = 200;
 
 export function triggerAt(text: string, caret: number): Trigger | undefined {

@@ -5,7 +5,7 @@ import type { SessionModel } from "../../model/types";
 import { commandAwaitingInput } from "./completion-trigger";
 import type { Composition } from "./composition";
 
-/** Whoever has sent so many knows the keys. */
+/** Users with more prompts than this know the keys. */
 const BEGINNER_SENDS = 4;
 
 export function ComposerHints({ session, composition }: { session: SessionModel; composition: Composition }) {

@@ -64,7 +64,7 @@ function StartNote({ session, name }: { session: SessionModel; name: string }) {
   );
 }
 
-/** What stood in the field goes where the other words were: nobody has to choose in haste. */
+/** Swaps both texts, so that neither is lost. */
 function ConflictNote({ session, editor }: { session: SessionModel; editor: PromptEditor }) {
   const words = session.draftConflict.value;
   if (words === undefined) return null;

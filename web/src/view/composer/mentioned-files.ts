@@ -4,7 +4,7 @@ import { computed, effect, signal, type ReadonlySignal } from "@preact/signals";
 import type { SessionModel } from "../../model/types";
 import { fileMentions, mentionsIn, withoutClosing } from "./mentions";
 
-/** Nobody is asked about a name that is still being typed. */
+/** Names that are still being typed are not looked up. */
 const PAUSE_MS = 400;
 const MOST_ASKED = 20;
 

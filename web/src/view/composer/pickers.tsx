@@ -29,7 +29,7 @@ export function Pickers({ session, gateway, agents, agent, width, onNewSession }
   const options = usable.value ? sortOptions(all.value) : [];
   const { name, title } = agent.value;
   const widths = [choiceWidth(title), ...options.map(optionWidth)];
-  // Whoever is talked to is named, however little room there is.
+  // The agent is always named, however narrow the composer is.
   const inRow = Math.max(1, countFitting(width.value, widths)) - 1;
   return (
     <div class="p-pickers">

@@ -30,7 +30,7 @@ export function PromptField(props: TextFieldProps) {
   useLayoutEffect(() => {
     if (field.current === null) return undefined;
     const detach = editor.attach(field.current);
-    // Whoever comes by keyboard, along the tabs, keeps their place.
+    // Keyboard users who step through the tabs keep their focus.
     if (document.activeElement === document.body) editor.focus();
     return detach;
   }, [editor]);
@@ -41,7 +41,7 @@ export function PromptField(props: TextFieldProps) {
     if (!editor.composing) completer.look(editor.text, editor.caret);
   };
   const hasCommands = useComputed(() => (session.detail.value?.commands.length ?? 0) > 0);
-  // Whoever has just begun a session may be waiting for them behind a slash.
+  // In a new session the user may be waiting for them after a slash.
   useSignalEffect(() => {
     if (hasCommands.value && document.activeElement === field.current) untracked(look);
   });

@@ -52,7 +52,7 @@ export function ConnectDialog({ gateway, session, onLeave }: ConnectDialogProps)
   );
 }
 
-/** In place of a provider: a key for whoever reads it. */
+/** In place of a provider: a key for another agent. */
 const OTHER = "\u0000other";
 
 /** What is not installed here, or has to be fetched first, needs more than a key. */

@@ -23,7 +23,7 @@ const FOLLOWS_SETTINGS = "default";
 
 export class ModelConnector {
   readonly providers = signal<readonly Provider[]>([]);
-  /** What Porter uses when nobody names another; empty without one. */
+  /** Porter's default model; empty without one. */
   readonly model = signal("");
   readonly stage = signal<ConnectStage>({ state: "busy", words: "Loading providers…" });
   readonly #gateway: Gateway;
@@ -71,7 +71,7 @@ export class ModelConnector {
     });
   }
 
-  /** Nobody waits any more. */
+  /** Cancels what is in progress. */
   leave(): void {
     this.#leaving.abort();
   }

@@ -224,7 +224,7 @@ export class DiffScroller {
     this.#top.value = this.#sections[file]?.file.path;
   }
 
-  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
+  /** Moves the focus to the list when the focused row is no longer rendered. */
   #keepFocus(range: RowRange): void {
     const scroller = this.#scroller;
     const index = this.#elements.indexOf(document.activeElement, scroller);

@@ -53,7 +53,7 @@ export function plainSegments(source: Lines, index: number, language: string): r
   return joined(colorRuns(source, index, language), [{ text: source[index] ?? "", marked: false }]);
 }
 
-/** As much of a line as anybody reads, without the mark of its end where that says nothing. */
+/** The beginning of a line, without its carriage return where that does not matter. */
 export function shownOf(segments: readonly Segment[], endMatters: boolean): readonly Segment[] {
   const shown: Segment[] = [];
   let left = LONGEST_SHOWN;

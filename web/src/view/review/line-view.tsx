@@ -62,7 +62,7 @@ interface AroundProps {
   readonly split: boolean;
 }
 
-/** A line that the person asked for, which nobody changed. */
+/** An unchanged line, shown on request. */
 export function AroundLine({ source, old, fresh, language, split }: AroundProps) {
   const text = <Pieces segments={shownOf(plainSegments(source, fresh - 1, language), false)} />;
   if (split) {
@@ -138,7 +138,7 @@ function Pieces({ segments }: { readonly segments: readonly Segment[] }) {
   );
 }
 
-/** Characters that nobody would see, and that may change what a program does, are named. */
+/** Names invisible characters that may change what a program does. */
 function visible(text: string) {
   return visiblePieces(text.replaceAll("\r", "␍")).map((piece, index) =>
     "text" in piece ? (

@@ -39,7 +39,7 @@ export function ReviewFrame({ session, gateway, children }: ReviewFrameProps) {
   );
 }
 
-/** Whoever leaves the review goes on where they were before it, or else where they write. */
+/** Restores the focus after a review, or moves it to the composer. */
 function useFocusBack(reviewed: boolean): void {
   const opener = useRef<Element | null>(null);
   useLayoutEffect(() => {

@@ -37,7 +37,7 @@ const FEW_LINES = 40;
 export class ReviewView {
   readonly scroller = new DiffScroller();
   readonly split: Signal<boolean>;
-  /** Characters that a line has room for; 0 while nobody has measured. */
+  /** Characters that fit a line; 0 until measured. */
   readonly columns = signal(80);
   readonly roomy = signal(false);
   /** The key of the stop that the reader is at, and the file it is in. */

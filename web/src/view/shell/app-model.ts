@@ -149,7 +149,7 @@ export class AppModel {
     });
   }
 
-  /** The page is out of sight, or back: what nobody sees is not followed. */
+  /** Pauses the session in front while the page is hidden. */
   setVisible(visible: boolean): void {
     this.#visible = visible;
     const front = this.#front.peek();

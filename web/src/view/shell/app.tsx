@@ -127,7 +127,7 @@ function Pane({ app, session }: { app: AppModel; session: SessionModel }) {
   );
 }
 
-/** Whoever begins a session has something to say. */
+/** Starts a session and focuses the composer. */
 async function startSession(app: AppModel, agent: string, start?: NewSession): Promise<void> {
   await app.newSession(agent, start);
   focusComposer();

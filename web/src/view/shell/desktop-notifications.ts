@@ -3,7 +3,7 @@
 import { noticeText, type SessionNotice } from "./session-notices";
 import { sessionTitle } from "../../model/session-summary";
 
-/** Whether this place can tell anybody anything: an editor's view cannot. */
+/** Whether notifications are available: an editor's webview has none. */
 export function canNotify(): boolean {
   return "Notification" in globalThis;
 }
@@ -16,7 +16,7 @@ export async function requestPermission(): Promise<boolean> {
   return permission === "granted";
 }
 
-/** The words of the conversation stay on the page: a notification may be seen by anybody. */
+/** Contains nothing of the conversation, because others may see a notification. */
 export function notify(news: SessionNotice, onOpen: (sessionId: string) => void): void {
   if (!canNotify() || Notification.permission !== "granted") return;
   const shown = new Notification(`${sessionTitle(news)} ${noticeText(news.kind)}`, { tag: news.sessionId });

@@ -37,7 +37,7 @@ export class SessionSummaries {
       const { session } = await this.#gateway.client.getSession({ sessionId });
       if (session?.summary !== undefined && !this.#known.peek().has(sessionId)) this.take([session.summary]);
     } catch {
-      // Whoever opens its tab is told why.
+      // Opening its tab shows why.
       this.#asked.delete(sessionId);
     }
   }

@@ -12,7 +12,7 @@ import { diffOf } from "./tool-state";
 const MANY_LINES = 120;
 /** And then comes in portions of so many. */
 const PORTION = 2_000;
-/** Lines are gathered, so that the browser lays out only those in sight. */
+/** Lines are grouped, so that the browser lays out only visible ones. */
 const LINES_IN_PART = 50;
 
 interface DiffViewProps {

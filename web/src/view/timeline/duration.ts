@@ -1,6 +1,6 @@
 // Durations as text.
 
-/** Nothing for what nobody would notice. */
+/** Empty for very short durations. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds < 100) return "";
   if (milliseconds < 9_950) return `${(milliseconds / 1000).toFixed(1)} s`;

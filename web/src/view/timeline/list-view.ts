@@ -354,7 +354,7 @@ export class ListView<Row extends RowPlace> {
     return end - first <= MOST_SELECTED ? { first, end } : range;
   }
 
-  /** Whoever works with the keyboard goes on from the list when the focused row leaves the page. */
+  /** Moves the focus to the list when the focused row is no longer rendered. */
   #keepFocus(range: RowRange): void {
     const active = document.activeElement;
     const index = this.#indexOf(active);

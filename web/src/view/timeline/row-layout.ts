@@ -3,7 +3,7 @@
 /** What the layout has to know of a row. */
 export interface RowPlace {
   readonly key: string;
-  /** Its height as long as nobody has seen it, in pixels. */
+  /** Estimated height until it is measured, in pixels. */
   readonly guess: number;
 }
 

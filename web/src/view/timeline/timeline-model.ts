@@ -86,7 +86,7 @@ export class TimelineModel {
     };
   }
 
-  /** The reader turns to something else: whoever reads this session next begins where they were. */
+  /** Remembers the reader's position for the next visit. */
   leave(): void {
     const { mark } = this.view;
     const lastSeq = this.#leftAt.peek();
@@ -129,7 +129,7 @@ export class TimelineModel {
     if (row !== undefined) this.view.scrollToRow(row.key);
   }
 
-  /** Whoever has just sent a prompt wants to see what becomes of it. */
+  /** Scrolls to the end after the user sent a prompt. */
   #followOwnWords(last: TimelineRow | undefined): void {
     const isPrompt = last?.type === "item" && last.item.type === "prompt";
     const isNews = isPrompt && last.item.lastSeq > this.#lastPrompt;
