@@ -104,7 +104,9 @@ async def test_a_key_that_is_typed_into_the_chat_is_kept_by_vs_code_and_outlives
     await chat.ask("let me in")
     card = chat.card("Error: The agent needs you to sign in")
     await card.get_by_role("button", name="Connect with a key").click()
-    await expect(card.get_by_text("Stored by VS Code, passed to agents as an environment variable")).to_be_visible()
+    await expect(
+        card.get_by_text("Stored by VS Code, passed to agents as an environment variable")
+    ).to_be_visible()
 
     await keep_by_form(card, "OPENROUTER_API_KEY")
     assert has_model(house, "openrouter")
