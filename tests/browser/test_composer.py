@@ -257,7 +257,7 @@ async def test_an_agent_that_takes_no_images_says_so_on_the_chip(chat: Chat) -> 
 
 async def test_a_file_that_is_too_big_is_refused_with_the_reason(chat: Chat) -> None:
     await chat.prompt.evaluate(DROP_WHALE)
-    await expect(chat.page.get_by_role("alert")).to_contain_text("whale.bin has 11 MB")
+    await expect(chat.page.get_by_role("alert")).to_contain_text("whale.bin is 11 MB")
 
 
 async def test_another_agent_begins_a_new_session(chat: Chat) -> None:

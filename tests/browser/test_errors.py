@@ -87,7 +87,7 @@ async def test_a_key_is_kept_and_never_shown_again(chat: Chat, house: House, sho
     await expect(field).to_have_attribute("type", "password")
     await field.fill("sk-very-secret-thing")
     await card.get_by_role("button", name="Save key").click()
-    await expect(card.get_by_role("status").get_by_text(re.compile("^(Kept|This machine)"))).to_be_visible()
+    await expect(card.get_by_role("status").get_by_text(re.compile("^(Saved|This machine)"))).to_be_visible()
     await expect(field).to_have_value("")
     await shoot(chat, "connect", widths=(300, 480))
     everything = await chat.page.evaluate(

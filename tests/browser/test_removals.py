@@ -54,7 +54,7 @@ async def test_a_branch_that_is_not_finished_is_named_before_its_session_goes(
     await chat.history.get_by_role("button", name=re.compile("^Left afloat")).wait_for()
     await chat.do("Delete", "Left afloat")
     await expect(question(chat, "Left afloat")).to_contain_text(
-        re.compile(r"works on the branch portico/\S+, which is not finished")
+        re.compile(r"branch portico/\S+ is not finished")
     )
     await question(chat, "Left afloat").get_by_role("button", name="Open session").click()
     await expect(chat.page.get_by_role("group", name="Branch of this session")).to_be_visible()

@@ -50,15 +50,17 @@ export function CodeField({ label, value, suggestions = [] }: CodeFieldProps) {
         spellcheck={false}
         autocapitalize="off"
         autocomplete="off"
-        list={`${id}-suggestions`}
+        {...(suggestions.length > 0 && { list: `${id}-suggestions` })}
         value={value.value}
         onInput={(event) => (value.value = event.currentTarget.value)}
       />
-      <datalist id={`${id}-suggestions`}>
-        {suggestions.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      {suggestions.length > 0 && (
+        <datalist id={`${id}-suggestions`}>
+          {suggestions.map((name) => (
+            <option key={name} value={name} />
+          ))}
+        </datalist>
+      )}
     </div>
   );
 }
