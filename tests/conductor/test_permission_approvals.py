@@ -20,10 +20,10 @@ ANOTHER_PROCESS = """
 import sys
 from pathlib import Path
 from portico.conductor.permissions.approvals import FileApprovals
-from portico.conductor.permissions.policy import Rule
+from portico.conductor.permissions.policy import PermissionRule
 approvals = FileApprovals(Path(sys.argv[1]), lambda: 0)
 for number in range(25):
-    approvals.add(Rule("execute", f"{sys.argv[2]}-{number}", "fake"), workspace=None)
+    approvals.add(PermissionRule("execute", f"{sys.argv[2]}-{number}", "fake"), workspace=None)
 """
 
 

@@ -14,8 +14,8 @@ from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
 from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
-from portico.rpc.connection import RpcReply, Tap
-from portico.rpc.streams import ByteStream
+from portico.rpc.connection import RpcReply
+from portico.rpc.frames import Tap, Transport
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,7 @@ class AgentSideConnection(AcpConnection):
 
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         *,
         name: str,
         serve: Mapping[str, MethodHandler],
@@ -35,7 +35,7 @@ class AgentSideConnection(AcpConnection):
         on_todos: Callable[[extensions.WrittenTodos], None] | None = None,
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(stream, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
+        super().__init__(transport, name=name, served=schema.AGENT_METHODS, serve=serve, tap=tap)
         self._on_cancel = on_cancel
         self._on_todos = on_todos
         self._open: set[str] = set()

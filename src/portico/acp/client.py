@@ -16,9 +16,9 @@ from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler, Result
 from portico.acp.lenient_decoder import decode
 from portico.domain import codecs
-from portico.rpc.connection import RpcReply, Tap
+from portico.rpc.connection import RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import ConnectionLost, Fault, shorten
-from portico.rpc.streams import ByteStream
 
 MAX_HELD_UPDATES = 4096
 
@@ -51,14 +51,14 @@ class _Target(msgspec.Struct, rename="camel"):
 class ClientSideConnection(AcpConnection):
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         listener: UpdateListener,
         *,
         name: str,
         serve: Mapping[str, MethodHandler],
         tap: Tap | None = None,
     ) -> None:
-        super().__init__(stream, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
+        super().__init__(transport, name=name, served=schema.CLIENT_METHODS, serve=serve, tap=tap)
         self._listener = listener
         self._open: set[str] = set()
         self._opening = 0

@@ -13,9 +13,9 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.acp.lenient_decoder import decode
-from portico.rpc.connection import RpcConnection, RpcReply, Tap
+from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, Fault, RpcError
-from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +35,7 @@ class AcpConnection:
 
     def __init__(
         self,
-        stream: ByteStream,
+        transport: Transport,
         *,
         name: str,
         served: Mapping[str, schema.Method],
@@ -45,7 +45,7 @@ class AcpConnection:
         self.name = name
         self._served = served
         self._serve = serve
-        self._connection = RpcConnection(stream, self, name=name, tap=tap, finishes=self.finishes)
+        self._connection = RpcConnection(transport, self, name=name, tap=tap, finishes=self.finishes)
 
     async def run(self) -> None:
         """Read and answer until the other side is gone."""

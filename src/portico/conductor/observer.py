@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, Protocol
 
-from portico.conductor.message import Message
-from portico.rpc.messages import Fault
+from portico.rpc.messages import Fault, Message
 
 ChainSide = Literal["client", "agent"]
 ClosedBy = Literal["client", "agent", "conductor"]

@@ -7,11 +7,10 @@ in use could not be answered apart from the other.
 
 from collections.abc import Callable
 
-from msgspec import UnsetType
+from msgspec import UNSET
 
-from portico.conductor.message import Message
 from portico.conductor.observer import ChainSide
-from portico.rpc.messages import Fault, FaultKind, RequestId, make_fault, shorten
+from portico.rpc.messages import Fault, FaultKind, Message, RequestId, make_fault, shorten
 
 _OTHER: dict[ChainSide, ChainSide] = {"client": "agent", "agent": "client"}
 
@@ -43,7 +42,7 @@ class OpenRequests:
         """Whether a message of one end may go on. A request is open from then on."""
         if message.method is None:
             return self._answers(side, message)
-        if isinstance(message.id, UnsetType):
+        if message.id is UNSET:
             return True
         in_use = self._asked_by[side] | self._asked_by[_OTHER[side]] if self._shared else self._asked_by[side]
         if message.id in in_use:
@@ -56,10 +55,10 @@ class OpenRequests:
     def may_leave(self, side: ChainSide, message: Message) -> bool:
         """Whether a message may go out to one end: a second answer, or one that nobody asked for, may not."""
         if message.method is not None:
-            if not isinstance(message.id, UnsetType):
+            if message.id is not UNSET:
                 self._shown_to[side].add(message.id)
             return True
-        if message.id is None or isinstance(message.id, UnsetType):
+        if message.id is None or message.id is UNSET:
             return True
         if message.id not in self._asked_by[side]:
             detail = f"nobody waits for the answer to request {shorten(message.id)}"
@@ -68,7 +67,7 @@ class OpenRequests:
         return True
 
     def _answers(self, side: ChainSide, message: Message) -> bool:
-        if message.id is None or isinstance(message.id, UnsetType):
+        if message.id is None or message.id is UNSET:
             return True
         if message.id not in self._shown_to[side]:
             detail = f"the {side} was never asked request {shorten(message.id)}"

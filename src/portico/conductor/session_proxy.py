@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import placement_in
-from portico.conductor.message import Message, outcome
 from portico.conductor.proxy import Proxy
 from portico.domain import codecs
+from portico.rpc.messages import Message, outcome
 
 _NAMED_BY_AGENT = frozenset({"session/new", "session/fork"})
 _NAMED_BY_CLIENT = frozenset({"session/load", "session/resume"})
@@ -61,7 +61,7 @@ class SessionProxy(Proxy):
         elif message.method in SessionProxy.client_methods:
             self.forward_right(message, lambda answer: self._opened(message, answer))
         else:
-            self.place.send_right(message)
+            self.node.send_right(message)
 
     def session_ended(self, session_id: str) -> None:
         """Called when a session is no longer open, or no longer where it was."""
@@ -76,7 +76,7 @@ class SessionProxy(Proxy):
                 if self.folders.get(session_id, folders).cwd != folders.cwd:
                     self.session_ended(session_id)
                 self.folders[session_id] = folders
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _ended(self, asked: Message, answer: Message) -> None:
         with suppress(msgspec.DecodeError):
@@ -84,7 +84,7 @@ class SessionProxy(Proxy):
                 session_id = codecs.decode_json(asked.params, _Session).session_id
                 if self.folders.pop(session_id, None) is not None:
                     self.session_ended(session_id)
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
 
 def succeeded(answer: Message) -> bool:

@@ -11,9 +11,19 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.message import Message, notification, request, response
 from portico.domain import codecs
-from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, NO_PARAMS, RequestId, RpcError
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INVALID_PARAMS,
+    NO_PARAMS,
+    Message,
+    RequestId,
+    RpcError,
+    cancelled_request_id,
+    notification,
+    request,
+    response,
+)
 
 INITIALIZE = "initialize"
 PROXY_INITIALIZE, LEGACY_PROXY_INITIALIZE = "proxy/initialize", "_proxy/initialize"
@@ -32,12 +42,6 @@ class SuccessorEnvelope(msgspec.Struct, frozen=True, omit_defaults=True):
 
     method: str
     params: Raw | UnsetType = UNSET
-
-
-class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
-    """The parameters of `$/cancel_request`."""
-
-    request_id: RequestId
 
 
 def successor_method(spelling: str, kind: Literal["request", "notification"]) -> str:
@@ -67,14 +71,6 @@ def unwrap_message(message: Message, request_id: RequestId | UnsetType) -> Messa
 
 def is_wrapped(message: Message) -> bool:
     return message.method in (NOTIFICATIONS if isinstance(message.id, UnsetType) else REQUESTS)
-
-
-def cancelled_request_id(cancel: Raw) -> RequestId | UnsetType:
-    """The request that a cancellation names."""
-    try:
-        return codecs.decode_json(cancel, CancelParams).request_id
-    except msgspec.DecodeError:
-        return UNSET
 
 
 class Successor:

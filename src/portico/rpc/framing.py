@@ -28,17 +28,16 @@ class LineSplitter:
 
     def feed(self, chunk: bytes) -> list[bytes | OverlongLine]:
         """The lines that `chunk` completes, without their newline."""
-        first, *rest = chunk.split(b"\n")
-        self._keep(first)
-        if not rest:
-            return []
-        lines: list[bytes | OverlongLine] = [self._take()]
-        *whole, last = rest
+        whole = chunk.split(b"\n")
+        last = whole.pop()
+        lines: list[bytes | OverlongLine] = [*whole]
         if len(chunk) > self._limit:
-            lines.extend(line if len(line) <= self._limit else _overlong(len(line), line) for line in whole)
-        else:
-            lines.extend(whole)
-        self._keep(last)
+            lines = [line if len(line) <= self._limit else _overlong(len(line), line) for line in whole]
+        if whole and (self._size or self._at_start):
+            self._keep(whole[0])
+            lines[0] = self._take()
+        if last:
+            self._keep(last)
         return lines
 
     @property

@@ -10,6 +10,7 @@ import stat
 import sys
 import threading
 
+from portico.processes.pipe_reader import PipeReader
 from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
 
 
@@ -37,7 +38,7 @@ def _can_wait_for(descriptor: int) -> bool:
 
 async def _pipes(source: int, sink: int) -> PipeStream:
     loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=READ_SIZE)
+    reader = PipeReader(limit=READ_SIZE)
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(source, "rb", 0))
     transport, protocol = await loop.connect_write_pipe(
         lambda: asyncio.StreamReaderProtocol(asyncio.StreamReader()), os.fdopen(sink, "wb", 0)
@@ -82,6 +83,10 @@ class FileStream:
         except OSError as error:
             self._closed.set()
             raise StreamClosed from error
+
+    @property
+    def is_full(self) -> bool:
+        return False
 
     async def drain(self) -> None:
         """Everything was written when it was handed over."""

@@ -17,7 +17,7 @@ from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
 from portico.domain.values import SandboxStatus, TerminalOutput
-from portico.rpc.streams import ByteStream
+from portico.rpc.frames import Transport
 
 
 class Clock(Protocol):
@@ -153,7 +153,7 @@ class AgentProcess(Protocol):
     """A running agent: bytes to and from it, and its life."""
 
     @property
-    def stream(self) -> ByteStream: ...
+    def stream(self) -> Transport: ...
 
     @property
     def sandbox(self) -> SandboxStatus | None:

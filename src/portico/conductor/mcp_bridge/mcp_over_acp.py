@@ -11,10 +11,9 @@ from typing import Any, Literal
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.conductor.message import Message, failure, response
 from portico.domain import codecs
 from portico.mcp.protocol import present, raw
-from portico.rpc.messages import INVALID_PARAMS, ErrorObject, RequestId, RpcError
+from portico.rpc.messages import INVALID_PARAMS, ErrorObject, Message, RequestId, RpcError, failure, response
 
 MESSAGE = "mcp/message"
 MESSAGES = frozenset({MESSAGE, "_mcp/message"})

@@ -12,9 +12,8 @@ from msgspec import Raw, UnsetType
 
 from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, read_envelope
-from portico.conductor.message import Message, notification, outcome, request
-from portico.conductor.proxy import ProxyContext
-from portico.rpc.messages import CANCEL_REQUEST, RpcError
+from portico.conductor.node import ProxyNode
+from portico.rpc.messages import CANCEL_REQUEST, Message, RpcError, notification, outcome, request
 
 McpOutcome = Raw | RpcError
 OnNotification = Callable[[str, Raw | None], None]
@@ -29,14 +28,14 @@ class McpAgentPeer(Protocol):
 
 
 class McpProvider:
-    def __init__(self, place: ProxyContext) -> None:
-        self._place = place
+    def __init__(self, node: ProxyNode) -> None:
+        self._node = node
         self._calls: dict[tuple[str, str], OnNotification] = {}
         self._connections: dict[str, McpAgentPeer] = {}
 
     async def call(self, server_id: str, method: str, params: Any, notified: OnNotification) -> McpOutcome:
         """Ask without a connection."""
-        request_id = self._place.next_id()
+        request_id = self._node.next_id()
         self._calls[server_id, request_id] = notified
         try:
             envelope = mcp_over_acp.call(server_id, request_id, method, params)
@@ -73,7 +72,7 @@ class McpProvider:
 
     def connected_notify(self, connection_id: str, spelling: str, method: str, params: Any) -> None:
         envelope = mcp_over_acp.connected_call(connection_id, spelling, method, params)
-        self._place.send_left(notification(mcp_over_acp.peer_method(spelling, "message"), envelope))
+        self._node.send_left(notification(mcp_over_acp.peer_method(spelling, "message"), envelope))
 
     def disconnect(self, connection_id: str, spelling: str) -> None:
         """Say that the connection is over; nothing that comes back matters any more."""
@@ -81,11 +80,11 @@ class McpProvider:
         params = mcp_over_acp.connection_names(connection_id, spelling)
         method = mcp_over_acp.peer_method(spelling, "disconnect")
         if spelling.startswith("_"):
-            self._place.send_left(notification(method, params))
+            self._node.send_left(notification(method, params))
             return
-        request_id = self._place.next_id()
-        self._place.await_left(request_id, lambda _: None)
-        self._place.send_left(request(request_id, method, params))
+        request_id = self._node.next_id()
+        self._node.await_left(request_id, lambda _: None)
+        self._node.send_left(request(request_id, method, params))
 
     def take(self, message: Message, reply: Callable[[McpOutcome], None]) -> bool:
         """Hand what a provider says to the agent it is meant for; False if it is meant for nobody here."""
@@ -116,7 +115,7 @@ class McpProvider:
     async def _ask(self, method: str, params: Any, seen: Callable[[Message], None] | None = None) -> Raw:
         """Call to the left. If nobody waits for the answer any more, the cancellation goes there too."""
         answer: asyncio.Future[Message] = asyncio.get_running_loop().create_future()
-        request_id = self._place.next_id()
+        request_id = self._node.next_id()
 
         def arrived(message: Message) -> None:
             if seen is not None:
@@ -124,12 +123,12 @@ class McpProvider:
             if not answer.done():
                 answer.set_result(message)
 
-        self._place.await_left(request_id, arrived)
-        self._place.send_left(request(request_id, method, params))
+        self._node.await_left(request_id, arrived)
+        self._node.send_left(request(request_id, method, params))
         try:
             return outcome(await answer)
         except asyncio.CancelledError:
-            self._place.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
+            self._node.send_left(notification(CANCEL_REQUEST, {"requestId": request_id}))
             raise
 
 

@@ -21,8 +21,8 @@ from portico.conductor.mcp_bridge.server_list import McpServerEntry, http_entry,
 from portico.conductor.mcp_bridge.session_servers import ChainSession
 from portico.conductor.mcp_bridge.shim_listener import ShimListener
 from portico.conductor.mcp_bridge.stdio_server import McpStdioServer
-from portico.conductor.message import Message
-from portico.conductor.proxy import ProxyContext
+from portico.conductor.node import ProxyNode
+from portico.rpc.messages import Message
 from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
@@ -42,9 +42,9 @@ class _Route:
 
 
 class McpRoutes:
-    def __init__(self, place: ProxyContext) -> None:
-        self._place = place
-        self._provider = McpProvider(place)
+    def __init__(self, node: ProxyNode) -> None:
+        self._node = node
+        self._provider = McpProvider(node)
         self._listener: ShimListener | None = None
         self._endpoint: McpHttpEndpoint | None = None
         self._lines: dict[bytes, _Route] = {}
@@ -53,7 +53,7 @@ class McpRoutes:
         """A program that the agent can start, in place of a server that it cannot reach."""
         if self._listener is None:
             self._listener = ShimListener()
-            self._place.spawn(self._listener.run(self._serve), "welcoming MCP stand-ins")
+            self._node.spawn(self._listener.run(self._serve), "welcoming MCP stand-ins")
         command = [sys.executable, "-I", "-S", stdio_shim.__file__, self._listener.address]
         return stdio_entry(entry, command, {stdio_shim.TOKEN_VARIABLE: self._new_line(entry, session)})
 
@@ -61,7 +61,7 @@ class McpRoutes:
         """A URL that the agent can open, in place of such a server."""
         if self._endpoint is None:
             self._endpoint = McpHttpEndpoint(self._line)
-            self._place.spawn(self._endpoint.run(), "answering MCP over HTTP")
+            self._node.spawn(self._endpoint.run(), "answering MCP over HTTP")
         token = self._new_line(entry, session)
         return http_entry(entry, self._endpoint.url, {"Authorization": f"Bearer {token}"})
 
@@ -73,7 +73,7 @@ class McpRoutes:
             for task in line.links:
                 task.cancel()
             if self._endpoint is not None:
-                self._place.spawn(self._endpoint.forget(line), "ending MCP over HTTP")
+                self._node.spawn(self._endpoint.forget(line), "ending MCP over HTTP")
 
     def take(self, message: Message, reply: Callable[[McpOutcome], None]) -> bool:
         """Hand what a provider says to the agent's side that it is meant for; False if there is none."""

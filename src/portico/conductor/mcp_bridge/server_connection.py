@@ -20,12 +20,14 @@ from portico.domain import codecs
 from portico.mcp.protocol import CANCELLED
 from portico.rpc.messages import (
     INVALID_REQUEST,
+    NO_PARAMS,
     ErrorObject,
-    Frame,
+    Message,
     RequestId,
     RpcError,
     encode_notification,
     encode_request,
+    outcome,
 )
 
 log = logging.getLogger(__name__)
@@ -65,21 +67,21 @@ class McpServerConnection:
         self._asked: dict[RequestId, Callable[[McpOutcome], None]] = {}
         self._made_ids = 0
 
-    async def receive(self, frame: Frame) -> None:
+    async def receive(self, message: Message) -> None:
         """Take one message of the agent."""
-        params = frame.params if isinstance(frame.params, Raw) else None
-        if isinstance(frame.method, UnsetType):
-            self._take_answer(frame)
-        elif isinstance(frame.id, UnsetType):
-            self._take_notification(frame.method, params)
-        elif frame.id in self._requests:
-            await self._refuse(frame.id, INVALID_REQUEST, "a request with this id is still being answered")
+        params = None if message.params is NO_PARAMS else message.params
+        if message.method is None:
+            self._take_response(message)
+        elif isinstance(message.id, UnsetType):
+            self._take_notification(message.method, params)
+        elif message.id in self._requests:
+            await self._refuse(message.id, INVALID_REQUEST, "a request with this id is still being answered")
         elif len(self._requests) >= MOST_ACTIVE:
-            await self._refuse(frame.id, RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
+            await self._refuse(message.id, RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
         else:
-            work = self._answer(frame.id, frame.method, params)
-            task = asyncio.create_task(work, name=f"MCP request {frame.method}")
-            self._requests[frame.id] = task
+            work = self._answer(message.id, message.method, params)
+            task = asyncio.create_task(work, name=f"MCP request {message.method}")
+            self._requests[message.id] = task
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
@@ -121,30 +123,30 @@ class McpServerConnection:
         elif self._conversation is not None:
             self._conversation.notification(method, params)
 
-    def _take_answer(self, frame: Frame) -> None:
-        reply = None if isinstance(frame.id, UnsetType) else self._asked.pop(frame.id, None)
+    def _take_response(self, message: Message) -> None:
+        reply = None if isinstance(message.id, UnsetType) else self._asked.pop(message.id, None)
         if reply is None:
-            log.warning("an agent answered an MCP request that nobody made")
-        elif isinstance(frame.error, ErrorObject):
-            reply(RpcError(frame.error.code, frame.error.message, frame.error.data))
+            log.warning("an agent answered an unknown MCP request")
+        elif isinstance(message.error, ErrorObject):
+            reply(RpcError(message.error.code, message.error.message, message.error.data))
         else:
-            reply(frame.result if isinstance(frame.result, Raw) else Raw(b"null"))
+            reply(outcome(message))
 
     async def _answer(self, request_id: RequestId, method: str, params: Raw | None) -> None:
-        outcome: McpOutcome
+        answer: McpOutcome
         try:
             conversation = await self._begun(method, params)
             told = partial(self._notify, request_id)
-            outcome = await conversation.request(request_id, method, params, told)
+            answer = await conversation.request(request_id, method, params, told)
         except RpcError as error:
-            outcome = error
+            answer = error
         except Exception:  # top level of a request: the agent is told, and the link goes on
             log.exception("an MCP request failed in the bridge")
-            outcome = RpcError(BACKEND_FAILED, "the bridge to this MCP server failed")
+            answer = RpcError(BACKEND_FAILED, "the bridge to this MCP server failed")
         finally:
             if self._requests.get(request_id) is asyncio.current_task():
                 del self._requests[request_id]
-        await self._outlet.answer(request_id, outcome)
+        await self._outlet.answer(request_id, answer)
 
     async def _begun(self, method: str, params: Raw | None) -> ProviderConnection:
         async with self._opening:

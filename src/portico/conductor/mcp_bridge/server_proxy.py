@@ -17,11 +17,17 @@ from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, peer_method, read_envelope
 from portico.conductor.mcp_bridge.server_list import acp_entry, free_name, read_entry
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
-from portico.conductor.message import Message
 from portico.domain import codecs
 from portico.mcp.protocol import CANCELLED, raw
 from portico.mcp.server import InProcessServer, McpRequest
-from portico.rpc.messages import CANCEL_REQUEST, INVALID_PARAMS, REQUEST_CANCELLED, RequestId, RpcError
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    INVALID_PARAMS,
+    REQUEST_CANCELLED,
+    Message,
+    RequestId,
+    RpcError,
+)
 
 T = TypeVar("T")
 
@@ -214,7 +220,7 @@ class McpProxy(SessionServersProxy):
                 offer.active.discard(key)
                 del self._running[acp_id]
 
-        self.place.spawn(answer(), f"{envelope.method} of {offer.server.name}")
+        self.node.spawn(answer(), f"{envelope.method} of {offer.server.name}")
 
     async def _answer(
         self, message: Message, acp_id: RequestId, envelope: McpEnvelope, running: _Running
@@ -240,7 +246,7 @@ class McpProxy(SessionServersProxy):
             self.refuse_agent(message, RpcError(mcp_over_acp.BACKEND_FAILED, what))
             return
         write = mcp_over_acp.answer_call if envelope.connection_id is None else mcp_over_acp.answer_connected
-        self.place.send_right(write(acp_id, outcome))
+        self.node.send_right(write(acp_id, outcome))
 
     def _notify(self, message: Message, envelope: McpEnvelope, method: str, params: Any) -> None:
         if envelope.connection_id is None:

@@ -12,8 +12,8 @@ from portico.conductor.mcp_bridge.server_list import (
     read_opening,
     read_session_id,
 )
-from portico.conductor.message import Message, response
 from portico.conductor.proxy import Proxy
+from portico.rpc.messages import Message, response
 
 OPENING_METHODS = frozenset({"session/new", "session/load", "session/resume", "session/fork"})
 CLOSING_METHODS = frozenset({"session/close", "session/delete"})
@@ -67,7 +67,7 @@ class SessionServersProxy(Proxy, ABC):
             result = self.introduced(answer.result)
             if result is not answer.result:
                 answer = response(answer.id, result)  # type: ignore[arg-type]
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _open(self, message: Message) -> None:
         opening = read_opening(message.params)
@@ -83,7 +83,7 @@ class SessionServersProxy(Proxy, ABC):
                 session.session_id = session.session_id or read_session_id(answer.result)
             else:
                 self._end(session)
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
         self.forward_right(self._changed(message, opening, session), answered)
 
@@ -98,7 +98,7 @@ class SessionServersProxy(Proxy, ABC):
             if isinstance(answer.result, Raw) and session_id is not None:
                 for session in [one for one in self._sessions if one.session_id == session_id]:
                     self._end(session)
-            self.place.send_left(answer)
+            self.node.send_left(answer)
 
         self.forward_right(message, answered)
 

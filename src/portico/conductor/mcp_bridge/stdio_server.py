@@ -5,35 +5,30 @@ Answers and notifications leave in the order in which they were made.
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 
 from msgspec import UnsetType
 
 from portico.conductor.mcp_bridge.provider import McpOutcome
 from portico.conductor.mcp_bridge.server_connection import McpServerConnection, OpenProvider
-from portico.rpc.framing import LineSplitter, OverlongLine
+from portico.rpc.frames import MalformedLine, Received, Transport, Wait, as_frames
 from portico.rpc.messages import (
     INVALID_REQUEST,
     PARSE_ERROR,
-    ErrorObject,
     Fault,
-    Frame,
     RequestId,
     RpcError,
-    decode_frame,
     encode_error,
     encode_result,
-    malformed_request_id,
-    malformed_response_error,
-    malformed_response_id,
 )
-from portico.rpc.streams import ByteStream, StreamClosed
+from portico.rpc.streams import StreamClosed
 
 _QUEUE = 256
 
 
 class McpStdioServer:
-    def __init__(self, stream: ByteStream, open_conversation: OpenProvider) -> None:
-        self._stream = stream
+    def __init__(self, transport: Transport, open_conversation: OpenProvider) -> None:
+        self._frames = as_frames(transport)
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
         self.link = McpServerConnection(self, open_conversation)
 
@@ -41,7 +36,7 @@ class McpStdioServer:
         """Until the stand-in is gone; then whatever it had asked for is cancelled."""
         writing = asyncio.create_task(self._write(), name="writing to an MCP stand-in")
         try:
-            await self._read()
+            await self._frames.deliver(self._take_batch)
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
@@ -57,31 +52,25 @@ class McpStdioServer:
             return False
         return True
 
-    async def _read(self) -> None:
-        splitter = LineSplitter()
-        while chunk := await self._stream.read():
-            for line in splitter.feed(chunk):
-                if isinstance(line, OverlongLine) or line.strip():
-                    await self._receive(line)
+    def _take_batch(self, batch: list[Received]) -> Wait:
+        return partial(self._handle, batch)
 
-    async def _receive(self, line: bytes | OverlongLine) -> None:
-        frame = decode_frame(line)
-        if not isinstance(frame, Fault):
-            await self.link.receive(frame)
-        elif isinstance(answered := malformed_response_id(line), UnsetType):
-            request_id = malformed_request_id(line)
-            await self.answer(None if isinstance(request_id, UnsetType) else request_id, fault_error(frame))
-        else:
-            error = malformed_response_error(frame)
-            await self.link.receive(Frame(id=answered, error=ErrorObject(error.code, error.message)))
+    async def _handle(self, batch: list[Received]) -> None:
+        for frame in batch:
+            message = frame.response if isinstance(frame, MalformedLine) else frame
+            if message is not None:
+                await self.link.receive(message)
+            elif isinstance(frame, MalformedLine):
+                request_id = None if isinstance(frame.request_id, UnsetType) else frame.request_id
+                await self.answer(request_id, fault_error(frame.fault))
 
     async def _write(self) -> None:
         while True:
             line = await self._outgoing.get()
             # What can no longer be written is let go, so that nobody waits for room in the queue.
             with suppress(StreamClosed):
-                self._stream.write(line)
-                await self._stream.drain()
+                self._frames.write(line)
+                await self._frames.drain()
 
 
 def encode_outcome(request_id: RequestId, outcome: McpOutcome) -> bytes:

@@ -9,7 +9,7 @@ import os
 from collections.abc import Mapping
 from http import HTTPStatus
 
-from msgspec import Raw, UnsetType
+from msgspec import UnsetType
 
 from portico.conductor.mcp_bridge.response_streams import FinalResponse, ResponseRouter, ResponseStream
 from portico.conductor.mcp_bridge.server_connection import McpServerConnection, OpenProvider
@@ -17,14 +17,13 @@ from portico.conductor.mcp_bridge.stdio_server import encode_outcome, fault_erro
 from portico.mcp import http1
 from portico.mcp.http1 import EVENT_STREAM, JSON, HttpHead, HttpRefusal
 from portico.mcp.protocol import HEADER_MISMATCH, INITIALIZE, MODERN_VERSION, UNSUPPORTED_VERSION, is_modern
+from portico.rpc.frames import MalformedLine, read_line
 from portico.rpc.messages import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
-    Fault,
-    Frame,
+    Message,
     RpcError,
-    decode_frame,
 )
 
 MOST_SESSIONS = 16
@@ -137,59 +136,65 @@ class StreamableHttpServer:
         if head.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
             raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a message is {JSON}")
         # Outside of its strings JSON may have line ends, but further on a message is one line.
-        frame = decode_frame(body.replace(b"\r", b" ").replace(b"\n", b" "))
-        if isinstance(frame, Fault):
-            writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(None, fault_error(frame))))
+        message = read_line(body.replace(b"\r", b" ").replace(b"\n", b" "))
+        if isinstance(message, MalformedLine):
+            writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(None, fault_error(message.fault))))
             return
         named = head.headers.get(SESSION.lower())
         if named is not None:
-            await self._converse(self._sessions.find(server, named), frame, {}, writer)
-        elif frame.method == INITIALIZE:
-            await self._shake_hands(server, frame, writer)
+            await self._converse(self._sessions.find(server, named), message, {}, writer)
+        elif message.method == INITIALIZE:
+            await self._shake_hands(server, message, writer)
         else:
-            await self._answer_once(server, head, frame, writer)
+            await self._answer_once(server, head, message, writer)
 
-    async def _shake_hands(self, server: OpenProvider, frame: Frame, writer: asyncio.StreamWriter) -> None:
+    async def _shake_hands(
+        self, server: OpenProvider, message: Message, writer: asyncio.StreamWriter
+    ) -> None:
         session_id = os.urandom(24).hex()
         session = await self._sessions.begin(server, session_id)
         agreed = False
         try:
-            answer = await self._converse(session, frame, {SESSION: session_id}, writer)
+            answer = await self._converse(session, message, {SESSION: session_id}, writer)
             agreed = answer is not None and answer.error is None
         finally:
             if not agreed:
                 await self._sessions.end(session)
 
     async def _answer_once(
-        self, server: OpenProvider, head: HttpHead, frame: Frame, writer: asyncio.StreamWriter
+        self, server: OpenProvider, head: HttpHead, message: Message, writer: asyncio.StreamWriter
     ) -> None:
         """Without a session: an agent that does not wait for the answer has cancelled its request."""
         try:
-            _check_modern(head, frame)
+            _check_modern(head, message)
         except RpcError as error:
-            request_id = None if isinstance(frame.id, UnsetType) else frame.id
+            request_id = None if isinstance(message.id, UnsetType) else message.id
             writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(request_id, error)))
             return
         session = await self._sessions.begin(server, None)
         try:
-            await self._converse(session, frame, {}, writer)
+            await self._converse(session, message, {}, writer)
         finally:
             await self._sessions.end(session)
 
     async def _converse(
-        self, session: McpHttpSession, frame: Frame, headers: Mapping[str, str], writer: asyncio.StreamWriter
+        self,
+        session: McpHttpSession,
+        message: Message,
+        headers: Mapping[str, str],
+        writer: asyncio.StreamWriter,
     ) -> FinalResponse | None:
-        if isinstance(frame.id, UnsetType) or isinstance(frame.method, UnsetType):
-            await session.link.receive(frame)
+        if isinstance(message.id, UnsetType) or message.method is None:
+            await session.link.receive(message)
             writer.write(http1.answer(HTTPStatus.ACCEPTED, {}))
             return None
-        carrier = session.carriers.open_for_request(frame.id)
+        carrier = session.carriers.open_for_request(message.id)
         if carrier is None:
             taken = RpcError(INVALID_REQUEST, "a request with this id is still being answered")
-            writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(frame.id, taken)))
+            writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(message.id, taken)))
             return None
         try:
-            await session.link.receive(frame)
+            await session.link.receive(message)
             first = await carrier.next(self._heartbeat)
             if not isinstance(first, FinalResponse):
                 return await self._stream(carrier, first, headers, writer)
@@ -217,11 +222,11 @@ class StreamableHttpServer:
         return None
 
 
-def _check_modern(head: HttpHead, frame: Frame) -> None:
+def _check_modern(head: HttpHead, message: Message) -> None:
     """RpcError if a message needs a session, or its headers say something else than it does."""
-    if not is_modern(frame.params if isinstance(frame.params, Raw) else None):
+    if not is_modern(message.params):
         raise RpcError(INVALID_REQUEST, f"{SESSION} is missing")
-    method = "" if isinstance(frame.method, UnsetType) else frame.method
+    method = message.method or ""
     for name, said in (("MCP-Protocol-Version", MODERN_VERSION), ("Mcp-Method", method)):
         if head.headers.get(name.lower(), said) != said:
             raise RpcError(HEADER_MISMATCH, f"{name} is not what the message says")

@@ -13,10 +13,9 @@ from msgspec import UNSET, Raw, UnsetType
 from portico.acp import _schema as acp
 from portico.acp.extensions import VERSION, ChosenScope, OfferedScopes, PorticoCapabilities, Scope, from_meta
 from portico.acp.lenient_decoder import decode
-from portico.conductor.message import Message
 from portico.conductor.permissions.policy import PermissionRule
 from portico.domain import codecs
-from portico.rpc.messages import RequestId
+from portico.rpc.messages import Message, RequestId
 
 _LONGEST_NAME = 80
 

@@ -27,7 +27,8 @@ from portico.conductor.tracing.exchanges import (
     terminal_id_in,
 )
 from portico.conductor.tracing.steps import session_id_in
-from portico.rpc.connection import RpcConnection, RpcReply, Tap
+from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -37,7 +38,6 @@ from portico.rpc.messages import (
     RequestId,
     RpcError,
 )
-from portico.rpc.streams import ByteStream
 
 log = logging.getLogger(__name__)
 
@@ -48,12 +48,12 @@ _Asked = dict[RequestId, "asyncio.Task[Raw | None]"]
 class ReplayAgent:
     """Runs once, on a stream with a client at its other end."""
 
-    def __init__(self, recording: AgentRecording, stream: ByteStream, *, tap: Tap | None = None) -> None:
+    def __init__(self, recording: AgentRecording, transport: Transport, *, tap: Tap | None = None) -> None:
         self._recording = recording
         self._left: dict[tuple[str, str | None], deque[RecordedExchange]] = {}
         for exchange in recording.exchanges:
             self._left.setdefault((exchange.method, exchange.session), deque()).append(exchange)
-        self._connection = RpcConnection(stream, self, name="the client of a replay", tap=tap)
+        self._connection = RpcConnection(transport, self, name="the client of a replay", tap=tap)
         self._terminals: dict[str, str] = {}
         self._cancels: dict[str | None, asyncio.Event] = {}
         self._tasks: set[asyncio.Task[Any]] = set()

@@ -15,6 +15,8 @@ from portico.porter.mcp.server_requests import ServerRequests
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
 from portico.rpc.connection import RpcConnection, RpcReply
+from portico.rpc.frames import LineFrames
+from portico.rpc.framing import LineSplitter
 from portico.rpc.messages import ConnectionLost, Fault
 from portico.rpc.streams import PipeStream
 from portico.sandbox.wrapper import sandbox_wrapper
@@ -38,10 +40,9 @@ class McpStdioTransport:
         self._last_words = b""
         self._listener = _Listener(name, asked, self._flooded)
         self._connection = RpcConnection(
-            PipeStream(group.stdout, group.stdin),
+            LineFrames(PipeStream(group.stdout, group.stdin), LineSplitter(_LONGEST_LINE)),
             self._listener,
             name=name,
-            max_line=_LONGEST_LINE,
         )
         self._tasks = [
             asyncio.create_task(self._connection.run(), name=f"MCP server {name}"),

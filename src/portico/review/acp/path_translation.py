@@ -16,14 +16,13 @@ from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import PERMISSION_DECIDED, SESSION_LEFT, placement_in
 from portico.conductor.mcp_bridge.session_servers import CLOSING_METHODS, OPENING_METHODS
-from portico.conductor.message import Message, failure, response
 from portico.conductor.proxy import Proxy
 from portico.conductor.session_proxy import succeeded
 from portico.domain import codecs
 from portico.processes.relocation import matching_roots
 from portico.review.acp.path_chunks import PathChunkBuffer
 from portico.review.acp.path_rewriter import PathRewriter
-from portico.rpc.messages import ErrorObject, RpcError
+from portico.rpc.messages import ErrorObject, Message, RpcError, failure, response
 
 _SERVERS = "mcpServers"
 _FOLDERS = "additionalDirectories"
@@ -128,22 +127,22 @@ class PathTranslation(Proxy):
             self._prompt(message)
         elif message.method == SESSION_LEFT:
             self._forget(_session_of(message.params))
-            self.place.send_right(message)
+            self.node.send_right(message)
         else:
             self.forward_right(message, lambda answer: self._ended(message, answer))
 
     def from_agent(self, message: Message) -> None:
         if message.method == _UPDATE:
             for piece in self._pieces.taken(message):
-                self.place.send_left(self._told(piece))
+                self.node.send_left(self._told(piece))
             return
         self._say_the_rest()
         told = self._told(message)
         pair = self._open.get(_session_of(message.params) or "") if message.method == _ELICIT else None
         if pair is None:
-            self.place.send_left(told)
+            self.node.send_left(told)
         else:
-            self.forward_left(told, lambda answer: self.place.send_right(_changed(answer, pair.for_agent)))
+            self.forward_left(told, lambda answer: self.node.send_right(_changed(answer, pair.for_agent)))
 
     def _begin(self, message: Message) -> None:
         asked = _read_opening(message.params)
@@ -152,7 +151,7 @@ class PathTranslation(Proxy):
             # A session may come back to the workspace itself.
             named = asked.session_id if asked is not None and message.method in _NAMED_BY_CLIENT else None
             self._forget(named)
-            self.place.send_right(message)
+            self.node.send_right(message)
             return
         # From the question on: a session that is loaded speaks before it is there.
         self._opening.append(pair)
@@ -168,29 +167,29 @@ class PathTranslation(Proxy):
             session_id = _session_of(naming) if isinstance(naming, Raw) else None
             if session_id is not None:
                 self._open[session_id] = pair
-        self.place.send_left(_changed(answer, pair.for_person))
+        self.node.send_left(_changed(answer, pair.for_person))
         self._count()
 
     def _ended(self, asked: Message, answer: Message) -> None:
         if succeeded(answer):
             self._forget(_session_of(asked.params))
-        self.place.send_left(answer)
+        self.node.send_left(answer)
 
     def _prompt(self, message: Message) -> None:
         pair = self._open.get(_session_of(message.params) or "") if self._open else None
         if pair is None:
-            self.place.send_right(message)
+            self.node.send_right(message)
         else:
             told = _changed(message, pair.for_agent)
             self.forward_right(told, self._prompted)
 
     def _prompted(self, answer: Message) -> None:
         self._say_the_rest()
-        self.place.send_left(self._told(answer))
+        self.node.send_left(self._told(answer))
 
     def _say_the_rest(self) -> None:
         for piece in self._pieces.released():
-            self.place.send_left(self._told(piece))
+            self.node.send_left(self._told(piece))
 
     def _told(self, message: Message) -> Message:
         """A message as the person is to read it. Folders are the sessions' own, so it need not say whose it is."""

@@ -10,13 +10,12 @@ from pathlib import Path
 import msgspec
 
 from portico.acp import _schema as acp
-from portico.conductor.message import Message
 from portico.conductor.session_proxy import SessionProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
 from portico.review.files.leftovers import has_leftovers
-from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, RpcError
+from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, Message, RpcError
 
 Settle = Callable[[Path], Awaitable[Sequence[AnyPayload]]]
 
@@ -49,7 +48,7 @@ class RecoveryProxy(SessionProxy):
             self._held.append(message)
         elif message.method not in _CANCEL and (self._untold or has_leftovers(self._folder)):
             self._held.append(message)
-            self.place.spawn(self._let_go(), "settling a folder")
+            self.node.spawn(self._let_go(), "settling a folder")
         else:
             super().from_client(message)
 
