@@ -12,18 +12,13 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from portico.domain import codecs
-from portico.mcp.protocol import present, raw
+from portico.mcp.protocol import BACKEND_FAILED, present, raw
 from portico.rpc.messages import INVALID_PARAMS, ErrorObject, Message, RequestId, RpcError, failure, response
 
 MESSAGE = "mcp/message"
 MESSAGES = frozenset({MESSAGE, "_mcp/message"})
 CONNECTS = frozenset({"mcp/connect", "_mcp/connect"})
 DISCONNECTS = frozenset({"mcp/disconnect", "_mcp/disconnect"})
-
-# Errors of the way to a server, which are never errors of MCP.
-RESOURCE_LIMIT = -33000
-SERVER_UNAVAILABLE = -33001
-BACKEND_FAILED = -33002
 
 
 class McpEnvelope(msgspec.Struct, frozen=True):

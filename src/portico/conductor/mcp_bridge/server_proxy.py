@@ -18,7 +18,7 @@ from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, peer_method, 
 from portico.conductor.mcp_bridge.server_list import acp_entry, free_name, read_entry
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
 from portico.domain import codecs
-from portico.mcp.protocol import CANCELLED, raw
+from portico.mcp.protocol import BACKEND_FAILED, CANCELLED, RESOURCE_LIMIT, SERVER_UNAVAILABLE, raw
 from portico.mcp.server import InProcessServer, McpRequest
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -199,7 +199,7 @@ class McpProxy(SessionServersProxy):
             known = bool(self._offered_by_others)
         if not known:
             what = "that connection" if envelope.server_id is None else f"the server {envelope.server_id}"
-            raise RpcError(mcp_over_acp.SERVER_UNAVAILABLE, f"{what} is not offered, or not any more")
+            raise RpcError(SERVER_UNAVAILABLE, f"{what} is not offered, or not any more")
         self.forward_left(message)
 
     def _begin(self, message: Message, acp_id: RequestId, envelope: McpEnvelope, offer: _Offer) -> None:
@@ -209,7 +209,7 @@ class McpProxy(SessionServersProxy):
         if key in offer.active or acp_id in self._running:
             raise RpcError(INVALID_PARAMS, f"the request {key} is already being answered")
         if len(offer.active) >= MOST_ACTIVE:
-            raise RpcError(mcp_over_acp.RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
+            raise RpcError(RESOURCE_LIMIT, f"more than {MOST_ACTIVE} requests at a time")
         offer.active.add(key)
         running = self._running[acp_id] = _Running(CancellableOperation(), offer, envelope.connection_id)
 
@@ -243,7 +243,7 @@ class McpProxy(SessionServersProxy):
         except Exception:  # top level of a server: the request is refused, and the chain goes on
             log.exception("the MCP server %s failed", server.name)
             what = f"the MCP server {server.name} failed"
-            self.refuse_agent(message, RpcError(mcp_over_acp.BACKEND_FAILED, what))
+            self.refuse_agent(message, RpcError(BACKEND_FAILED, what))
             return
         write = mcp_over_acp.answer_call if envelope.connection_id is None else mcp_over_acp.answer_connected
         self.node.send_right(write(acp_id, outcome))

@@ -15,11 +15,11 @@ from portico.domain.errors import InvalidInput, PorticoError, StoreFailed
 from portico.porter.model_loop.history import INTERRUPTED, failed_result
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.models.model import ModelText, ModelToolCall, ModelToolResult
-from portico.porter.tasks import silence_failure
 from portico.porter.tool_call import CRASHED, ToolCallDetails, was_shown
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.tool import ModelTool, ToolError, ToolOutcome
 from portico.rpc.messages import ConnectionLost
+from portico.rpc.tasks import silence_failure
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """MCP server transport over streamable HTTP: POST requests answered with JSON or an event stream.
 
-It is a stream if something has to be said before the answer, or if the answer takes long. Agents that shake
-hands have a session with an id, and may keep a stream open beside; those of the newest revision have neither.
+It is a stream if notifications come before the response, or if the response takes long. Clients of the handshake
+era have a session with an id and may keep a stream open for notifications; those of the newest revision have neither.
 """
 
 import asyncio
@@ -11,12 +11,22 @@ from http import HTTPStatus
 
 from msgspec import UnsetType
 
-from portico.conductor.mcp_bridge.response_streams import FinalResponse, ResponseRouter, ResponseStream
-from portico.conductor.mcp_bridge.server_connection import McpServerConnection, OpenProvider
-from portico.conductor.mcp_bridge.stdio_server import encode_outcome, fault_error
 from portico.mcp import http1
-from portico.mcp.http1 import EVENT_STREAM, JSON, HttpHead, HttpRefusal
-from portico.mcp.protocol import HEADER_MISMATCH, INITIALIZE, MODERN_VERSION, UNSUPPORTED_VERSION, is_modern
+from portico.mcp.event_stream import EVENT_STREAM, KEEP_ALIVE, encode_event
+from portico.mcp.http1 import JSON, HttpHead, HttpRefusal
+from portico.mcp.protocol import (
+    HEADER_MISMATCH,
+    INITIALIZE,
+    METHOD_HEADER,
+    MODERN_VERSION,
+    SESSION_HEADER,
+    UNSUPPORTED_VERSION,
+    VERSION_HEADER,
+    is_modern,
+)
+from portico.mcp.response_streams import FinalResponse, ResponseRouter, ResponseStream
+from portico.mcp.server_connection import McpServerConnection, OpenBackend
+from portico.mcp.stdio_server import encode_outcome, fault_error
 from portico.rpc.frames import MalformedLine, read_line
 from portico.rpc.messages import (
     INVALID_PARAMS,
@@ -27,31 +37,31 @@ from portico.rpc.messages import (
 )
 
 MOST_SESSIONS = 16
-"""Of one server. Agents that come again rarely say goodbye before."""
+"""Of one server. Clients that reconnect rarely end their old session first."""
 
 
 class McpHttpSession:
-    def __init__(self, server: OpenProvider, session_id: str | None) -> None:
+    def __init__(self, server: OpenBackend, session_id: str | None) -> None:
         self.server = server
         self.session_id = session_id
-        self.carriers = ResponseRouter()
-        self.link = McpServerConnection(self.carriers, server)
+        self.responses = ResponseRouter()
+        self.connection = McpServerConnection(self.responses, server)
 
     async def close(self) -> None:
-        self.carriers.close_all()
-        await self.link.close()
+        self.responses.close_all()
+        await self.connection.close()
 
 
 class McpHttpSessions:
     def __init__(self) -> None:
         self._sessions: list[McpHttpSession] = []
 
-    async def begin(self, server: OpenProvider, session_id: str | None) -> McpHttpSession:
-        """A new one; if there are many with an id, the one that rested longest is ended."""
+    async def begin(self, server: OpenBackend, session_id: str | None) -> McpHttpSession:
+        """Begin a session; if there are many with an id, the one that is idle longest is ended."""
         if session_id is not None:
             known = [one for one in self._sessions if one.server is server and one.session_id is not None]
             if len(known) >= MOST_SESSIONS:
-                resting = next((one for one in known if one.carriers.idle), None)
+                resting = next((one for one in known if one.responses.idle), None)
                 if resting is None:
                     raise HttpRefusal(HTTPStatus.SERVICE_UNAVAILABLE, f"more than {MOST_SESSIONS} sessions")
                 await self.end(resting)
@@ -59,8 +69,8 @@ class McpHttpSessions:
         self._sessions.append(session)
         return session
 
-    def find(self, server: OpenProvider, session_id: str) -> McpHttpSession:
-        """The one that goes by this id. Refused if there is none, or not any more."""
+    def find(self, server: OpenBackend, session_id: str) -> McpHttpSession:
+        """The session with this id. HttpRefusal if there is none."""
         for place, session in enumerate(self._sessions):
             if session.server is server and session.session_id == session_id:
                 self._sessions.append(self._sessions.pop(place))
@@ -72,7 +82,7 @@ class McpHttpSessions:
             self._sessions.remove(session)
             await session.close()
 
-    async def forget(self, server: OpenProvider) -> None:
+    async def forget(self, server: OpenBackend) -> None:
         for session in [one for one in self._sessions if one.server is server]:
             await self.end(session)
 
@@ -81,9 +91,8 @@ class McpHttpSessions:
             await self.end(session)
 
 
-SESSION = "Mcp-Session-Id"
 HEARTBEAT = 15.0
-"""Seconds between signs of life: clients give up on an answer that is silent for some minutes."""
+"""Seconds between comments in a stream: clients give up on one that is silent for some minutes."""
 
 _STATUS_OF_ERROR = {
     METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND,
@@ -91,7 +100,7 @@ _STATUS_OF_ERROR = {
     INVALID_REQUEST: HTTPStatus.BAD_REQUEST,
     UNSUPPORTED_VERSION: HTTPStatus.BAD_REQUEST,
 }
-"""In the newest revision. In the older ones an error of MCP is no error of HTTP."""
+"""HTTP status by error code in the newest revision. In older ones an error of MCP has status 200."""
 
 
 class StreamableHttpServer:
@@ -99,72 +108,72 @@ class StreamableHttpServer:
         self._heartbeat = heartbeat
         self._sessions = McpHttpSessions()
 
-    async def forget(self, server: OpenProvider) -> None:
+    async def forget(self, server: OpenBackend) -> None:
         await self._sessions.forget(server)
 
     async def close(self) -> None:
         await self._sessions.close()
 
     async def handle(
-        self, server: OpenProvider, head: HttpHead, body: bytes, writer: asyncio.StreamWriter
+        self, server: OpenBackend, head: HttpHead, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
-        """Answer a request for a server. Refused if there is no answer of MCP to it."""
-        named = head.headers.get(SESSION.lower())
+        """Answer a request for a server. HttpRefusal if it has no answer in MCP."""
+        session_id = head.headers.get(SESSION_HEADER.lower())
         if head.method == "POST":
             await self._post(server, head, body, writer)
-        elif named is None or head.method not in ("GET", "DELETE"):
-            raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, "messages are posted", {"Allow": "POST"})
+        elif session_id is None or head.method not in ("GET", "DELETE"):
+            raise HttpRefusal(HTTPStatus.METHOD_NOT_ALLOWED, "use POST", {"Allow": "POST"})
         elif head.method == "DELETE":
-            await self._sessions.end(self._sessions.find(server, named))
+            await self._sessions.end(self._sessions.find(server, session_id))
             writer.write(http1.answer(HTTPStatus.OK, {}))
         else:
-            await self._listen(self._sessions.find(server, named), writer)
+            await self._listen(self._sessions.find(server, session_id), writer)
         await writer.drain()
 
     async def _listen(self, session: McpHttpSession, writer: asyncio.StreamWriter) -> None:
-        carrier = session.carriers.open_for_notifications()
-        if carrier is None:
-            raise HttpRefusal(HTTPStatus.CONFLICT, "this session has a stream already")
+        stream = session.responses.open_for_notifications()
+        if stream is None:
+            raise HttpRefusal(HTTPStatus.CONFLICT, "this session already has a stream")
         try:
-            await self._stream(carrier, b"", {}, writer)
+            await self._stream(stream, b"", {}, writer)
         finally:
-            session.carriers.drop(carrier)
+            session.responses.drop(stream)
 
     async def _post(
-        self, server: OpenProvider, head: HttpHead, body: bytes, writer: asyncio.StreamWriter
+        self, server: OpenBackend, head: HttpHead, body: bytes, writer: asyncio.StreamWriter
     ) -> None:
         if head.headers.get("content-type", "").partition(";")[0].strip().lower() != JSON:
-            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a message is {JSON}")
-        # Outside of its strings JSON may have line ends, but further on a message is one line.
+            raise HttpRefusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the content type must be {JSON}")
+        # JSON may have line breaks between its tokens, but a message is one line from here on.
         message = read_line(body.replace(b"\r", b" ").replace(b"\n", b" "))
         if isinstance(message, MalformedLine):
             writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(None, fault_error(message.fault))))
             return
-        named = head.headers.get(SESSION.lower())
-        if named is not None:
-            await self._converse(self._sessions.find(server, named), message, {}, writer)
+        session_id = head.headers.get(SESSION_HEADER.lower())
+        if session_id is not None:
+            await self._exchange(self._sessions.find(server, session_id), message, {}, writer)
         elif message.method == INITIALIZE:
-            await self._shake_hands(server, message, writer)
+            await self._begin_session(server, message, writer)
         else:
             await self._answer_once(server, head, message, writer)
 
-    async def _shake_hands(
-        self, server: OpenProvider, message: Message, writer: asyncio.StreamWriter
+    async def _begin_session(
+        self, server: OpenBackend, message: Message, writer: asyncio.StreamWriter
     ) -> None:
         session_id = os.urandom(24).hex()
         session = await self._sessions.begin(server, session_id)
         agreed = False
         try:
-            answer = await self._converse(session, message, {SESSION: session_id}, writer)
+            answer = await self._exchange(session, message, {SESSION_HEADER: session_id}, writer)
             agreed = answer is not None and answer.error is None
         finally:
             if not agreed:
                 await self._sessions.end(session)
 
     async def _answer_once(
-        self, server: OpenProvider, head: HttpHead, message: Message, writer: asyncio.StreamWriter
+        self, server: OpenBackend, head: HttpHead, message: Message, writer: asyncio.StreamWriter
     ) -> None:
-        """Without a session: an agent that does not wait for the answer has cancelled its request."""
+        """Answer without a session. A client that disconnects has cancelled its request."""
         try:
             _check_modern(head, message)
         except RpcError as error:
@@ -173,11 +182,11 @@ class StreamableHttpServer:
             return
         session = await self._sessions.begin(server, None)
         try:
-            await self._converse(session, message, {}, writer)
+            await self._exchange(session, message, {}, writer)
         finally:
             await self._sessions.end(session)
 
-    async def _converse(
+    async def _exchange(
         self,
         session: McpHttpSession,
         message: Message,
@@ -185,51 +194,51 @@ class StreamableHttpServer:
         writer: asyncio.StreamWriter,
     ) -> FinalResponse | None:
         if isinstance(message.id, UnsetType) or message.method is None:
-            await session.link.receive(message)
+            await session.connection.receive(message)
             writer.write(http1.answer(HTTPStatus.ACCEPTED, {}))
             return None
-        carrier = session.carriers.open_for_request(message.id)
-        if carrier is None:
+        stream = session.responses.open_for_request(message.id)
+        if stream is None:
             taken = RpcError(INVALID_REQUEST, "a request with this id is still being answered")
             writer.write(_json(HTTPStatus.BAD_REQUEST, encode_outcome(message.id, taken)))
             return None
         try:
-            await session.link.receive(message)
-            first = await carrier.next(self._heartbeat)
+            await session.connection.receive(message)
+            first = await stream.next(self._heartbeat)
             if not isinstance(first, FinalResponse):
-                return await self._stream(carrier, first, headers, writer)
+                return await self._stream(stream, first, headers, writer)
             writer.write(_json(_status(session, first), first.line, headers))
             return first
         finally:
-            session.carriers.drop(carrier)
+            session.responses.drop(stream)
 
     async def _stream(
         self,
-        carrier: ResponseStream,
+        stream: ResponseStream,
         item: bytes | FinalResponse | None,
         headers: Mapping[str, str],
         writer: asyncio.StreamWriter,
     ) -> FinalResponse | None:
-        """Write events up to the last, beginning with one that is at hand."""
+        """Write events up to the last, beginning with `item`."""
         writer.write(http1.head(HTTPStatus.OK, {"Content-Type": EVENT_STREAM, **headers}))
         while item is not None:
             line = item.line if isinstance(item, FinalResponse) else item
-            writer.write(http1.event(line) if line else http1.SIGN_OF_LIFE)
+            writer.write(encode_event(line) if line else KEEP_ALIVE)
             await writer.drain()
             if isinstance(item, FinalResponse):
                 return item
-            item = await carrier.next(self._heartbeat)
+            item = await stream.next(self._heartbeat)
         return None
 
 
 def _check_modern(head: HttpHead, message: Message) -> None:
-    """RpcError if a message needs a session, or its headers say something else than it does."""
+    """RpcError if a message needs a session, or its headers contradict it."""
     if not is_modern(message.params):
-        raise RpcError(INVALID_REQUEST, f"{SESSION} is missing")
+        raise RpcError(INVALID_REQUEST, f"{SESSION_HEADER} is missing")
     method = message.method or ""
-    for name, said in (("MCP-Protocol-Version", MODERN_VERSION), ("Mcp-Method", method)):
-        if head.headers.get(name.lower(), said) != said:
-            raise RpcError(HEADER_MISMATCH, f"{name} is not what the message says")
+    for name, expected in ((VERSION_HEADER, MODERN_VERSION), (METHOD_HEADER, method)):
+        if head.headers.get(name.lower(), expected) != expected:
+            raise RpcError(HEADER_MISMATCH, f"the header {name} does not match the message")
 
 
 def _status(session: McpHttpSession, answer: FinalResponse) -> HTTPStatus:

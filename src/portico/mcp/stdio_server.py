@@ -1,6 +1,6 @@
-"""MCP server transport over a stream of lines, as the stdio shim carries it.
+"""MCP server transport over a stream of lines.
 
-Answers and notifications leave in the order in which they were made.
+Responses and notifications leave in the order in which they were made.
 """
 
 import asyncio
@@ -9,8 +9,7 @@ from functools import partial
 
 from msgspec import UnsetType
 
-from portico.conductor.mcp_bridge.provider import McpOutcome
-from portico.conductor.mcp_bridge.server_connection import McpServerConnection, OpenProvider
+from portico.mcp.server_connection import McpOutcome, McpServerConnection, OpenBackend
 from portico.rpc.frames import MalformedLine, Received, Transport, Wait, as_frames
 from portico.rpc.messages import (
     INVALID_REQUEST,
@@ -27,20 +26,20 @@ _QUEUE = 256
 
 
 class McpStdioServer:
-    def __init__(self, transport: Transport, open_conversation: OpenProvider) -> None:
+    def __init__(self, transport: Transport, open_backend: OpenBackend) -> None:
         self._frames = as_frames(transport)
         self._outgoing: asyncio.Queue[bytes] = asyncio.Queue(_QUEUE)
-        self.link = McpServerConnection(self, open_conversation)
+        self.connection = McpServerConnection(self, open_backend)
 
     async def run(self) -> None:
-        """Until the stand-in is gone; then whatever it had asked for is cancelled."""
-        writing = asyncio.create_task(self._write(), name="writing to an MCP stand-in")
+        """Serve until the client is gone; then its requests are cancelled."""
+        writing = asyncio.create_task(self._write(), name="writing to an MCP client")
         try:
             await self._frames.deliver(self._take_batch)
         finally:
             writing.cancel()
             await asyncio.gather(writing, return_exceptions=True)
-            await self.link.close()
+            await self.connection.close()
 
     async def answer(self, request_id: RequestId, outcome: McpOutcome) -> None:
         await self._outgoing.put(encode_outcome(request_id, outcome))
@@ -59,7 +58,7 @@ class McpStdioServer:
         for frame in batch:
             message = frame.response if isinstance(frame, MalformedLine) else frame
             if message is not None:
-                await self.link.receive(message)
+                await self.connection.receive(message)
             elif isinstance(frame, MalformedLine):
                 request_id = None if isinstance(frame.request_id, UnsetType) else frame.request_id
                 await self.answer(request_id, fault_error(frame.fault))
@@ -67,20 +66,20 @@ class McpStdioServer:
     async def _write(self) -> None:
         while True:
             line = await self._outgoing.get()
-            # What can no longer be written is let go, so that nobody waits for room in the queue.
+            # What can no longer be written is dropped, so that no response waits for room in the queue.
             with suppress(StreamClosed):
                 self._frames.write(line)
                 await self._frames.drain()
 
 
 def encode_outcome(request_id: RequestId, outcome: McpOutcome) -> bytes:
-    """An answer as a line."""
+    """A response as a line."""
     if isinstance(outcome, RpcError):
         return encode_error(request_id, outcome)
     return encode_result(request_id, outcome)
 
 
 def fault_error(fault: Fault) -> RpcError:
-    """What is answered to something that is no message."""
+    """The error for a malformed message."""
     code = INVALID_REQUEST if fault.kind == "not_a_message" else PARSE_ERROR
     return RpcError(code, fault.detail)
