@@ -8,7 +8,7 @@ import pytest
 
 from portico.domain.errors import InvalidInput
 from portico.domain.events import CheckpointCreated, Notice, ProposalUpdated
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.git.program import Git, GitResult
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import InvalidInput, StoreFailed
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.working_copies import record as workplace_records
 from portico.review.working_copies.file_access import settled_stamp
 from portico.review.working_copies.initial_copy import TreeFiller, WorkingCopyBounds

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput, PorticoError
-from portico.doors.api.event_messages import one_of
 from portico.doors.api.session_messages import read_attachment
 from portico.editors.files import LocalFiles
 from portico.porter.files import DiskFiles

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.outside_changes import OutsideChanges
 from portico.review.service import ReviewService
 from portico.testing.clock import ManualClock

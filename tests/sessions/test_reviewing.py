@@ -69,7 +69,7 @@ async def test_a_direct_turn_goes_on_without_a_checkpoint_and_says_so(tmp_path: 
     warnings = [one for one in made if isinstance(one, Notice) and one.level == "warning"]
     assert [one.text for one in warnings] == [
         "No checkpoint was taken before this turn. The disk is full.",
-        "What this turn changed could not be gathered. The disk is full.",
+        "The changes of this turn could not be collected. The disk is full.",
     ]
     assert {one.details for one in warnings} == {"Make room."}
     assert host.agent.prompts
@@ -95,7 +95,7 @@ async def test_a_review_that_breaks_in_a_way_nobody_foresaw_costs_its_turn_and_n
         made = [event.payload for event in await host.prompt()]
         assert [one.message for one in made if isinstance(one, ErrorReported)] == [UNFORESEEN]
         assert [one.text for one in made if isinstance(one, Notice)] == [
-            f"What this turn changed could not be gathered. {UNFORESEEN}"
+            f"The changes of this turn could not be collected. {UNFORESEEN}"
         ]
         assert (await host.service.show(host.session_id)).state is TurnState.FAILED
         review.refusal = None

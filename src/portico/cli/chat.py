@@ -31,8 +31,9 @@ from portico.client.turn import follow_turn
 from portico.config.paths import state_folder
 from portico.domain.errors import ErrorCode, InvalidInput, PorticoError, ServerLost
 from portico.domain.events import CheckpointCreated, Event, PromptSubmitted, ProposalUpdated
-from portico.doors.terminal.input.chat_input import ChatInput, KeptPrompt, open_chat_input
+from portico.doors.terminal.input.chat_input import ChatInput, open_chat_input
 from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
 from portico.doors.terminal.render.banner import Welcome, print_welcome
 from portico.doors.terminal.render.renderer import PromptEcho
 from portico.doors.terminal.session import explain_lost_host, terminal_session

@@ -19,8 +19,8 @@ from portico.domain.reviews import ProposedFile, ReviewMode
 from portico.review.apply import CheckpointedApply, ProposalDecisions, ProposalOutcome
 from portico.review.branches.session_branches import Branches, FinishMethod
 from portico.review.checkpoints.checkpoint import Checkpoint
+from portico.review.checkpoints.held_files import SnapshotBounds
 from portico.review.checkpoints.lifecycle import Checkpoints
-from portico.review.checkpoints.snapshot_repository import SnapshotBounds
 from portico.review.driver import ReviewParts, SessionReview
 from portico.review.files.atomic_apply import Applier
 from portico.review.files.leftovers import APPLIES, CHECKPOINTS

@@ -15,8 +15,8 @@ import msgspec
 from portico.domain.errors import FileMissing, InvalidInput
 from portico.domain.events import AnyPayload, Notice, ProposalUpdated
 from portico.domain.reviews import ProposalOrigin, ReviewMode
-from portico.review.checkpoints.snapshot_repository import OmittedFile
 from portico.review.editor.unsaved_buffers import WorkspaceView, see
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.proposals.lifecycle import Proposals
 from portico.review.text.change_set import ChangeSet, paths_of
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy

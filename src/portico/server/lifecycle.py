@@ -242,12 +242,8 @@ def _already_running(files: ServerFiles) -> InvalidInput:
 
 
 def _begin_log() -> None:
-    """A server tells of its life, and what its HTTP library has to say goes where our own log goes."""
     configure_log()
     log.setLevel(logging.INFO)
-    library = logging.getLogger("uvicorn")
-    library.handlers = logging.getLogger("portico").handlers
-    library.propagate = False
 
 
 def _memory() -> int | None:

@@ -42,7 +42,7 @@ from portico.sessions.ports import AgentSpec, Lease, Ports, tree_lease_name
 from portico.sessions.requests.call_recorder import ClientCallRecorder
 from portico.sessions.requests.client_methods import client_methods
 from portico.sessions.requests.pending_requests import PendingRequests
-from portico.sessions.turn_review import TurnReview
+from portico.sessions.turn_review import ReviewSubject, TurnReview
 
 MAX_FAULT_NOTICES = 20
 _UNCONFINED = "It can write and read your files without asking. See what is missing with: portico doctor"
@@ -60,9 +60,14 @@ class SessionRuntime:
         self.ports = ports
         self.journal = Journal(self.id, ports.store, ports.clock, links.backlog, last_seq=summary.last_seq)
         self.reviewing = TurnReview(
-            summary,
+            ReviewSubject(
+                session_id=self.id,
+                workspace=self.workspace,
+                mode=summary.mode,
+                reads_only=summary.reads_only,
+            ),
             ports.reviews,
-            self.journal,
+            self.journal.record,
             beside=lambda: ports.store.lease_holder(tree_lease_name(self.workspace)) is not None,
         )
         self.status = TurnStatus(summary.state)

@@ -15,7 +15,7 @@ from portico.domain.events import PAYLOADS, AnyPayload, Event
 from portico.domain.ids import SessionId, TurnId
 from portico.domain.payload_codec import encode_payload
 from portico.domain.turns import TurnState
-from portico.doors.api.event_messages import to_event, to_payload
+from portico.doors.api.event_messages import ENCODERS, to_event, to_payload
 from tests.doors.api.payloads import payload_of
 
 
@@ -28,6 +28,10 @@ def event(payload: AnyPayload) -> Event:
 def told(payload: AnyPayload) -> Any:
     """A payload as a client reads it in JSON."""
     return json.loads(to_payload(payload).to_json())
+
+
+def test_every_kind_of_payload_has_an_encoder() -> None:
+    assert set(ENCODERS) == set(PAYLOADS.values())
 
 
 @pytest.mark.parametrize("kind", sorted(PAYLOADS))

@@ -373,7 +373,7 @@ async def test_a_worktree_is_finished_on_the_persons_branch(folder: Path) -> Non
         assert done.reference == "refs/heads/main"
         assert git(folder, "log", "-1", "--format=%H %s") == f"{done.commit} Two files\n"
         assert (folder / "b.txt").exists()
-        with pytest.raises(InvalidInput, match="no ending"):
+        with pytest.raises(InvalidInput, match="ending is required"):
             await review.door.finish_review(pb.FinishReviewRequest(session_id=review.session_id), NOBODY)
 
 

@@ -13,7 +13,6 @@ from connectrpc.codec import proto_binary_codec
 from connectrpc.request import RequestContext
 from protobuf import Oneof
 
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
 from portico.api.v1.agent_pb import (
     GetServerInfoRequest,
     GetServerInfoResponse,
@@ -23,6 +22,7 @@ from portico.api.v1.agent_pb import (
     WatchSessionsRequest,
     WatchSessionsResponse,
 )
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.service import stream_paths
 from portico.doors.http.admission import MOST_STREAMS, AdmissionControl, StreamLimit

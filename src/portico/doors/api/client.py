@@ -15,9 +15,10 @@ from msgspec import Raw
 from pyqwest import Client, HTTPTransport, Proxy
 
 from portico.acp import _schema as acp
+from portico.api.fields import one_of, to_enum
 from portico.api.v1 import agent_pb as pb
 from portico.api.v1 import events_pb
-from portico.api.v1.agent_connect import AgentServiceClient
+from portico.api.v1.agent_client import AgentServiceClient
 from portico.domain import codecs, errors
 from portico.domain.content_blocks import block_source, file_name_of
 from portico.domain.errors import (
@@ -31,8 +32,6 @@ from portico.domain.errors import (
 from portico.domain.ids import SessionId
 from portico.domain.reviews import ReviewMode
 from portico.domain.session_summary import SessionSummary
-from portico.doors.api.event_messages import one_of
-from portico.doors.api.proposal_messages import to_review_mode
 from portico.sessions.content.mentions import links_in
 from portico.sessions.requests.permissions import PermissionReply
 from portico.sessions.requests.questions import QuestionAnswer
@@ -187,7 +186,7 @@ class ServerCalls:
             await client.set_session_config(_option(session_id, name, value), headers=headers)
 
     async def set_mode(self, session_id: SessionId, mode: ReviewMode) -> None:
-        request = pb.SetReviewModeRequest(session_id=session_id, mode=to_review_mode(mode))
+        request = pb.SetReviewModeRequest(session_id=session_id, mode=to_enum(pb.ReviewMode, mode))
         async with self.client() as (client, headers):
             await client.set_review_mode(request, headers=headers)
 

@@ -6,14 +6,17 @@ from typing import Any, TypeVar
 from portico.api.v1 import agent_pb as pb
 from portico.domain.errors import InvalidInput
 from portico.domain.ids import SessionId
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal, to_proposed_files, to_restored
 from portico.doors.api.review_messages import (
     read_proposal_choice,
     read_review_ending,
+    read_review_mode,
     require_checkpoint_id,
     require_proposal_id,
     to_checkpoint,
     to_contents,
+    to_proposal,
+    to_proposed_files,
+    to_restored,
     to_status,
 )
 from portico.doors.api.session_calls import Context, SessionCalls

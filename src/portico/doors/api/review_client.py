@@ -12,7 +12,6 @@ from portico.api.v1 import events_pb
 from portico.domain.events import CheckpointRestored, ProposalUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.client import ServerCalls
-from portico.doors.api.review_messages import to_file_choices
 from portico.sessions.review_actions import (
     ApplyReport,
     ChangedFiles,
@@ -20,6 +19,7 @@ from portico.sessions.review_actions import (
     FileContents,
     FinishReport,
     ProposalChoice,
+    ProposalFileChoice,
     RestoreReport,
     ReviewActions,
     ReviewEnding,
@@ -29,7 +29,7 @@ from portico.sessions.review_actions import (
 
 
 class RemoteReviews:
-    """Implements `doors.reviews.ReviewDesk`; `here` reads what is on the disk."""
+    """Implements `ReviewActions`; `here` reads from the disk."""
 
     def __init__(self, calls: ServerCalls, here: ReviewActions) -> None:
         self._calls = calls
@@ -51,7 +51,7 @@ class RemoteReviews:
             session_id=session_id,
             proposal_id=choice.proposal_id,
             revision=choice.revision,
-            files=to_file_choices(choice.files),
+            files=_file_choices(choice.files),
         )
         async with self._calls.client() as (client, headers):
             told = await client.apply_proposal(request, headers=headers)
@@ -67,7 +67,7 @@ class RemoteReviews:
             session_id=session_id,
             proposal_id=choice.proposal_id,
             revision=choice.revision,
-            files=to_file_choices(choice.files),
+            files=_file_choices(choice.files),
         )
         async with self._calls.client() as (client, headers):
             await client.discard_proposal(request, headers=headers)
@@ -118,3 +118,12 @@ class RemoteReviews:
         async with self._calls.client() as (client, headers):
             told = await client.finish_review(request, headers=headers)
         return FinishReport(commit=told.commit, reference=told.reference, notes=tuple(told.notes))
+
+
+def _file_choices(files: Sequence[ProposalFileChoice]) -> list[pb.FileChoice]:
+    return [
+        pb.FileChoice(
+            path=one.path, hunk_ids=list(one.hunk_ids), resolve=to_enum(pb.ConflictSide, one.resolve)
+        )
+        for one in files
+    ]

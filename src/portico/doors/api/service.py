@@ -6,12 +6,12 @@ from pathlib import Path
 
 from connectrpc.codec import proto_binary_codec
 
+from portico.api.fields import one_of, to_time
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService, AgentServiceASGIApplication
+from portico.api.v1.agent_service import AgentService, AgentServiceASGIApplication
 from portico.domain.errors import InvalidInput
 from portico.doors.api.catalog import PromptBlank, SettingView
 from portico.doors.api.error_interceptor import ErrorInterceptor
-from portico.doors.api.event_messages import one_of, to_time
 from portico.doors.api.json_codec import BoundedJsonCodec
 from portico.doors.api.review_calls import ReviewCalls
 from portico.doors.api.session_calls import Context

@@ -6,28 +6,31 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
+from connectrpc.code import Code
+from connectrpc.errors import ConnectError
 from connectrpc.request import RequestContext
 
+from portico.api.fields import one_of
 from portico.api.v1 import agent_pb as pb
-from portico.api.v1.agent_connect import AgentService
+from portico.api.v1.agent_service import AgentService
 from portico.domain.drafts import QueuedPrompt, SessionDraft
 from portico.domain.errors import InvalidInput
 from portico.domain.events import ConfigUpdated, Event, PromptSubmitted, TextDelta, TodosUpdated
 from portico.domain.ids import SessionId
 from portico.doors.api.catalog import ServerCatalog
-from portico.doors.api.event_messages import one_of, to_event, to_options, to_todos
-from portico.doors.api.proposal_messages import read_review_mode, to_proposal
+from portico.doors.api.event_messages import to_event, to_options, to_todos
+from portico.doors.api.review_messages import read_review_mode, to_proposal
 from portico.doors.api.session_messages import (
     page_size,
     read_attachment,
     read_decision,
     read_reply,
+    read_todos,
     require_session_id,
     to_detail,
     to_drafts,
     to_queued,
     to_summary,
-    todos,
 )
 from portico.doors.api.streams import merge_streams
 from portico.doors.api.window_calls import WindowCalls
@@ -171,18 +174,21 @@ class SessionCalls(AgentService):
         return pb.GetConversationPreviewResponse(last_prompt=prompt, last_answer=answer)
 
     async def invoke(self, request: pb.InvokeRequest, _: Context, /) -> AsyncIterator[pb.InvokeResponse]:
-        name = require_session_id(request.session_id)
-        if request.queued_prompt_id:
-            updates = self.dispatcher.send_queued(name, request.queued_prompt_id)
-        else:
-            queue = request.when_busy is pb.WhenBusy.QUEUE
-            updates = self.dispatcher.send(name, await self._prompt(name, request), queue=queue)
-        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
-            async for update in stream:
+        async with aclosing(self._send(request)) as updates:
+            async for update in updates:
                 if isinstance(update, QueuedPrompt):
                     yield pb.InvokeResponse(update=one_of("queued", to_queued(update)))
-                elif update is not None:
+                else:
                     yield pb.InvokeResponse(update=one_of("event", to_event(update)))
+
+    async def submit_prompt(self, request: pb.SubmitPromptRequest, _: Context, /) -> pb.SubmitPromptResponse:
+        async with aclosing(self._send(request)) as updates:
+            async for update in updates:
+                if isinstance(update, QueuedPrompt):
+                    return pb.SubmitPromptResponse(outcome=one_of("queued", to_queued(update)))
+                return pb.SubmitPromptResponse(outcome=one_of("event", to_event(update)))
+        # Without details, as from a server that is gone: the prompt may have been accepted.
+        raise ConnectError(Code.UNAVAILABLE, "The server is stopping.")
 
     async def stop_turn(self, request: pb.StopTurnRequest, _: Context, /) -> pb.StopTurnResponse:
         name = require_session_id(request.session_id)
@@ -256,7 +262,7 @@ class SessionCalls(AgentService):
     async def write_todos(self, request: pb.WriteTodosRequest, _: Context, /) -> pb.WriteTodosResponse:
         name = require_session_id(request.session_id)
         await self.dispatcher.open(name)
-        written = todos(request.todos)
+        written = read_todos(request.todos)
         await self._service.write_todos(name, written)
         return pb.WriteTodosResponse(todos=to_todos(written))
 
@@ -277,7 +283,24 @@ class SessionCalls(AgentService):
         detail.proposals = [to_proposal(one) for one in await self._reviews.proposals(name)]
         return detail
 
-    async def _prompt(self, name: SessionId, request: pb.InvokeRequest) -> TurnPrompt:
+    async def _send(
+        self, request: pb.InvokeRequest | pb.SubmitPromptRequest
+    ) -> AsyncGenerator[Event | QueuedPrompt]:
+        """Send a prompt and yield its events, first the queued prompt if it has to wait. Ends with the server."""
+        name = require_session_id(request.session_id)
+        if request.queued_prompt_id:
+            updates = self.dispatcher.send_queued(name, request.queued_prompt_id)
+        else:
+            queue = request.when_busy is pb.WhenBusy.QUEUE
+            updates = self.dispatcher.send(name, await self._prompt(name, request), queue=queue)
+        async with aclosing(merge_streams(updates, closing=self._closing)) as stream:
+            async for update in stream:
+                if update is not None:
+                    yield update
+
+    async def _prompt(
+        self, name: SessionId, request: pb.InvokeRequest | pb.SubmitPromptRequest
+    ) -> TurnPrompt:
         workspace = Path((await self._service.show(name)).workspace)
         blocks = await read_attachments([read_attachment(one, workspace) for one in request.attachments])
         links = await asyncio.to_thread(links_in, request.text, workspace)

@@ -2,11 +2,11 @@
 
 | path                          | who                             | what                                   |
 |-------------------------------|---------------------------------|----------------------------------------|
-| `GET /healthz`                | anybody; more with the token    | alive, which version; how it does      |
+| `GET /healthz`                | everyone; more with the token   | status and version; health details     |
 | `POST /auth`                  | the token or a pass             | the page's cookie                      |
-| `POST /stop`                  | the token                       | ends the server gracefully             |
+| `POST /stop`                  | the token                       | stops the server gracefully            |
 | `/portico.v1.AgentService/…`  | the token, or the page's cookie | the service                            |
-| `GET` of anything else        | anybody                         | the page's files                       |
+| `GET` of anything else        | everyone                        | the page's files                       |
 """
 
 import asyncio
@@ -32,14 +32,14 @@ _LONGEST_LOGGED_PATH = 200
 
 
 class HealthIssue(msgspec.Struct, frozen=True):
-    """What keeps a server that answers from its work, and what to do about it."""
+    """A problem that keeps a running server from working, and what to do about it."""
 
     message: str
     suggestion: str | None
 
 
 class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """How a server does, for those who know its token. One whose log fails cannot count its sessions."""
+    """Health of a server, for clients with the token. Session counts are None while the log fails."""
 
     pid: int
     workspace: str
@@ -51,7 +51,7 @@ class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What `/healthz` says: the first two to anybody, the proof to a challenge, the rest for the token."""
+    """Response of `/healthz`. `proof` answers a challenge, `health` needs the token."""
 
     status: str
     version: str
@@ -60,12 +60,12 @@ class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 class ServerControl(Protocol):
-    """What the door knows of the process it stands in."""
+    """Control over the server process."""
 
     async def health(self) -> ServerHealth: ...
 
     def stop(self) -> None:
-        """Begin to stop. Calls that are under way are ended first."""
+        """Start a graceful stop: calls in progress end first."""
         ...
 
 
@@ -80,7 +80,7 @@ def build_app(
     streams: StreamLimit | None = None,
     max_body: int = MAX_BODY_BYTES,
 ) -> ASGIApp:
-    """The whole door. `service` is asked only what an admitted caller asks; `closing` refuses new calls."""
+    """The application. `service` gets only admitted requests; once `closing` is set, new calls are refused."""
     credentials = Credentials(token)
     guard = RequestGuard(credentials, closing, max_body)
     pulse = HealthReport(status="ok", version=version)
@@ -98,14 +98,16 @@ def build_app(
         except Exception:
             log.exception("failed method=%s path=%r", request.method, _short(request.path))
             if not answer.started:
-                failed = RequestRefused(500, "internal", "The server failed; its log says how.")
+                failed = RequestRefused(
+                    500, "internal", "Internal server error. The server's log has the details."
+                )
                 await failed.tell(answer, in_grpc=in_grpc)
 
     return app
 
 
 class _Router:
-    """Sends each admitted request where it wants to go."""
+    """Routes admitted requests by path."""
 
     def __init__(
         self,
@@ -169,7 +171,7 @@ class _Router:
         _only(request, "GET", "HEAD")
         file = await asyncio.to_thread(self._page.load, request.path)
         if file is None:
-            raise RequestRefused(404, "not_found", "There is nothing here.")
+            raise RequestRefused(404, "not_found", "Not found.")
         await answer.whole(file.status, file.body, content_type=file.content_type, headers=file.headers)
 
 
@@ -179,9 +181,9 @@ def _only(request: HttpRequest, *methods: str) -> None:
 
 
 def _refuse_plain_grpc(request: HttpRequest, scope: Scope) -> None:
-    """gRPC ends its answers with trailers, which only HTTP/2 carries here."""
+    """Refuse gRPC over HTTP/1.1, which has no trailers here."""
     if is_plain_grpc(request) and not _has_trailers(scope):
-        raise RequestRefused(415, "unimplemented", "gRPC needs HTTP/2. Use that, or Connect or gRPC-Web.")
+        raise RequestRefused(415, "unimplemented", "gRPC requires HTTP/2. Use HTTP/2, Connect or gRPC-Web.")
 
 
 def _has_trailers(scope: Scope) -> bool:

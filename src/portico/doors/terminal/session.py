@@ -8,13 +8,8 @@ from contextlib import asynccontextmanager, nullcontext
 from portico.domain.events import PermissionRequested, QuestionAsked
 from portico.domain.ids import SessionId
 from portico.doors.terminal.input.terminal_mode import echo
-from portico.doors.terminal.render.renderer import (
-    PromptEcho,
-    Renderer,
-    keep_ticking,
-    make_renderer,
-    make_writer,
-)
+from portico.doors.terminal.output import make_writer
+from portico.doors.terminal.render.renderer import PromptEcho, Renderer, keep_ticking, make_renderer
 from portico.doors.turn_outcome import TurnOutcome
 from portico.sessions.requests.approver import Person, is_interactive
 from portico.sessions.requests.permissions import PermissionReply

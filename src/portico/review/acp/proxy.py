@@ -273,6 +273,7 @@ class ReviewProxy(WorkingCopyProxy):
             self.refuse_client(turn.message, RpcError(INTERNAL_ERROR, failure_message(error)))
             return
         if turn.cancelled.is_set():
+            await turn.turns.end()
             del self._turns[session_id]
             self.answer_client(turn.message, acp.PromptResponse(stop_reason="cancelled"))
             return

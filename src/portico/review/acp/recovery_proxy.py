@@ -3,7 +3,6 @@
 In the other review modes `ReviewProxy` opens a review, which sees to that.
 """
 
-import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from portico.conductor.session_proxy import SessionProxy
 from portico.domain import codecs
 from portico.domain.errors import PorticoError
 from portico.domain.events import AnyPayload, Notice
+from portico.review.acp.notice import notice_call
 from portico.review.files.leftovers import has_leftovers
 from portico.rpc.messages import CANCEL_REQUEST, INTERNAL_ERROR, Message, RpcError
 
@@ -79,15 +79,7 @@ class RecoveryProxy(SessionProxy):
         self._untold += [one for one in told if isinstance(one, Notice) and one not in self._untold]
         if known is not None and asked.session_id is not None:
             while self._untold:
-                self._show(asked.session_id, self._untold.pop(0))
-
-    def _show(self, session_id: str, notice: Notice) -> None:
-        """Tell the person by a tool call, which every editor shows."""
-        words = "\n".join(filter(None, (notice.text, notice.details)))
-        call = acp.ToolCall(
-            tool_call_id=f"portico-{secrets.token_hex(6)}",
-            title=notice.text,
-            status="completed",
-            content=[acp.Content(content=acp.TextContent(text=words))],
-        )
-        self.tell_client("session/update", acp.SessionNotification(session_id=session_id, update=call))
+                call = notice_call(self._untold.pop(0), asked.session_id)
+                self.tell_client(
+                    "session/update", acp.SessionNotification(session_id=asked.session_id, update=call)
+                )

@@ -4,8 +4,16 @@ from enum import StrEnum
 
 import msgspec
 
-from portico.review.checkpoints.snapshot_repository import OmittedFile, Snapshot
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.git.tree_changes import TreeChange
+
+
+class Snapshot(msgspec.Struct, frozen=True):
+    """A tree in the snapshot repository, the name of its files' permissions, and the files that it lacks."""
+
+    tree: str
+    permissions: str
+    left_out: tuple[OmittedFile, ...] = ()
 
 
 class Moment(StrEnum):
@@ -60,3 +68,8 @@ class Retention(msgspec.Struct, frozen=True):
 
     count: int = 200
     milliseconds: int = 30 * 24 * 3600 * 1000
+
+    @property
+    def slack(self) -> int:
+        """How many more may gather before they are pruned, which takes git longer than a checkpoint."""
+        return self.count // 10

@@ -6,8 +6,8 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment
-from portico.review.checkpoints.snapshot_repository import Snapshot, SnapshotDifference, SnapshotRepository
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, Snapshot
+from portico.review.checkpoints.snapshot_repository import SnapshotDifference, SnapshotRepository
 
 ChangeKind = Literal["changed", "new", "removed", "permissions"]
 _BEGINNINGS = frozenset({Moment.BEFORE_TURN, Moment.BEFORE_APPLY})

@@ -15,31 +15,28 @@ from pathlib import Path
 
 import msgspec
 
-from portico.domain import codecs
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.domain.ids import make_session_id
 from portico.review.checkpoints.blobs import read_blob, read_blobs, write_blobs
-from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention
+from portico.review.checkpoints.checkpoint import Checkpoint, Moment, RestoredCheckpoint, Retention, Snapshot
 from portico.review.checkpoints.comparison import CheckpointComparison, compare, steps
+from portico.review.checkpoints.held_files import STAGING_PREFIX, SnapshotBounds
 from portico.review.checkpoints.permissions import FilePermissions, forget_all_but
 from portico.review.checkpoints.snapshot_repository import (
-    STAGING_PREFIX,
-    OmittedFile,
-    Snapshot,
-    SnapshotBounds,
     SnapshotDifference,
     SnapshotIncomplete,
     SnapshotRepository,
 )
 from portico.review.files.file_swap import ChangedMeanwhile, FileSwap, SwapStep, SwapTarget, restore_mode
 from portico.review.files.leftovers import JOURNAL
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import cannot_write, process_lock
 from portico.review.files.rollbacks import Rollback, Rollbacks
 from portico.review.files.worker_thread import run_to_end
+from portico.review.git.repository import RepositoryFinder
 from portico.review.git.tree_changes import TreeChange, tree_changes
 from portico.sessions.ports import Clock
 
-_REFS = "refs/checkpoints"
 _NAMED_LEFT_OUT = 50
 _ATTEMPTS = 3
 _PAUSE_SECONDS = 0.1
@@ -70,6 +67,7 @@ class Checkpoints:
         self._retention = retention or Retention()
         self._rollbacks = rollbacks or Rollbacks(folder.with_name("rollbacks"))
         self._step = step
+        self._repositories = RepositoryFinder(environ)
         self._busy: dict[Path, asyncio.Lock] = {}
 
     async def create(
@@ -78,7 +76,7 @@ class Checkpoints:
         """Keep the workspace as it is now. If that is `hurried`, only as long as nobody minds waiting for it."""
         async with self._opened(workspace) as shadow:
             snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
-            return await self._keep(shadow, snapshot, label, moment, await self._list(shadow))
+            return await self._keep(shadow, snapshot, label, moment, await shadow.refs.list())
 
     async def create_if_changed(
         self, workspace: Path, label: str, moment: Moment, *, hurried: bool = False
@@ -86,7 +84,7 @@ class Checkpoints:
         """Keep the workspace, unless the newest checkpoint holds all of it just so."""
         async with self._opened(workspace) as shadow:
             snapshot = await shadow.snapshot(self._bounds, hurried=hurried)
-            listed = await self._list(shadow)
+            listed = await shadow.refs.list()
             if any(each.holds(snapshot) for each in [one for one in listed if not one.watch][:1]):
                 return None
             return await self._keep(shadow, snapshot, label, moment, listed)
@@ -97,7 +95,7 @@ class Checkpoints:
             taking = min(self._bounds.taking_seconds, _WATCH_SECONDS)
             bounds = msgspec.structs.replace(self._bounds, taking_seconds=taking)
             snapshot = await shadow.snapshot(bounds, hurried=True)
-            listed = await self._list(shadow)
+            listed = await shadow.refs.list()
             if listed and listed[0].holds(snapshot):
                 return listed[0]
             return await self._keep(shadow, snapshot, label, Moment.BEFORE_TURN, listed, watch=True)
@@ -109,7 +107,7 @@ class Checkpoints:
         async with self._opened(workspace) as shadow:
             before = await self._find(shadow, checkpoint_id)
             now = await shadow.snapshot(self._bounds, hurried=True)
-            return await compare(shadow, before, now, await self._list(shadow), touched)
+            return await compare(shadow, before, now, await shadow.refs.list(), touched)
 
     async def go_on(self, workspace: Path) -> None:
         """Take what a hurried checkpoint could not while the agent works, so that the next has little left to do."""
@@ -125,7 +123,7 @@ class Checkpoints:
     async def list(self, workspace: Path) -> tuple[Checkpoint, ...]:
         """Newest first."""
         async with self._opened(workspace) as shadow:
-            return await self._list(shadow)
+            return await shadow.refs.list()
 
     async def diff(
         self, workspace: Path, checkpoint_id: str, until: str | None = None
@@ -195,7 +193,7 @@ class Checkpoints:
         """Let a checkpoint grow old like any other."""
         async with self._opened(workspace) as shadow:
             checkpoint = await self._find(shadow, checkpoint_id)
-            await self._record(shadow, msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
+            await shadow.refs.write(msgspec.structs.replace(checkpoint, moment=Moment.BEFORE_TURN))
 
     async def recover(self, workspace: Path, *, waits: bool = True) -> Rollback | None:
         """Undo a restore that was killed halfway; every other call does so too. SessionBusy while it is under way."""
@@ -243,7 +241,7 @@ class Checkpoints:
         changes = await tree_changes(shadow.git, target.tree, kept.tree)
         theirs: set[str] = set()
         own = []
-        for earlier, later, worked in steps(await self._list(shadow), target.id, kept.id):
+        for earlier, later, worked in steps(await shadow.refs.list(), target.id, kept.id):
             if earlier.tree != later.tree and not worked:
                 theirs |= {each.path for each in await shadow.differences(earlier.tree, later.tree)}
                 own.append((earlier.id, later.id))
@@ -258,8 +256,8 @@ class Checkpoints:
     async def _kept(self, shadow: SnapshotRepository, label: str, moment: Moment) -> Checkpoint:
         """The workspace as it is now, with all older checkpoints still there."""
         snapshot = await shadow.snapshot(self._bounds)
-        checkpoint = self._made(snapshot, label, moment, await self._list(shadow))
-        await self._record(shadow, checkpoint)
+        checkpoint = self._made(snapshot, label, moment, await shadow.refs.list())
+        await shadow.refs.write(checkpoint)
         return checkpoint
 
     async def _keep(
@@ -274,7 +272,7 @@ class Checkpoints:
     ) -> Checkpoint:
         made = self._made(snapshot, label, moment, listed)
         checkpoint = msgspec.structs.replace(made, watch=watch)
-        await self._record(shadow, checkpoint)
+        await shadow.refs.write(checkpoint)
         await self._prune(shadow, (checkpoint, *listed))
         return checkpoint
 
@@ -298,18 +296,8 @@ class Checkpoints:
             left_out_count=len(snapshot.left_out),
         )
 
-    async def _record(self, shadow: SnapshotRepository, checkpoint: Checkpoint) -> None:
-        commit = await shadow.git.run("commit-tree", checkpoint.tree, given=msgspec.json.encode(checkpoint))
-        await shadow.git.run("update-ref", f"{_REFS}/{checkpoint.id}", commit.text)
-
-    async def _list(self, shadow: SnapshotRepository) -> tuple[Checkpoint, ...]:
-        answer = await shadow.git.run(
-            "for-each-ref", "--sort=-refname", "--format=%(contents:subject)", _REFS
-        )
-        return tuple(codecs.decode_json(line, Checkpoint) for line in answer.output.splitlines() if line)
-
     async def _find(self, shadow: SnapshotRepository, checkpoint_id: str) -> Checkpoint:
-        for each in await self._list(shadow):
+        for each in await shadow.refs.list():
             if each.id == checkpoint_id:
                 return each
         raise InvalidInput(
@@ -326,9 +314,8 @@ class Checkpoints:
             and each.moment is not Moment.BEFORE_BRANCH
             and (place >= self._retention.count or each.at_ms < oldest)
         ]
-        if gone:
-            commands = "".join(f"delete {_REFS}/{each.id}\n" for each in gone)
-            await shadow.git.run("update-ref", "--stdin", given=commands.encode())
+        if len(gone) > self._retention.slack:
+            await shadow.refs.delete(gone)
             left = {each.permissions for each in listed if each not in gone}
             await asyncio.to_thread(forget_all_but, shadow.folder, left)
             await shadow.tidy()
@@ -338,7 +325,8 @@ class Checkpoints:
         if not real.is_dir():
             raise InvalidInput(f"{workspace} is not a folder, so it has no checkpoints.")
         name = hashlib.sha256(os.fsencode(real)).hexdigest()[:24]
-        return SnapshotRepository(real, self._folder / name, self._environ, self._ours)
+        folder = self._folder / name
+        return SnapshotRepository(real, folder, self._environ, self._ours, self._repositories)
 
     def _swap(self, shadow: SnapshotRepository) -> FileSwap:
         owner = hashlib.sha256(os.fsencode(shadow.folder)).hexdigest()[:8]

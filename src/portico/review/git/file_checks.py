@@ -1,5 +1,6 @@
 """Checks of the files that git opens by itself: git would wait on a pipe and read a device for ever."""
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -25,7 +26,10 @@ _GIT_FILES: dict[str, int | None] = {
     "shallow": None,
     "index": None,
 }
+_DECIDING = ("HEAD", "config", "config.worktree", "commondir", "gitdir", "objects", "refs")
 _TREE_FILES = dict.fromkeys((".gitignore", ".gitattributes", ".gitmodules"), _CONFIG_BYTES)
+
+GitFacts = tuple[tuple[int, ...] | None, ...]
 
 
 def check_git_files(folder: Path) -> None:
@@ -40,6 +44,34 @@ def check_git_files(folder: Path) -> None:
                 return
     except OSError as error:
         raise unreadable_error(error) from error
+
+
+def git_facts(folder: Path) -> GitFacts:
+    """Stat facts that change whenever git may find another repository around a folder, or none."""
+    facts: list[tuple[int, ...] | None] = []
+    for parent in (folder, *folder.parents):
+        link = parent / ".git"
+        facts.append(_facts_of(link))
+        if facts[-1] is not None:
+            with contextlib.suppress(OSError):
+                git_folder = _git_folder(link) or link
+                places = (git_folder, common_folder_of(git_folder))
+                facts += [_facts_of(place / name) for place in places for name in _DECIDING]
+    return tuple(facts)
+
+
+def _facts_of(path: Path) -> tuple[int, ...] | None:
+    try:
+        facts = path.stat()
+    except OSError:
+        return None
+    owned = (facts.st_dev, facts.st_ino, facts.st_mode, facts.st_uid)
+    # The date of a folder changes with everything that git does there.
+    return (
+        owned
+        if stat.S_ISDIR(facts.st_mode)
+        else (*owned, facts.st_size, facts.st_mtime_ns, facts.st_ctime_ns)
+    )
 
 
 def common_folder_of(git_folder: Path) -> Path:

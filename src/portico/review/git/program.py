@@ -43,7 +43,11 @@ class GitResult(msgspec.Struct, frozen=True):
     @property
     def names(self) -> list[str]:
         """What was printed with NULs between."""
-        return [os.fsdecode(name) for name in self.output.split(b"\0") if name]
+        return [os.fsdecode(name) for name in self.raw_names]
+
+    @property
+    def raw_names(self) -> list[bytes]:
+        return [name for name in self.output.split(b"\0") if name]
 
 
 class Git:

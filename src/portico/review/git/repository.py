@@ -9,7 +9,14 @@ from pathlib import Path, PurePosixPath
 import msgspec
 
 from portico.domain.errors import InvalidInput, PorticoError, SessionBusy
-from portico.review.git.file_checks import check_git_files, common_folder_of, leads_to, unreadable_error
+from portico.review.git.file_checks import (
+    GitFacts,
+    check_git_files,
+    common_folder_of,
+    git_facts,
+    leads_to,
+    unreadable_error,
+)
 from portico.review.git.program import Git, translated
 
 _FINDING_SECONDS = 20.0
@@ -152,6 +159,28 @@ async def find_repository(folder: Path, environ: Mapping[str, str]) -> Repositor
     if not await asyncio.to_thread(leads_to, root / ".git", git_folder):
         return None  # Its config names another folder as the work tree, perhaps the person's home.
     return Repository(root, git_folder, git.at(root))
+
+
+def _checked_facts(folder: Path) -> GitFacts:
+    check_git_files(folder)
+    return git_facts(folder)
+
+
+class RepositoryFinder:
+    """Finds repositories and remembers them as long as nothing that decides the answer has changed."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._known: dict[Path, tuple[GitFacts, Repository | None]] = {}
+
+    async def find(self, folder: Path) -> Repository | None:
+        """As `find_repository` does, whose checks of git's files are made each time."""
+        facts = await asyncio.to_thread(_checked_facts, folder)
+        known = self._known.get(folder)
+        if known is None or known[0] != facts:
+            known = facts, await find_repository(folder, self._environ)
+            self._known[folder] = known
+        return known[1]
 
 
 async def _told(git: Git, question: str) -> str:

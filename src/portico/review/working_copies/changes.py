@@ -11,7 +11,7 @@ import msgspec
 
 from portico.files import real_path
 from portico.files.folders import FolderCache
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.text.change_set import (
     LINK_MODE,
     ChangeOperation,

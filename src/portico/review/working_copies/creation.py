@@ -9,7 +9,7 @@ from pathlib import Path
 
 from portico.files.private import open_private, write_private
 from portico.processes.executables import CannotRun, find_program
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import FileLister, FileListing, GitFileLister, WalkFileLister
 from portico.review.git.program import Git

@@ -19,8 +19,8 @@ import msgspec
 from portico.domain.errors import SessionBusy
 from portico.files import real_path
 from portico.files.folders import make_folders, open_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
 from portico.review.files.clone import can_clone, clone, read_and_write
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.git.file_lister import may_hold_secrets
 from portico.review.working_copies.file_access import set_mode_and_time
 from portico.review.working_copies.initial_copy import WorkingCopyBounds

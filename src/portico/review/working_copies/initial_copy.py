@@ -11,7 +11,7 @@ import msgspec
 from portico.domain.errors import InvalidInput, SessionBusy
 from portico.files.folders import FolderCache, make_folders
 from portico.files.private import make_private_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.working_copies.file_access import UnusableEntry, find, settled_stamp
 from portico.review.working_copies.record import Stamp, WorkingCopyRecord
 from portico.review.working_copies.tree import CopyTree, leads_out

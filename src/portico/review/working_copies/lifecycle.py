@@ -25,7 +25,7 @@ from portico.domain.errors import FileMissing, InvalidInput, StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.folders import make_folders
 from portico.files.private import make_private_folder
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 from portico.review.files.process_lock import process_lock
 from portico.review.files.worker_thread import run_to_end
 from portico.review.git.repository import find_repository

@@ -14,7 +14,7 @@ from portico.domain import codecs
 from portico.domain.errors import StoreFailed
 from portico.domain.reviews import ReviewMode
 from portico.files.private import open_private, replace_private
-from portico.review.checkpoints.snapshot_repository import OmittedFile
+from portico.review.files.omitted_file import OmittedFile
 
 NOT_HELD = -1
 _FORMAT = 1

@@ -5,21 +5,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Protocol
 
-import msgspec
-
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.line_reader import LineReader
-from portico.doors.terminal.input.prompt_blanks import Blank
-from portico.doors.terminal.render.renderer import is_plain_output
-
-
-class KeptPrompt(msgspec.Struct, frozen=True):
-    """A prompt that is kept as a file, the text that stands for its name, and what that leaves open."""
-
-    name: str
-    description: str
-    text: str
-    blanks: tuple[Blank, ...] = ()
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
+from portico.doors.terminal.output import is_plain_output
 
 
 class ChatInput(Protocol):

@@ -30,11 +30,10 @@ from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import Output
 from prompt_toolkit.styles import Style
 
-from portico.doors.terminal.input.chat_input import KeptPrompt
 from portico.doors.terminal.input.chat_status import ChatStatus
 from portico.doors.terminal.input.completion import ChatCompleter, is_completable
 from portico.doors.terminal.input.keyboard import line_keys, replace_surrogates
-from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker
+from portico.doors.terminal.input.prompt_blanks import BlankSpan, BlankTracker, KeptPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.theme import Signs, signs_for

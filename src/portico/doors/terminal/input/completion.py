@@ -7,8 +7,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
 from portico.domain.values import AgentCommand
-from portico.doors.terminal.input.chat_input import KeptPrompt
 from portico.doors.terminal.input.chat_status import ChatStatus
+from portico.doors.terminal.input.prompt_blanks import KeptPrompt
 from portico.doors.terminal.input.workspace_files import WorkspaceFiles
 from portico.doors.terminal.sanitizer import clean_line
 

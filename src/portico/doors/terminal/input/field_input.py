@@ -9,7 +9,7 @@ from typing import Protocol
 
 from portico.doors.terminal.input.line_reader import LineReader, terminal_lines
 from portico.doors.terminal.input.terminal_mode import echo, interrupt_as_key
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 
 _ESCAPE = "\x1b"
 

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from portico.domain.events import PermissionRequested
 from portico.doors.terminal.input.line_reader import LineReader, terminal_lines
 from portico.doors.terminal.input.terminal_mode import echo
+from portico.doors.terminal.output import make_writer
 from portico.doors.terminal.permission_keys import find_keyed_option, key_hint
-from portico.doors.terminal.render.renderer import make_writer
 from portico.sessions.requests.permissions import PermissionReply
 
 

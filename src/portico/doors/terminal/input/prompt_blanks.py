@@ -1,4 +1,4 @@
-"""Blanks of a stored prompt, shown as {{ name }}, which must be filled in before it is sent."""
+"""Prompts from the catalog in the chat line, and their blanks, shown as {{ name }}, to fill in before sending."""
 
 from collections.abc import Iterable, Iterator
 
@@ -15,6 +15,15 @@ class Blank(msgspec.Struct, frozen=True):
     def mark(self) -> str:
         """How it stands in the text."""
         return f"{{{{ {self.name} }}}}"
+
+
+class KeptPrompt(msgspec.Struct, frozen=True):
+    """A prompt from the catalog: its name, its text, and the blanks in that text."""
+
+    name: str
+    description: str
+    text: str
+    blanks: tuple[Blank, ...] = ()
 
 
 class BlankSpan(msgspec.Struct, frozen=True):

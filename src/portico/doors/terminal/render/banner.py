@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, TextIO
 import msgspec
 
 from portico.doors.terminal import labels
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.theme import signs_for
 
 if TYPE_CHECKING:

@@ -20,19 +20,17 @@ from portico.doors.terminal import labels
 from portico.doors.terminal.layout import FittedLine, PrefixedLines, barred, indented
 from portico.doors.terminal.permission_keys import keyed_options
 from portico.doors.terminal.render.diff_view import DiffRow, DiffView, compare
-from portico.doors.terminal.render.tool_view import ToolView
-from portico.doors.terminal.sanitizer import clean, clean_line, clean_output
+from portico.doors.terminal.render.tool_view import OUTPUT_ROWS, ROW_LENGTH, ToolView, output_lines
+from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.doors.terminal.theme import ACCENT, BAD, CAUTION, DIM, GOOD, STRONG, Signs, kind_sign, plan_sign
 
 _DETAIL_INDENT = 4
 _DIFF_ROWS = 16
 _LIVE_OUTPUT = 3
-_OUTPUT_ROWS = 8
 _TEXT_ROWS = 4
 _ERROR_TAIL = 8
 _CARD_ROWS = 24
 _DETAIL_ROWS = 6
-_ROW_LENGTH = 2000
 
 
 def one_line(*parts: str | tuple[str, str] | Text) -> Text:
@@ -47,11 +45,8 @@ def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int =
     sign, style = signs.spinner[frame % len(signs.spinner)], ACCENT
     if view.success is not None:
         sign, style = (signs.done, GOOD) if view.success else (signs.failed, BAD)
-    facts = [view.exit_words] if view.exit_words else []
-    if view.success is None:
-        facts += [labels.elapsed_time(running_ms)] if running_ms >= 1000 else []
-    elif view.duration_ms >= 100:
-        facts.append(labels.duration(view.duration_ms))
+    running = view.success is None and running_ms >= 1000
+    facts = [*view.facts, *([labels.elapsed_time(running_ms)] if running else [])]
     behind = Text("  " + f" {signs.dot} ".join(facts) if facts else "", DIM)
     named = _named_diff(view.diffs, view.title, view.workspace) if view.success is not None else None
     if named is not None:
@@ -76,7 +71,7 @@ def _named_diff(diffs: Sequence[DiffPart], title: str, workspace: str) -> DiffPa
 
 def live_output(view: ToolView) -> RenderableType | None:
     """The last lines of a command that still runs."""
-    lines = _output_lines(view.output[-_ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
+    lines = output_lines(view.output[-ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
     return indented(Group(*(_shown_output(line) for line in lines)), _DETAIL_INDENT) if lines else None
 
 
@@ -125,7 +120,7 @@ def _diff_row(row: DiffRow, signs: Signs, width: int) -> RenderableType:
         return Text(signs.ellipsis.rjust(width), DIM)
     style = {"+": GOOD, "-": BAD, " ": DIM}[row.mark]
     mark = signs.minus if row.mark == "-" else row.mark
-    return one_line((f"{row.line:>{width}} ", DIM), (f"{mark} {row.text[:_ROW_LENGTH]}", style))
+    return one_line((f"{row.line:>{width}} ", DIM), (f"{mark} {row.text[:ROW_LENGTH]}", style))
 
 
 def _more(count: int, signs: Signs, what: str = "more line") -> Iterator[Text]:
@@ -134,29 +129,22 @@ def _more(count: int, signs: Signs, what: str = "more line") -> Iterator[Text]:
 
 
 def _excerpt_of_output(view: ToolView, signs: Signs) -> Iterator[RenderableType]:
-    """The end of what a command printed, because that is where it says how it went."""
-    lines = _output_lines(view.output)
-    limit = _OUTPUT_ROWS if view.success else 2 * _OUTPUT_ROWS
-    total = max(len(lines), view.output_lines)
-    yield from _more(total - limit, signs, "earlier line")
-    yield from (_shown_output(line) for line in lines[-limit:])
+    earlier, lines = view.output_tail(view.output)
+    yield from _more(earlier, signs, "earlier line")
+    yield from (_shown_output(line) for line in lines)
 
 
 def _excerpt_of_text(view: ToolView, signs: Signs) -> Iterator[RenderableType]:
     lines = clean(view.text).strip("\n").splitlines()
     if view.kind == "read" and view.success:
         return
-    limit = _TEXT_ROWS if view.success else 2 * _OUTPUT_ROWS
-    yield from (one_line((line[:_ROW_LENGTH].expandtabs(4), DIM)) for line in lines[:limit])
+    limit = _TEXT_ROWS if view.success else 2 * OUTPUT_ROWS
+    yield from (one_line((line[:ROW_LENGTH].expandtabs(4), DIM)) for line in lines[:limit])
     yield from _more(len(lines) - limit, signs)
 
 
-def _output_lines(output: str) -> list[str]:
-    return clean_output(output).strip("\n").splitlines()
-
-
 def _shown_output(line: str) -> Text:
-    text = Text.from_ansi(line[:_ROW_LENGTH].expandtabs(8), style=DIM)
+    text = Text.from_ansi(line[:ROW_LENGTH].expandtabs(8), style=DIM)
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
@@ -182,7 +170,7 @@ def notice(payload: Notice, signs: Signs) -> RenderableType:
     }[payload.level]
     line = Text(labels.notice_text(payload), DIM if payload.level == "info" else "")
     details = labels.notice_details(payload)
-    shown = [Text(row[:_ROW_LENGTH], DIM) for row in details[:_DETAIL_ROWS]]
+    shown = [Text(row[:ROW_LENGTH], DIM) for row in details[:_DETAIL_ROWS]]
     more = _more(len(details) - _DETAIL_ROWS, signs)
     return PrefixedLines(Group(line, *shown, *more), f"{sign} ", style)
 
@@ -194,7 +182,7 @@ def error(payload: ErrorReported, signs: Signs) -> RenderableType:
     if details.suggestion:
         parts.append(Text(clean(details.suggestion).strip()))
     if details.stderr and details.stderr.strip():
-        lines = _output_lines(details.stderr)
+        lines = output_lines(details.stderr)
         parts += [Text(), *_more(len(lines) - _ERROR_TAIL, signs, "earlier line")]
         parts += [Text(Text.from_ansi(line).plain, DIM, overflow="fold") for line in lines[-_ERROR_TAIL:]]
     facts = filter(

@@ -1,11 +1,11 @@
 """Interface of session renderers, and the choice of the one that suits an output."""
 
 import asyncio
-from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import IO, Literal, Protocol, TextIO
+from typing import Literal, Protocol, TextIO
 
 from portico.domain.events import Event, PermissionRequested, QuestionAsked
+from portico.doors.terminal.output import is_plain_output, make_writer
 
 PromptEcho = Literal["hidden", "typed", "shown"]
 """Whether prompts are shown: not at all, because the person just typed them, or because nobody did."""
@@ -29,11 +29,6 @@ class Renderer(Protocol):
     def finish(self) -> None:
         """Show what is still open and leave the output at the start of a line."""
         ...
-
-
-def is_plain_output(output: TextIO, term: str) -> bool:
-    """Whether an output can take text only: a file, a pipe, or a terminal that cannot move its cursor."""
-    return not output.isatty() or term.lower() in ("", "dumb", "unknown")
 
 
 def make_renderer(
@@ -61,17 +56,6 @@ def make_renderer(
 
     console = Console(file=output, highlight=False, markup=False, emoji=False)
     return LiveRenderer(console, workspace=workspace, prompts=prompts)
-
-
-def make_writer(stream: IO[str]) -> Callable[[str], None]:
-    """Write to a stream at once; characters that its encoding does not have become question marks."""
-
-    def write(text: str) -> None:
-        encoding = getattr(stream, "encoding", None) or "utf-8"
-        stream.write(text.encode(encoding, "replace").decode(encoding))
-        stream.flush()
-
-    return write
 
 
 async def keep_ticking(renderer: Renderer) -> None:

@@ -9,6 +9,7 @@ import msgspec
 from portico.domain.session_summary import SessionSummary
 from portico.domain.turns import TurnState
 from portico.doors.terminal import labels
+from portico.doors.terminal.output import plain_columns
 from portico.doors.terminal.sanitizer import clean_line
 
 if TYPE_CHECKING:
@@ -76,18 +77,6 @@ def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) 
     return plain_columns(
         [(*words, row.workspace) for row, words in zip(rows, cells, strict=True)] if show_workspace else cells
     )
-
-
-def plain_columns(rows: Sequence[Sequence[str]]) -> str:
-    """Words in columns two spaces apart, one row a line."""
-    widths = [max(labels.display_width(cell) for cell in column) for column in zip(*rows, strict=True)]
-    lines = (
-        "  ".join(
-            word + " " * (width - labels.display_width(word)) for word, width in zip(row, widths, strict=True)
-        )
-        for row in rows
-    )
-    return "".join(f"{line.rstrip()}\n" for line in lines)
 
 
 def _table(rows: Sequence[SessionRow], width: int, *, show_workspace: bool) -> "RenderableType":

@@ -6,9 +6,14 @@ import msgspec
 
 from portico.domain.events import ToolCompleted, ToolStarted, ToolUpdated
 from portico.domain.values import DiffPart, TerminalOutput, TextGrowth, TextPart, ToolKind, ToolPart
-from portico.doors.terminal.labels import title_text
+from portico.doors.terminal.labels import duration, title_text
+from portico.doors.terminal.sanitizer import clean_output
 
+OUTPUT_ROWS = 8
+"""Lines of output to show for a call that succeeded; twice as many if it failed."""
+ROW_LENGTH = 2000
 _OUTPUT_SIZE = 16_000
+_SHOWN_MS = 100
 
 
 class ToolView(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,6 +68,20 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         return "\n".join(part.text for part in self.content if isinstance(part, TextPart))
 
+    @property
+    def facts(self) -> list[str]:
+        """How the call ended, if not well, and how long it took."""
+        took = (
+            [duration(self.duration_ms)] if self.success is not None and self.duration_ms >= _SHOWN_MS else []
+        )
+        return [*([self.exit_words] if self.exit_words else []), *took]
+
+    def output_tail(self, output: str) -> tuple[int, list[str]]:
+        """How many lines of an output are left out, and the last ones: they say how a command ended."""
+        lines = output_lines(output)
+        limit = OUTPUT_ROWS if self.success else 2 * OUTPUT_ROWS
+        return max(0, max(len(lines), self.output_lines) - limit), lines[-limit:]
+
     def printed(self, terminal: TerminalOutput) -> Self:
         """The view after its command printed more, or ended."""
         output = self.output + terminal.text
@@ -79,3 +98,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
             output_lines=self.output_lines + terminal.text.count("\n"),
             exit_words=exit_words,
         )
+
+
+def output_lines(output: str) -> list[str]:
+    return clean_output(output).strip("\n").splitlines()

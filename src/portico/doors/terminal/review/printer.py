@@ -10,8 +10,7 @@ from typing import TextIO
 from portico.domain.events import ProposalUpdated
 from portico.domain.reviews import ProposedFile, ProposedHunk
 from portico.doors.terminal.labels import age, pluralize
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
-from portico.doors.terminal.render.session_table import plain_columns
+from portico.doors.terminal.output import is_plain_output, make_writer, plain_columns
 from portico.doors.terminal.review import proposal_labels
 from portico.doors.terminal.sanitizer import clean, clean_line
 from portico.sessions.review_actions import CheckpointSummary, FileConflict, FileContents

@@ -23,7 +23,7 @@ from portico.conductor.tracing.steps import (
     step_content,
 )
 from portico.doors.terminal.labels import pluralize
-from portico.doors.terminal.render.renderer import is_plain_output, make_writer
+from portico.doors.terminal.output import is_plain_output, make_writer
 from portico.doors.terminal.sanitizer import clean_line
 from portico.doors.terminal.theme import BAD, DIM, STRONG, signs_for
 from portico.doors.terminal.trace.diagram_labels import (
