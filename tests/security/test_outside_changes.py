@@ -15,7 +15,7 @@ from portico.testing.clock import ManualClock
 from tests.review.folders import Seen, seen
 from tests.review.trees import git, repository, write
 from tests.support.program import Portico
-from tests.support.reviewing import ReviewingEditor
+from tests.support.reviewing_editor import ReviewingEditor
 
 LINES = "".join(f"line {number}\n" for number in range(30))
 

@@ -108,7 +108,7 @@ async def open_host(
             version=__version__,
         )
         service = SessionService(ports)
-        for notice in await reviews.settle_all():
+        for notice in await reviews.recover_all():
             show_notice(notice)
         await service.recover(skip_failures=True)
         await _log_losses(store, clock)

@@ -118,7 +118,7 @@ class _AcpChain:
         self._environ = environ
         self._watch = watch
         self._started: list[AgentProcess] = []
-        self._settled: Sequence[Notice] = ()
+        self._recovered: Sequence[Notice] = ()
 
     def chain(self, client: FrameStream) -> Chain:
         return Chain(client, self._assemble, assemble_proxy=self._assemble_proxy, observer=self._watch)
@@ -193,8 +193,8 @@ class _AcpChain:
         if has_leftovers(state_folder(self._environ) / "review"):
             from portico.app.error_report import show_notice
 
-            self._settled = await self._reviews().settle_all()
-            for notice in self._settled:
+            self._recovered = await self._reviews().recover_all()
+            for notice in self._recovered:
                 show_notice(notice)
 
     def _reviews(self) -> "ReviewService":
@@ -255,7 +255,7 @@ class _AcpChain:
         from portico.review.acp.recovery_proxy import RecoveryProxy
 
         folder = state_folder(self._environ) / "review"
-        return ProxyNode(RecoveryProxy(folder, lambda place: self._reviews().settle(place), self._settled))
+        return ProxyNode(RecoveryProxy(folder, lambda place: self._reviews().recover(place), self._recovered))
 
     @asynccontextmanager
     async def _explained(self) -> AsyncIterator[None]:

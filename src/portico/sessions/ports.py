@@ -268,7 +268,7 @@ class Review(Protocol):
 
 
 class ReviewProvider(Protocol):
-    async def settle(self, workspace: Path) -> Sequence[AnyPayload]:
+    async def recover(self, workspace: Path) -> Sequence[AnyPayload]:
         """Let nobody find a folder half changed by a killed process; what the log should say of it."""
         ...
 

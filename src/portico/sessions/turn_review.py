@@ -77,7 +77,7 @@ class TurnReview:
 
     async def open(self) -> None:
         """Recover the workspace from interrupted writes, then find or create the folder in which the agent works."""
-        self._record_all(await self._reviews.settle(self._target.workspace))
+        self._record_all(await self._reviews.recover(self._target.workspace))
         if self._review is None and not self._target.reads_only:
             target = self._target
             self._review = await self._reviews.open(target.session_id, target.workspace, target.mode)
@@ -109,7 +109,7 @@ class TurnReview:
 
     async def begin_turn(self, label: str) -> None:
         """Take a checkpoint or prepare the working copy. In direct mode, a failure to do so is only a warning."""
-        self._record_all(await self._reviews.settle(self._target.workspace))
+        self._record_all(await self._reviews.recover(self._target.workspace))
         if self._review is None:
             return
         try:

@@ -41,7 +41,7 @@ class ComparedTrees(msgspec.Struct, frozen=True):
 
 
 class FilteredFiles:
-    """For one repository whose files a session changed in place."""
+    """Files with git filters in one repository that a session changed in place."""
 
     def __init__(self, repository: Repository, checkpoints: Checkpoints, scratch: Path) -> None:
         self._repository = repository

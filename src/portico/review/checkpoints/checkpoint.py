@@ -50,10 +50,11 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """What a restore did. `kept` holds the tree from before; `changes` are the person's, to be proposed again.
+    """Result of a restore. `kept` holds the tree from before; `changes` are the person's, to be proposed
+    again.
 
-    A change leads from the restored content to that in `kept`. `own` are the times between which the person was
-    alone with the files, each by two checkpoints: what changed there and nowhere else comes back.
+    A change leads from the restored content to that in `kept`. `own` are pairs of checkpoints between which
+    only the person changed files.
     """
 
     checkpoint: Checkpoint
@@ -64,12 +65,14 @@ class RestoredCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Retention(msgspec.Struct, frozen=True):
-    """How many checkpoints of a workspace are kept, and how long."""
+    """Number and age of the checkpoints that are kept for each workspace."""
 
     count: int = 200
     milliseconds: int = 30 * 24 * 3600 * 1000
 
     @property
     def slack(self) -> int:
-        """How many more may gather before they are pruned, which takes git longer than a checkpoint."""
+        """Number of checkpoints above `count` that may accumulate before they are pruned, since pruning takes
+        git longer than a checkpoint.
+        """
         return self.count // 10

@@ -73,7 +73,7 @@ class CheckpointRefs:
         _replace(ref, f"{name}\n".encode(), ref.with_name(f"{checkpoint.id}.lock"))
 
     def _read_files(self) -> tuple[Checkpoint, ...] | None:
-        """None if git has to be asked: a commit is in a pack, or cannot be read."""
+        """All checkpoints, or None if git must be asked: a commit is in a pack or cannot be read."""
         commits = self._packed_refs()
         if self._folder.is_dir():
             for place in self._folder.iterdir():
@@ -102,7 +102,7 @@ class CheckpointRefs:
 
 
 def _replace(path: Path, data: bytes, draft: Path) -> None:
-    """Have a file hold these bytes, whole or not at all, also after a power cut."""
+    """Replace a file atomically and durably."""
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, _NEW, FILE)
     with open(descriptor, "wb") as file:  # noqa: PTH123 - pathlib opens no descriptors

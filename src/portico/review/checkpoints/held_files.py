@@ -15,11 +15,11 @@ STAGING_PREFIX = ".portico-restore-"
 
 
 class SnapshotBounds(msgspec.Struct, frozen=True):
-    """How much a snapshot takes up at most. A file that was held before is held on, whatever its size.
+    """Limits of a snapshot. A file that an earlier snapshot holds is kept whatever its size.
 
-    Seconds count for a hurried one alone. Files are taken in `at_once` so many, the first ones in any case.
-    Once they could not be looked through in time, nobody waits for that again for `giving_up_seconds`.
-    While an agent works, only what has not changed for `resting_seconds` is taken.
+    The limits in seconds apply to `hurried` snapshots. Files are added in batches of `at_once`, the first one
+    in any case. After listing has timed out, it is not tried again for `giving_up_seconds`. While an agent
+    works, only files that have not changed for `resting_seconds` are added.
     """
 
     file_bytes: int = 50 * 1024 * 1024
@@ -40,7 +40,7 @@ class FileFacts(NamedTuple):
 
 
 def part_files(workspace: Path, paths: Iterable[str]) -> tuple[dict[str, FileFacts], set[str]]:
-    """The files among these, and the folders that are repositories of their own."""
+    """Split paths into files, and folders that are repositories of their own."""
     root = str(workspace)
     files: dict[str, FileFacts] = {}
     inner: set[str] = set()
@@ -61,7 +61,7 @@ def part_files(workspace: Path, paths: Iterable[str]) -> tuple[dict[str, FileFac
 
 
 def _leads_astray(root: str, folder: str, known: dict[str, bool]) -> bool:
-    """Whether a folder, or one above it, is a link; what is found out goes to what is `known`."""
+    """Whether a folder, or one above it, is a link; results are cached in `known`."""
     if folder not in known:
         above = _leads_astray(root, folder.rpartition("/")[0], known)
         known[folder] = above or os.path.islink(f"{root}/{folder}")  # noqa: PTH114 - of many
@@ -69,7 +69,7 @@ def _leads_astray(root: str, folder: str, known: dict[str, bool]) -> bool:
 
 
 def look_at(workspace: Path, path: str) -> FileFacts | None:
-    """A file or link as it is now; None for anything else, nothing included."""
+    """Facts of a file or link; None for anything else."""
     try:
         facts = os.lstat(f"{workspace}/{path}")
     except OSError:
@@ -81,7 +81,7 @@ def look_at(workspace: Path, path: str) -> FileFacts | None:
 def choose_files(
     workspace: Path, files: Mapping[str, FileFacts], bounds: SnapshotBounds, *, without: str | None
 ) -> tuple[list[str], tuple[OmittedFile, ...]]:
-    """Which new files are held: the small ones first, none of secrets, none that cannot be read."""
+    """New files for the snapshot: smallest first, without secrets and unreadable files."""
     sizes: list[tuple[int, str]] = []
     left_out: list[OmittedFile] = []
     for path, found in files.items():

@@ -1,8 +1,8 @@
 """Snapshot repository of one workspace: a private bare git repository in the state folder.
 
-It has an index of its own, whose stat cache makes the next snapshot cheap, and bytes go in as they are: no
-attribute, filter or line ending of the workspace counts. The person's repository is asked which files are
-worth keeping, and is never written to. Each snapshot works on a copy of the index, so whoever is killed
+It has its own index, whose stat cache makes the next snapshot cheap. Bytes are stored as they are:
+attributes, filters and line endings of the workspace do not apply. The person's repository decides which
+files are ignored, and is never written to. Each snapshot works on a copy of the index, so a killed process
 leaves no lock behind.
 """
 
@@ -60,7 +60,7 @@ _ATTRIBUTES = "* -text -ident -filter !working-tree-encoding !eol !diff !merge\n
 
 
 class SnapshotEntry(msgspec.Struct, frozen=True):
-    """What one side of a difference has at a path."""
+    """Mode and blob of a path on one side of a difference."""
 
     mode: str
     blob: str
@@ -77,7 +77,7 @@ class SnapshotDifference(msgspec.Struct, frozen=True):
 
 
 class _Collected(NamedTuple):
-    """What was brought into an index. `unchanged` says that it had all of it before."""
+    """Result of updating an index. `unchanged` if it already held everything."""
 
     left_out: tuple[OmittedFile, ...]
     permissions: str
@@ -85,13 +85,13 @@ class _Collected(NamedTuple):
 
 
 class SnapshotIncomplete(InvalidInput):
-    """Time is up, and files are yet to be kept for the first time. What is kept by now is not lost."""
+    """Time ran out before all files were added for the first time. Those added so far are kept."""
 
 
 class SnapshotRepository:
-    """The store of one workspace, in one folder. Whoever uses it holds the lock of `checkpoints`.
+    """Snapshots of one workspace. The caller holds the lock of the store.
 
-    Nothing in `ours`, where Portico keeps its state, is held: to go back in the work is not to go back in that.
+    Nothing in `ours`, the state folder, is part of a snapshot: a restore must not restore Portico's state.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class SnapshotRepository:
         self.refs = CheckpointRefs(self._store, self.git)
 
     async def prepare(self) -> None:
-        """Make the store if it is not there, and sweep what a killed process left in it."""
+        """Create the store if it does not exist, and remove leftovers of killed processes."""
         if not (self._store / "info" / "attributes").is_file():
             alone = Git(self.folder, self._environ, _FORMATS, private=True)
             await alone.run("init", "--bare", "--quiet", "--template=", str(self._store))
@@ -134,9 +134,9 @@ class SnapshotRepository:
     async def snapshot(
         self, bounds: SnapshotBounds, *, hurried: bool = False, aside: bool = False
     ) -> Snapshot:
-        """The workspace as a tree in the store. What a hurried one could not finish, the next goes on with.
+        """Store the workspace as a tree. The next snapshot continues what a `hurried` one could not finish.
 
-        One that is taken `aside`, while files are written, only saves the next some work.
+        A snapshot taken `aside`, while files are being written, only saves the next one some work.
         """
         index = self._store / f"index.{secrets.token_hex(4)}"
         if self._index.exists():
@@ -165,7 +165,7 @@ class SnapshotRepository:
         write_private(self._store / _TREE, f"{checksum} {tree}".encode())
 
     def _known_tree(self, index: IndexFile) -> str | None:
-        """The tree of the last snapshot, if that was made from this index."""
+        """Tree of the last snapshot, if it was made from this index."""
         try:
             checksum, _, tree = (self._store / _TREE).read_text().partition(" ")
         except FileNotFoundError:
@@ -193,7 +193,7 @@ class SnapshotRepository:
             raise self._too_many(bounds) from error
         (self.folder / _GAVE_UP).unlink(missing_ok=True)
         looked_at = changed | {path: found[path] for path in new}
-        # Before the index says that these files are known, lest nobody look at them again after a kill.
+        # Before the index is updated: after a kill, files in the index are not looked at again.
         kept = await run_to_end(lambda _: self._keep_permissions(held, gone, looked_at, second))
         if gone:
             await git.run("update-index", "-z", "--force-remove", "--stdin", given=_given(gone))
@@ -204,7 +204,7 @@ class SnapshotRepository:
         return _Collected(left_out, kept, unchanged=not gone and not taken)
 
     def _gave_up_lately(self, bounds: SnapshotBounds) -> bool:
-        """Whether a look through the files has just taken too long, and they are the same for all one knows."""
+        """Whether listing the files timed out recently, and .gitignore has not changed since."""
         try:
             since = (self.folder / _GAVE_UP).stat().st_mtime
         except OSError:
@@ -220,7 +220,7 @@ class SnapshotRepository:
         )
 
     def permissions(self, name: str | None) -> FilePermissions | None:
-        """What the files of a snapshot may be done with, if that was kept."""
+        """File permissions of a snapshot, if they are stored."""
         return permissions.load(self.folder, name)
 
     def _keep_permissions(
@@ -236,7 +236,7 @@ class SnapshotRepository:
         return permissions.keep(self.folder, after, unsettled, known)
 
     async def _touched(self, git: Git, index: IndexFile) -> tuple[dict[str, FileFacts], list[str]]:
-        """Held files that have changed, as they are now, and those that are gone."""
+        """Files in the index that have changed, and those that are gone."""
         if index.is_empty:
             return {}, []
         touched = (await git.run("diff-files", "-z", "--name-status", "--no-renames")).names
@@ -250,7 +250,7 @@ class SnapshotRepository:
     ) -> None:
         deadline = time.monotonic() + bounds.taking_seconds
         for start in range(0, len(paths), bounds.at_once):
-            if start:  # Whoever is stopped or killed from now on, what was taken need not be taken again.
+            if start:  # The next snapshot can continue from here if this one is killed.
                 await run_to_end(lambda _: self._save(index))
             if hurried and start and time.monotonic() >= deadline:
                 raise SnapshotIncomplete(
@@ -276,7 +276,7 @@ class SnapshotRepository:
         return set((await git.run("ls-files", "-z", "--cached")).raw_names)
 
     async def _listed(self, git: Git, folder: Path) -> list[bytes]:
-        """Every file that is not ignored: as its repository sees it, or as we do."""
+        """All files that are not ignored, by the rules of the surrounding repository if there is one."""
         repository = await self._repositories.find(folder)
         asked = git if repository is None else repository.git.at(folder)
         return (await asked.run("ls-files", "-z", "--others", "--cached", "--exclude-standard")).raw_names
@@ -284,7 +284,7 @@ class SnapshotRepository:
     async def _unheld(
         self, git: Git, listed: list[bytes], prefix: bytes, held: set[bytes]
     ) -> dict[str, FileFacts]:
-        """The new ones among these files, with those of repositories inside."""
+        """New files among these, including those in nested repositories."""
         unheld = {prefix + name for name in listed} - held
         if not unheld:
             return {}
@@ -295,18 +295,18 @@ class SnapshotRepository:
         return files
 
     async def names(self, tree: str) -> set[str]:
-        """Every file that a tree holds."""
+        """Paths of all files in a tree."""
         return set((await self.git.run("ls-tree", "-r", "-z", "--name-only", tree)).names)
 
     async def tidy(self) -> None:
-        """Give room back, once enough has come together."""
+        """Collect garbage once there is enough of it."""
         collecting = self.git.having(
             "gc.auto=2000", "gc.autoPackLimit=40", "gc.autoDetach=false", "gc.pruneExpire=now"
         )
         await collecting.run("gc", "--auto", "--quiet")
 
     async def differences(self, old: str, new: str) -> tuple[SnapshotDifference, ...]:
-        """What has to change to get from one tree to another."""
+        """Differences between two trees."""
         answer = await self.git.run("diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", old, new)
         fields = answer.names
         found = []

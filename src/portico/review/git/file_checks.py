@@ -75,7 +75,7 @@ def _facts_of(path: Path) -> tuple[int, ...] | None:
 
 
 def common_folder_of(git_folder: Path) -> Path:
-    """Where objects, branches and config are: elsewhere for the git folder of a linked worktree."""
+    """Folder with objects, branches and config; for a linked worktree it is not the git folder itself."""
     try:
         named = read_regular(git_folder / "commondir", limit=_POINTER_BYTES)
     except FileNotFoundError:
@@ -90,7 +90,7 @@ def leads_to(link: Path, git_folder: Path) -> bool:
 
 
 def unreadable_error(error: OSError) -> StoreFailed:
-    """What a file of git that cannot be read means to the person."""
+    """Error for a file of git that cannot be read."""
     return StoreFailed(
         f"{error.filename} cannot be read: {error.strerror}.",
         suggestion="Put a proper file in its place, or remove it.",
@@ -98,7 +98,7 @@ def unreadable_error(error: OSError) -> StoreFailed:
 
 
 def _git_folder(link: Path) -> Path | None:
-    """The folder that `.git` is or names; None for anything else, as git sees it."""
+    """The git folder that `.git` is or names; None for anything else."""
     try:
         mode = link.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):

@@ -1,4 +1,4 @@
-"""Workplaces: an agent works in a tree of its own with the person's work in it, and theirs is not touched."""
+"""Working copies: an agent works in a tree of its own with the person's work in it, and theirs is not touched."""
 
 import asyncio
 import os
@@ -41,7 +41,7 @@ def only(changes: ChangeSet) -> FileChange:
     return changes.changes[0]
 
 
-async def test_a_workplace_has_the_persons_uncommitted_work_and_no_secrets(tmp_path: Path) -> None:
+async def test_a_working_copy_has_the_persons_uncommitted_work_and_no_secrets(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
     before = content(workspace), person_sees(workspace)
     place = await working_copies(tmp_path).open(workspace, "s1")
@@ -51,7 +51,7 @@ async def test_a_workplace_has_the_persons_uncommitted_work_and_no_secrets(tmp_p
     assert (content(workspace), person_sees(workspace)) == before
 
 
-async def test_git_works_in_a_workplace_and_nothing_of_it_is_seen_in_the_persons_repository(
+async def test_git_works_in_a_working_copy_and_nothing_of_it_is_seen_in_the_persons_repository(
     tmp_path: Path,
 ) -> None:
     workspace = dirty(tmp_path / "w")
@@ -157,7 +157,7 @@ async def test_a_change_that_both_made_is_nobodys_change_any_more(tmp_path: Path
     assert (await mode.changes(place)).changes == ()
 
 
-async def test_opening_again_gives_the_same_workplace_and_another_process_finds_it(tmp_path: Path) -> None:
+async def test_opening_again_gives_the_same_working_copy_and_another_process_finds_it(tmp_path: Path) -> None:
     workspace = dirty(tmp_path / "w")
     place = await working_copies(tmp_path).open(workspace, "s1")
     write(place.folder, {"a.txt": "agent\n"})
@@ -181,7 +181,9 @@ async def test_sessions_work_side_by_side(tmp_path: Path) -> None:
     assert (two.folder / "a.txt").read_text() == "mine\n"
 
 
-async def test_a_workplace_deleted_by_hand_says_so_and_can_be_opened_again_or_closed(tmp_path: Path) -> None:
+async def test_a_working_copy_deleted_by_hand_says_so_and_can_be_opened_again_or_closed(
+    tmp_path: Path,
+) -> None:
     workspace = dirty(tmp_path / "w")
     mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")

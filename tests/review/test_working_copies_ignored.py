@@ -1,4 +1,4 @@
-"""What is ignored goes along as far as it is small, so that commands run in a workplace; secrets never do."""
+"""What is ignored goes along as far as it is small, so that commands run in a working copy; secrets never do."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from portico.review.working_copies.initial_copy import WorkingCopyBounds
-from tests.review.test_workplaces import told, working_copies
+from tests.review.test_working_copies import told, working_copies
 from tests.review.trees import content, git, repository, write
 
 

@@ -1,4 +1,4 @@
-"""Workplaces of odd repositories: unborn, detached, in the middle of something, one inside another, gone."""
+"""Working copies of odd repositories: unborn, detached, in the middle of something, one inside another, gone."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from portico.domain.errors import FileMissing
-from tests.review.test_workplaces import told, working_copies
+from tests.review.test_working_copies import told, working_copies
 from tests.review.trees import content, git, person_sees, repository, write
 
 

@@ -9,7 +9,7 @@ from portico.review.files.atomic_apply import AppliedChanges, Applier
 from portico.review.text.change_set import ChangeOperation, ChangeSet, FileChange, FileContent, apply_hunks
 from portico.review.text.diffs import diff
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
-from tests.review.test_workplaces import only, told, working_copies
+from tests.review.test_working_copies import only, told, working_copies
 from tests.review.trees import content, repository, write
 
 NOTHING = ChangeSet()
@@ -21,7 +21,7 @@ def edited(*numbers: int, by: str) -> str:
 
 
 class Desk:
-    """A workspace with a long file, its workplace, and the ways in which a person decides."""
+    """A workspace with a long file, its working copy, and the ways in which a person decides."""
 
     def __init__(self, tmp_path: Path) -> None:
         self.workspace = repository(tmp_path / "w", long=LINES, other="o\n")
@@ -44,7 +44,7 @@ class Desk:
 
     async def settle(self, applied: ChangeSet = NOTHING, discarded: ChangeSet = NOTHING) -> tuple[str, ...]:
         assert self.place is not None
-        return await self.mode.settle(self.place, applied, discarded)
+        return await self.mode.follow_decisions(self.place, applied, discarded)
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def files(folder: Path) -> Files:
 
 
 class Trial:
-    """A workspace and a workplace in a folder of their own."""
+    """A workspace and a working copy in a folder of their own."""
 
     def __init__(self, folder: Path, tree: Files, *, in_git: bool) -> None:
         self.folder = folder
@@ -140,7 +140,7 @@ def test_once_every_change_is_applied_or_given_up_both_trees_are_one(
             applied = ChangeSet(tuple(chosen), emptied=changes.emptied if chosen else ())
             outcome = Applier(trial.folder / "applies").apply(trial.workspace, applied)
             assert isinstance(outcome, AppliedChanges)
-            assert await trial.working_copies().settle(place, applied, ChangeSet(tuple(rest))) == ()
+            assert await trial.working_copies().follow_decisions(place, applied, ChangeSet(tuple(rest))) == ()
             persons = files(trial.workspace)
             assert as_proposed(files(place.folder), persons, ChangeSet()) == persons
             assert (await trial.working_copies().changes(place)).changes == ()
@@ -148,7 +148,7 @@ def test_once_every_change_is_applied_or_given_up_both_trees_are_one(
                 return
             Applier(trial.folder / "applies").apply(trial.workspace, outcome.undo)
             assert files(trial.workspace) == trial.base
-            await trial.working_copies().settle(place, outcome.undo, ChangeSet())
+            await trial.working_copies().follow_decisions(place, outcome.undo, ChangeSet())
             again = await trial.working_copies().changes(place)
             assert {one.path for one in again.changes} == {one.path for one in chosen}
 

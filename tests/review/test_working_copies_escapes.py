@@ -1,4 +1,4 @@
-"""No way leads from a workplace to the person's repository or files without somebody being told."""
+"""No way leads from a working copy to the person's repository or files without somebody being told."""
 
 import asyncio
 import os
@@ -10,7 +10,7 @@ import pytest
 
 from portico.domain.errors import StoreFailed
 from portico.review.git.repository import find_repository
-from tests.review.test_workplaces import told, working_copies
+from tests.review.test_working_copies import told, working_copies
 from tests.review.trees import content, git, repository, write
 
 

@@ -1,4 +1,4 @@
-"""Workplaces on bad days: odd files, too much of them, no room. The person's tree stays as it was."""
+"""Working copies on bad days: odd files, too much of them, no room. The person's tree stays as it was."""
 
 import asyncio
 import errno
@@ -12,12 +12,12 @@ import pytest
 
 from portico.domain.errors import InvalidInput, StoreFailed
 from portico.review.files.omitted_file import OmittedFile
-from portico.review.working_copies import record as workplace_records
+from portico.review.working_copies import record as working_copy_records
 from portico.review.working_copies.file_access import settled_stamp
 from portico.review.working_copies.initial_copy import TreeFiller, WorkingCopyBounds
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
 from portico.review.working_copies.record import BaseContents
-from tests.review.test_workplaces import told, working_copies
+from tests.review.test_working_copies import told, working_copies
 from tests.review.trees import content, repository, write
 
 
@@ -281,7 +281,7 @@ async def test_an_open_that_is_given_up_leaves_no_copy_and_no_lock(
 async def test_old_contents_go_once_they_are_most_of_what_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workplace_records, "_LITTER_BYTES", 1000)
+    monkeypatch.setattr(working_copy_records, "_LITTER_BYTES", 1000)
     workspace = repository(tmp_path / "w")
     mode = working_copies(tmp_path)
     place = await mode.open(workspace, "s1")

@@ -1,4 +1,4 @@
-"""Whenever a process is killed that is at work on a workplace, the next one finds it as it was or as asked."""
+"""Whenever a process is killed that is at work on a working copy, the next one finds it as it was or as asked."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ from portico.review.service import ReviewService
 from portico.review.working_copies.lifecycle import WorkingCopies
 from portico.testing.clock import ManualClock
 from tests.review.test_apply_kills import Killed
-from tests.review.test_workplaces import told
+from tests.review.test_working_copies import told
 from tests.review.trees import content, repository, write
 
 ROOT = Path(__file__).parents[2]
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="no fork there")
 
 @contextmanager
 def killer(state: Path, workspace: Path) -> Iterator["subprocess.Popen[str]"]:
-    words = [sys.executable, "-m", "tests.review.killed_workplaces", str(state), str(workspace)]
+    words = [sys.executable, "-m", "tests.review.killed_working_copies", str(state), str(workspace)]
     with subprocess.Popen(
         words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:

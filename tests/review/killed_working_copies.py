@@ -1,4 +1,4 @@
-"""A program that does something to a workplace in a child, and has the child killed at a touch of the disk.
+"""A program that does something to a working copy in a child, and has the child killed at a touch of the disk.
 
 Reads lines of `<what> <number>`, where the child is killed before its touch of that number, and answers each
 with `killed` or `done`.
@@ -46,7 +46,7 @@ async def act(what: str, state: Path, workspace: Path) -> None:
         case "refresh":
             await mode.refresh(place)
         case "discard":
-            await mode.settle(place, ChangeSet(), await mode.changes(place))
+            await mode.follow_decisions(place, ChangeSet(), await mode.changes(place))
         case "close":
             await mode.close(place)
         case _:
