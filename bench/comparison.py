@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, time_in_turns
-from portico.app.clock import SystemClock
+from portico.processes.clock import SystemClock
 from portico.review.service import ReviewService
 
 FILES = 10_000

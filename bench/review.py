@@ -19,8 +19,8 @@ import msgspec
 
 from bench.report import Budget, Line, MeasurementFailed, Section, ratio
 from bench.samples import Samples, sample, take_turns, time_in_turns
-from portico.app.clock import SystemClock
 from portico.domain.events import ProposalUpdated
+from portico.processes.clock import SystemClock
 from portico.review.service import ReviewService
 from portico.review.text.change_set import ChangeOperation, FileChange, FileContent
 from portico.review.text.patch import unified_patch

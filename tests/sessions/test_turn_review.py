@@ -172,7 +172,7 @@ async def test_what_an_agent_changed_before_it_crashed_or_was_stopped_is_told(tm
             turn = host.prompting()
             if deed is stop_when_told:
                 await host.until_state(TurnState.STREAMING)
-                host.service.stop(host.session_id)
+                host.service.session(host.session_id).stop()
             await asyncio.gather(turn, return_exceptions=True)
             assert OUTSIDE in [event.payload for event in await host.events()]
 
@@ -207,7 +207,7 @@ async def test_what_a_stopped_turn_changed_is_shown_too(tmp_path: Path) -> None:
         (await reviewed(host)).after = [PROPOSED]
         turn = host.prompting()
         await host.until_state(TurnState.STREAMING)
-        host.service.stop(host.session_id)
+        host.service.session(host.session_id).stop()
         await turn
         assert PROPOSED in [event.payload for event in await host.events()]
 
@@ -226,7 +226,7 @@ async def test_an_agent_does_not_hear_a_prompt_that_was_stopped_while_the_way_ba
         monkeypatch.setattr(await reviewed(host), "begin_turn", begin_turn)
         turn = host.prompting()
         await keeping.wait()
-        host.service.stop(host.session_id)
+        host.service.session(host.session_id).stop()
         await host.agent.canceled.wait()
         kept.set()
         await turn
@@ -244,7 +244,7 @@ async def test_sessions_with_a_tree_of_their_own_work_side_by_side(tmp_path: Pat
         host.agent.talking_in = "a2"
         beside = host.prompting()
         await host.until_state(TurnState.STREAMING)
-        host.service.stop(host.session_id)
+        host.service.session(host.session_id).stop()
         await beside
         assert not writing.done()
         writing.cancel()
@@ -269,7 +269,7 @@ async def test_the_mode_can_be_changed_between_turns_and_is_remembered(tmp_path:
     async with world(answer, tmp_path) as host:
         await host.start()
         await host.prompt()
-        await host.service.set_mode(host.session_id, "worktree")
+        await host.service.session(host.session_id).set_mode("worktree")
         assert (await host.service.show(host.session_id)).mode == "worktree"
         last = (await host.events())[-1].payload
         assert isinstance(last, SessionStarted)
@@ -284,8 +284,8 @@ async def test_the_mode_stays_in_the_middle_of_a_turn(tmp_path: Path) -> None:
         turn = host.prompting()
         await host.until_state(TurnState.STREAMING)
         with pytest.raises(SessionBusy):
-            await host.service.set_mode(host.session_id, "proposal")
-        host.service.stop(host.session_id)
+            await host.service.session(host.session_id).set_mode("proposal")
+        host.service.session(host.session_id).stop()
         await turn
 
 
@@ -323,7 +323,7 @@ async def test_a_mode_that_is_refused_leaves_no_word_of_it_in_the_log(tmp_path: 
         before = await host.events()
         host.reviews.refusal = InvalidInput("The session still proposes something.")
         with pytest.raises(InvalidInput, match="still proposes"):
-            await host.service.set_mode(host.session_id, "worktree")
+            await host.service.session(host.session_id).set_mode("worktree")
         assert await host.events() == before
         assert (await host.service.show(host.session_id)).mode == "direct"
         await host.prompt("go on")
@@ -333,5 +333,5 @@ async def test_a_mode_that_is_refused_leaves_no_word_of_it_in_the_log(tmp_path: 
 async def test_a_prompt_to_a_reader_needs_no_way_back(tmp_path: Path) -> None:
     async with world(answer, tmp_path) as host:
         host.session_id = await host.service.start(tmp_path, SPEC, reads_only=True)
-        await host.service.prompt(host.session_id, TurnPrompt(text="look"))
+        await host.service.session(host.session_id).prompt(TurnPrompt(text="look"))
         assert host.reviews.opened == {}

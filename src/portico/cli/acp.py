@@ -23,11 +23,11 @@ from portico.conductor.node import ChainNode
 from portico.domain.errors import PorticoError
 from portico.domain.reviews import ReviewMode
 from portico.files.private import make_private_folder
+from portico.processes.tasks import cancel_and_wait
 from portico.rpc.frames import FrameStream
 from portico.rpc.messages import INTERNAL_ERROR, RpcError
 from portico.rpc.stdio import standard_streams
 from portico.sessions.ports import AgentProcess, AgentSpec, SessionTimeouts
-from portico.sessions.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from portico.app.chain import ChainPlan
@@ -81,7 +81,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     add_sandbox_flag(parser)
     add_trace_flag(parser)
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     if flags.no_proxies and flags.proxy:
         parser.error("argument --proxy: not allowed with argument --no-proxies")
     environ = environ_with_sandbox(flags, os.environ)
@@ -198,8 +198,8 @@ class _AcpChain:
                 show_notice(notice)
 
     def _reviews(self) -> "ReviewService":
-        from portico.app.clock import SystemClock
         from portico.app.review import open_reviews
+        from portico.processes.clock import SystemClock
 
         return open_reviews(self._environ, SystemClock())
 

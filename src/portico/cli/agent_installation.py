@@ -18,8 +18,8 @@ from portico.domain.errors import AgentNotFound, ErrorDetails, ExitCode, Invalid
 from portico.doors.terminal.input.confirmation import confirm
 from portico.doors.terminal.output import is_plain_output
 from portico.doors.terminal.sanitizer import clean_line
+from portico.processes.tasks import cancel_and_wait
 from portico.sessions.ports import AgentSpec
-from portico.sessions.tasks import cancel_and_wait
 
 
 def install_agent(

@@ -23,7 +23,7 @@ from portico.domain.events import (
 )
 from portico.domain.turns import TurnState
 from portico.doors.turn_outcome import TurnOutcome
-from portico.sessions.service import ends_turn
+from portico.sessions.log.watch import ends_turn
 
 PROTOCOL = 1
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import msgspec
 
 from portico.domain.events import AnyPayload, CheckpointCreated, Notice
+from portico.processes.tasks import cancel_and_wait
 from portico.review.branches.session_branches import Branches
 from portico.review.checkpoints.checkpoint import Checkpoint, Moment
 from portico.review.checkpoints.lifecycle import Checkpoints
@@ -20,7 +21,6 @@ from portico.review.recovery import ReviewRecovery
 from portico.review.session_records import ReviewRecord, ReviewRecords
 from portico.review.sync import ProposalSync
 from portico.review.working_copies.lifecycle import WorkingCopies, WorkingCopy
-from portico.sessions.tasks import cancel_and_wait
 
 _SLUG_WORDS = 6
 _SLUG_LETTERS = 40

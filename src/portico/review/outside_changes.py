@@ -22,6 +22,7 @@ from portico.domain.events import CHANGED_OUTSIDE_REVIEW, AnyPayload, Notice
 from portico.domain.secret_files import is_private
 from portico.files.private import make_private_folder, replace_private
 from portico.files.regular import read_regular
+from portico.processes.tasks import cancel_and_wait
 from portico.review.checkpoints.comparison import ChangeKind
 from portico.review.checkpoints.lifecycle import Checkpoints
 from portico.review.checkpoints.snapshot_repository import SnapshotIncomplete
@@ -32,7 +33,6 @@ from portico.review.files.worker_thread import run_to_end
 from portico.review.git.file_lister import inside
 from portico.review.git.repository import find_repository
 from portico.review.session_records import file_name
-from portico.sessions.tasks import cancel_and_wait
 
 _LISTING_SECONDS = 5.0
 _GIVING_UP_SECONDS = 600.0

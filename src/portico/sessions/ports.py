@@ -38,11 +38,6 @@ class Lease(Protocol):
     def release(self) -> None: ...
 
 
-def tree_lease_name(workspace: Path | str) -> str:
-    """The name of the right to write in a working tree."""
-    return f"tree {workspace}"
-
-
 class Store(Protocol):
     """The event log. Every method may be called from several processes at once."""
 

@@ -56,6 +56,10 @@ class TurnReview:
         self._beside = beside
 
     @property
+    def mode(self) -> ReviewMode:
+        return self._target.mode
+
+    @property
     def folder(self) -> Path:
         """Folder in which the agent works."""
         return self._target.workspace if self._review is None else self._review.folder

@@ -90,7 +90,7 @@ async def calls(answer: Answer, folder: Path, closing: asyncio.Event | None = No
         try:
             yield Calls(host, service)
         finally:
-            await service.dispatcher.close()
+            await service.turn_queue.close()
 
 
 def asks(*names: str) -> Answer:

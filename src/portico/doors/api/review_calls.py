@@ -116,16 +116,15 @@ class ReviewCalls(SessionCalls):
             raise InvalidInput(
                 "The call has no mode.", suggestion="Choose direct, proposal, branch or worktree."
             )
-        await self.dispatcher.open(name)
-        await self._service.set_mode(name, mode)
+        await (await self.turn_queue.open(name)).set_mode(mode)
         return pb.SetReviewModeResponse(session=await self._detail(name))
 
     async def finish_review(self, request: pb.FinishReviewRequest, _: Context, /) -> pb.FinishReviewResponse:
         name, ending = require_session_id(request.session_id), read_review_ending(request.ending)
         # Its agent must not stay in a folder that may go; it comes back with the next prompt.
-        await self.dispatcher.release(name)
+        await self.turn_queue.release(name)
         done = await self._decided(self._reviews.finish(name, ending, request.message or None), name)
         return pb.FinishReviewResponse(commit=done.commit, reference=done.reference, notes=list(done.notes))
 
     async def _decided(self, work: Coroutine[Any, Any, _Result], name: SessionId) -> _Result:
-        return await self.dispatcher.run_to_completion(work, name=f"deciding on changes of {name}")
+        return await self.turn_queue.run_to_completion(work, name=f"deciding on changes of {name}")

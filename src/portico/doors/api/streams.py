@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator
 from typing import TypeVar
 
-from portico.sessions.tasks import cancel_and_wait
+from portico.processes.tasks import cancel_and_wait
 
 HEARTBEAT_SECONDS = 15.0
 

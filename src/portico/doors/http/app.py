@@ -16,6 +16,7 @@ from typing import Protocol
 
 import msgspec
 
+from portico.api.health import CHALLENGE_HEADER, HealthReport, ServerHealth
 from portico.doors.http.admission import StreamLimit, recognise_caller
 from portico.doors.http.asgi import ASGIApp, HttpRequest, HttpResponse, Receive, Scope, Send
 from portico.doors.http.credentials import Credentials
@@ -26,37 +27,8 @@ from portico.doors.http.refusals import RequestRefused, is_plain_grpc, wrong_met
 
 log = logging.getLogger("portico.web")
 
-CHALLENGE_HEADER = "portico-challenge"
 _LONGEST_CHALLENGE = 200
 _LONGEST_LOGGED_PATH = 200
-
-
-class HealthIssue(msgspec.Struct, frozen=True):
-    """A problem that keeps a running server from working, and what to do about it."""
-
-    message: str
-    suggestion: str | None
-
-
-class ServerHealth(msgspec.Struct, frozen=True, kw_only=True):
-    """Health of a server, for clients with the token. Session counts are None while the log fails."""
-
-    pid: int
-    workspace: str
-    uptime_seconds: float
-    sessions: int | None
-    active_sessions: int | None
-    memory_bytes: int | None
-    trouble: HealthIssue | None = None
-
-
-class HealthReport(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Response of `/healthz`. `proof` answers a challenge, `health` needs the token."""
-
-    status: str
-    version: str
-    proof: str | None = None
-    health: ServerHealth | None = None
 
 
 class ServerControl(Protocol):

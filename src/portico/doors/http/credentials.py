@@ -10,29 +10,20 @@
 Each is a keyed hash under a label of its own, so none can stand in for another.
 """
 
-import hashlib
 import hmac
 import secrets
 import time
 from collections.abc import Callable
 
+from portico.api.health import keyed_hash, make_proof
+
 PASS_SECONDS = 120
-
-
-def make_token() -> str:
-    """A token of 256 random bits, safe in headers and URLs."""
-    return secrets.token_urlsafe(32)
 
 
 def make_pass(token: str, *, now: float) -> str:
     """A pass for the browser's command line, which other users of this machine can read."""
     text = f"{int(now) + PASS_SECONDS}.{secrets.token_urlsafe(16)}"
-    return f"{text}.{_keyed(token, 'pass', text)}"
-
-
-def make_proof(token: str, challenge: str, pid: int) -> str:
-    """The response to a challenge, valid for one process id."""
-    return _keyed(token, "proof", f"{pid} {challenge}")
+    return f"{text}.{keyed_hash(token, 'pass', text)}"
 
 
 class Credentials:
@@ -42,7 +33,7 @@ class Credentials:
         self._token = token
         self._now = now
         self._used: dict[str, float] = {}
-        self.cookie = _keyed(token, "cookie", "page")
+        self.cookie = keyed_hash(token, "cookie", "page")
 
     def is_token(self, text: str) -> bool:
         return _equal(text, self._token)
@@ -56,7 +47,7 @@ class Credentials:
     def use_pass(self, text: str) -> bool:
         """Whether this is a valid pass. It can be used once."""
         content, _, mark = text.rpartition(".")
-        if not _equal(mark, _keyed(self._token, "pass", content)):
+        if not _equal(mark, keyed_hash(self._token, "pass", content)):
             return False
         now, expires = self._now(), float(content.partition(".")[0])
         self._used = {used: until for used, until in self._used.items() if until > now}
@@ -64,11 +55,6 @@ class Credentials:
             return False
         self._used[content] = expires
         return True
-
-
-def _keyed(token: str, label: str, text: str) -> str:
-    message = f"portico {label}\n{text}".encode(errors="surrogatepass")
-    return hmac.new(token.encode(), message, hashlib.sha256).hexdigest()
 
 
 def _equal(given: str, right: str) -> bool:

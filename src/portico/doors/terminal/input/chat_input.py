@@ -13,15 +13,15 @@ from portico.doors.terminal.output import is_plain_output
 
 class ChatInput(Protocol):
     async def read(self) -> str | None:
-        """The next prompt, never blank; None when the person leaves.
+        """The next prompt, never blank; None when the person exits.
 
-        What was typed when it is cancelled is there again the next time.
+        After a cancelled read, the next one begins with what was typed.
         """
         ...
 
 
 class PlainChatInput:
-    """Prompts from an input that is no terminal: one a line; a backslash at the end joins the next."""
+    """Prompts from a pipe or file: one per line; a backslash at the end joins the next line."""
 
     def __init__(self, lines: LineReader) -> None:
         self._lines = lines
@@ -46,7 +46,7 @@ def open_chat_input(
     history: Path,
     term: str,
 ) -> ChatInput:
-    """The input that suits standard input and output. `history` keeps prompts for the arrow keys."""
+    """The input for standard input and output. `history` is the file for the arrow keys."""
     if not sys.stdin.isatty() or is_plain_output(sys.stdout, term):
         return PlainChatInput(LineReader(sys.stdin.fileno()))
     from portico.doors.terminal.input.chat_line import ChatLine

@@ -1,7 +1,6 @@
 """Permission prompt on the terminal: reads one of the offered answers.
 
-The renderer shows what is asked; here is only the answer. No answer is None, and the caller
-takes that for a denial.
+The renderer shows the request. No answer is None, which the caller treats as a denial.
 """
 
 import sys
@@ -21,9 +20,9 @@ async def ask_permission(
     lines: LineReader | None = None,
     write: Callable[[str], None] | None = None,
 ) -> PermissionReply | None:
-    """What the person decided; None when they gave no answer, or there is nobody.
+    """The person's decision; None without an answer or a terminal.
 
-    Cancelling it withdraws the question. What was typed before it was asked does not count.
+    What was typed before is ignored.
     """
     source = lines or terminal_lines()
     if source is None or not request.options:

@@ -11,7 +11,7 @@ from portico.doors.terminal.theme import signs_for
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-_HINTS = (("/", "commands"), ("@", "files"), ("Ctrl-D", "leaves"))
+_HINTS = (("/", "commands"), ("@", "files"), ("Ctrl-D", "exit"))
 _PORCH = (
     ("    ▄█▄    ", "bold cyan"),
     (" ▄███████▄ ", "bold cyan"),
@@ -23,7 +23,7 @@ _NARROW = 52
 
 
 class Welcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What the banner says. `session` is set when an earlier one goes on."""
+    """Content of the banner. `session` is the title of a session that is continued."""
 
     version: str
     agent: str
@@ -41,7 +41,7 @@ class Welcome(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def print_welcome(welcome: Welcome, output: TextIO, *, term: str) -> None:
-    """Greet, in a way that suits the output."""
+    """Print the banner."""
     if is_plain_output(output, term):
         make_writer(output)(plain_welcome(welcome))
         return

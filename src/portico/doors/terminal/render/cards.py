@@ -34,14 +34,14 @@ _DETAIL_ROWS = 6
 
 
 def one_line(*parts: str | tuple[str, str] | Text) -> Text:
-    """Text that is cut, not wrapped, where the terminal ends."""
+    """Text that is cut, not wrapped, at the edge of the terminal."""
     text = Text.assemble(*parts)
     text.no_wrap, text.overflow = True, "ellipsis"
     return text
 
 
 def tool_line(view: ToolView, signs: Signs, *, frame: int = 0, running_ms: int = 0) -> RenderableType:
-    """State, kind and title of a tool call; behind them what it changed and how long it took."""
+    """State, kind and title of a tool call, then its changes and duration."""
     sign, style = signs.spinner[frame % len(signs.spinner)], ACCENT
     if view.success is not None:
         sign, style = (signs.done, GOOD) if view.success else (signs.failed, BAD)
@@ -70,7 +70,7 @@ def _named_diff(diffs: Sequence[DiffPart], title: str, workspace: str) -> DiffPa
 
 
 def live_output(view: ToolView) -> RenderableType | None:
-    """The last lines of a command that still runs."""
+    """The last lines of a running command."""
     lines = output_lines(view.output[-ROW_LENGTH * _LIVE_OUTPUT :])[-_LIVE_OUTPUT:]
     return indented(Group(*(_shown_output(line) for line in lines)), _DETAIL_INDENT) if lines else None
 
@@ -78,7 +78,7 @@ def live_output(view: ToolView) -> RenderableType | None:
 def tool_detail(
     view: ToolView, signs: Signs, *, known_diffs: Sequence[DiffPart] = ()
 ) -> RenderableType | None:
-    """What a finished tool has to show for itself; a diff that was shown before is only counted."""
+    """Diffs and output of a finished tool call, without the diffs that were shown before."""
     parts: list[RenderableType] = []
     for part in view.diffs:
         diff = compare(part)
@@ -108,7 +108,7 @@ def diff_counts(diff: DiffView, signs: Signs) -> Text:
 def diff_rows(diff: DiffView, signs: Signs, limit: int) -> Iterator[RenderableType]:
     """The first rows of a diff, and how many more there are."""
     if not diff.rows and not diff.created:
-        yield Text("only line ends or characters that cannot be seen change", DIM)
+        yield Text("only line endings or invisible characters change", DIM)
     width = len(str(max((row.line for row in diff.rows), default=0)))
     for row in diff.rows[:limit]:
         yield _diff_row(row, signs, width)
@@ -150,7 +150,7 @@ def _shown_output(line: str) -> Text:
 
 
 def plan(entries: Sequence[PlanEntry], signs: Signs, *, limit: int) -> RenderableType:
-    """A checklist; a long one shows the part around the step under way."""
+    """A checklist; a long one shows the part around the current step."""
     current = next((index for index, entry in enumerate(entries) if entry.status != "completed"), 0)
     start = max(0, min(current - limit // 3, len(entries) - limit))
     rows: list[RenderableType] = list(_more(start, signs, "earlier step"))
@@ -176,7 +176,7 @@ def notice(payload: Notice, signs: Signs) -> RenderableType:
 
 
 def error(payload: ErrorReported, signs: Signs) -> RenderableType:
-    """What happened, what to do about it, and the agent's last words."""
+    """Message, suggestion and the end of the agent's stderr."""
     details = payload.details
     parts: list[RenderableType] = [Text(clean(payload.message).strip(), STRONG)]
     if details.suggestion:
@@ -193,7 +193,7 @@ def error(payload: ErrorReported, signs: Signs) -> RenderableType:
 
 
 def permission(request: PermissionRequested, signs: Signs, *, workspace: str) -> RenderableType:
-    """What the agent wants to do, in full, and the answers it offers."""
+    """A permission request with its details and options."""
     title = labels.title_text(request.title, "Permission", workspace=workspace)
     kind = f"  {request.tool_kind.replace('_', ' ')}" if request.tool_kind != "other" else ""
     named = _named_diff(_diffs(request), title, workspace)
@@ -209,7 +209,7 @@ def permission(request: PermissionRequested, signs: Signs, *, workspace: str) ->
 
 
 def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> Iterator[RenderableType]:
-    """The diff if there is one; else the command or the values, and the places they concern."""
+    """The diff if there is one; else the command or the values, and their locations."""
     title = labels.title_text(request.title, workspace=workspace)
     diffs = _diffs(request)
     for part in diffs:
@@ -219,7 +219,7 @@ def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> It
         yield from diff_rows(diff, signs, _CARD_ROWS)
     texts = [part.text for part in request.content if isinstance(part, TextPart)]
     facts = [] if diffs else labels.input_facts(request.input) or _titled_command(request)
-    # On the one line of a title, the lines of a command would look like the words of the first.
+    # A title is one line, in which the lines of a command would run together.
     values = [line for line in facts if len(facts) > 1 or line not in title]
     known = "\n".join((title, *values, *(part.path for part in diffs)))
     places = [clean_line(place.path) for place in request.locations]
@@ -229,7 +229,7 @@ def _asked_for(request: PermissionRequested, signs: Signs, workspace: str) -> It
 
 
 def _titled_command(request: PermissionRequested) -> list[str]:
-    """A command that is told by its title alone, without the backticks that agents wrap it in."""
+    """A command that only the title contains, without backticks."""
     command = clean(request.title).strip()
     if command.startswith("`") and command.endswith("`"):
         command = command.strip("`")
@@ -254,7 +254,7 @@ def permission_result(
 
 
 def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseconds: int = 0) -> Text:
-    """One line for all of a thought: its newest words while it lasts, its first when it is over."""
+    """A thought on one line: its end while it streams, its beginning afterwards."""
     words = clean_line(text.replace("*", "").replace("#", ""))
     if frame is not None:
         return one_line((signs.spinner[frame % len(signs.spinner)], ACCENT), (f" Thinking  {words}", DIM))
@@ -263,10 +263,10 @@ def thought_line(text: str, signs: Signs, *, frame: int | None = None, milliseco
 
 
 def working_line(words: str, seconds: int, signs: Signs, *, frame: int | None) -> Text:
-    """What the turn is doing and for how long; it turns a spinner unless another already turns."""
+    """Status of the turn and elapsed time; with a spinner unless another one is shown."""
     clock = f" {signs.dot} {labels.elapsed_time(seconds * 1000)}" if seconds >= 1 else ""
     sign = signs.info if frame is None else signs.spinner[frame % len(signs.spinner)]
-    return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C stops", DIM))
+    return one_line((sign, ACCENT), (f" {words}{clock} {signs.dot} Ctrl-C to stop", DIM))
 
 
 def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> RenderableType:
@@ -280,10 +280,10 @@ def footer(ended: TurnEnded, usage: UsageUpdated | None, signs: Signs) -> Render
 
 
 def prompt(text: str, signs: Signs) -> RenderableType:
-    """What the person wrote, for a session that is read again."""
+    """A prompt, for a session that is shown again."""
     return PrefixedLines(Text(clean(text).strip(), STRONG), f"{signs.prompt} ", ACCENT)
 
 
 def sent_along(blocks: Sequence[Raw]) -> RenderableType:
-    """What the person sent besides words, a line each."""
+    """The attachments of a prompt, one per line."""
     return indented(Group(*(one_line((labels.describe_block(block), DIM)) for block in blocks)), 2)

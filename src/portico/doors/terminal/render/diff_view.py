@@ -1,7 +1,7 @@
 """Line diff of a changed file with line numbers and a little context, bounded in cost.
 
-Comparing two texts can take very long. What they share at both ends is set aside first, and a
-middle that is still too large is shown as removed and added, without looking for likenesses.
+Comparing two texts can take very long. Common lines at both ends are set aside first, and a middle
+that is still too large is shown as removed and added.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ Mark = Literal["+", "-", " ", "…"]
 
 
 class DiffRow(msgspec.Struct, frozen=True):
-    """One line of a diff with its number in the file it belongs to; "…" stands for lines left out."""
+    """One line of a diff with its line number; "…" stands for omitted lines."""
 
     mark: Mark
     line: int = 0
@@ -38,7 +38,7 @@ class DiffView(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=4)
 def compare(part: DiffPart) -> DiffView:
-    """What an edit changes, line by line."""
+    """Compare an edit line by line."""
     old, new = _lines(part.old_text or ""), _lines(part.new_text)
     rows: list[DiffRow] = []
     added = removed = 0

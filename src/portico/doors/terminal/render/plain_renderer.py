@@ -45,9 +45,9 @@ _ERROR_TAIL = 8
 
 
 class PlainRenderer:
-    """Writes the answer with `write`, as it comes, and the rest with `error`.
+    """Writes the answer to `write` as it streams, and everything else to `error`.
 
-    When both are one `terminal`, the answer is made safe for it and notes begin on a fresh line.
+    If both are the same `terminal`, the answer is sanitized and notes begin on a new line.
     """
 
     def __init__(
@@ -113,19 +113,19 @@ class PlainRenderer:
                 assert_never(other)
 
     def tick(self) -> None:
-        """Plain text does not move."""
+        """Nothing to redraw."""
 
     @contextmanager
     def question(self, request: PermissionRequested | QuestionAsked) -> Iterator[None]:
         if self._announced not in ("", request.request_id):
-            # Another was announced last, and an answer would seem to be about that.
+            # Another request was announced last, and the answer would seem to be for that one.
             self._announce(request)
         if isinstance(request, PermissionRequested):
             self._show_choices(request)
         else:
             for words in filter(None, (request.title, request.description)):
                 self._note(f"  {clean_line(words)}")
-            self._note("  Ctrl-C declines")
+            self._note("  Ctrl-C to decline")
         self._asking = True
         try:
             yield

@@ -8,26 +8,26 @@ from portico.domain.events import Event, PermissionRequested, QuestionAsked
 from portico.doors.terminal.output import is_plain_output, make_writer
 
 PromptEcho = Literal["hidden", "typed", "shown"]
-"""Whether prompts are shown: not at all, because the person just typed them, or because nobody did."""
+"""Whether prompts are shown: never, only their attachments because the person typed the text, or in full."""
 
 _TICK = 0.1
 
 
 class Renderer(Protocol):
-    """Shows the events of a session, one after another."""
+    """Shows the events of a session in order."""
 
     def render(self, event: Event) -> None: ...
 
     def tick(self) -> None:
-        """Show that time passes. Call it about ten times a second, or never."""
+        """Advance clocks and spinners. Called about ten times a second, or never."""
         ...
 
     def question(self, request: PermissionRequested | QuestionAsked) -> AbstractContextManager[None]:
-        """Show what is asked; inside, nothing else is written, so that a person can answer."""
+        """Show a request; inside the context nothing else is written, so that the person can answer."""
         ...
 
     def finish(self) -> None:
-        """Show what is still open and leave the output at the start of a line."""
+        """Show what is still open, and end with a newline."""
         ...
 
 
@@ -39,7 +39,7 @@ def make_renderer(
     workspace: str = "",
     prompts: PromptEcho = "hidden",
 ) -> Renderer:
-    """The renderer for an output; `term` is what the environment says about the terminal."""
+    """The renderer for an output; `term` is the TERM of the environment."""
     if is_plain_output(output, term):
         from portico.doors.terminal.render.plain_renderer import PlainRenderer
 

@@ -27,7 +27,7 @@ _UNTITLED = "untitled"
 
 
 class SessionRow(msgspec.Struct, frozen=True):
-    """A session in words."""
+    """A session as text."""
 
     session_id: str
     title: str
@@ -56,7 +56,7 @@ def print_sessions(
     home: str = "",
     output: TextIO | None = None,
 ) -> None:
-    """List sessions on an output; standard output unless another is given."""
+    """Print sessions, by default on standard output."""
     target = output or sys.stdout
     rows = [session_row(summary, now_ms=now_ms, home=home) for summary in summaries]
     if not target.isatty():
@@ -72,7 +72,7 @@ def print_sessions(
 
 
 def plain_sessions(rows: Sequence[SessionRow], *, show_workspace: bool = False) -> str:
-    """One session a line, columns two spaces apart, the title last but for the workspace."""
+    """One session per line; the title is the last column, except for the workspace."""
     cells = [(row.session_id, row.state.value, row.agent, row.age, row.title) for row in rows]
     return plain_columns(
         [(*words, row.workspace) for row, words in zip(rows, cells, strict=True)] if show_workspace else cells

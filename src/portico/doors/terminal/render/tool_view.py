@@ -17,7 +17,7 @@ _SHOWN_MS = 100
 
 
 class ToolView(msgspec.Struct, frozen=True, kw_only=True):
-    """`output` is the end of what its command printed; `output_lines` counts all of it."""
+    """State of a tool call. `output` is the end of its command's output; `output_lines` counts all lines."""
 
     tool_id: str
     workspace: str = ""
@@ -43,7 +43,7 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def updated(self, payload: ToolUpdated | ToolCompleted) -> Self:
-        """The view after a change; what the change does not mention stays."""
+        """The view after an update; fields that the update does not set stay."""
         view = msgspec.structs.replace(
             self,
             title=title_text(payload.title, workspace=self.workspace) if payload.title else self.title,
@@ -70,20 +70,20 @@ class ToolView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def facts(self) -> list[str]:
-        """How the call ended, if not well, and how long it took."""
+        """Exit status, if it failed, and duration."""
         took = (
             [duration(self.duration_ms)] if self.success is not None and self.duration_ms >= _SHOWN_MS else []
         )
         return [*([self.exit_words] if self.exit_words else []), *took]
 
     def output_tail(self, output: str) -> tuple[int, list[str]]:
-        """How many lines of an output are left out, and the last ones: they say how a command ended."""
+        """The number of omitted lines and the last lines of an output, which say how a command ended."""
         lines = output_lines(output)
         limit = OUTPUT_ROWS if self.success else 2 * OUTPUT_ROWS
         return max(0, max(len(lines), self.output_lines) - limit), lines[-limit:]
 
     def printed(self, terminal: TerminalOutput) -> Self:
-        """The view after its command printed more, or ended."""
+        """The view after more output of its command, or its exit."""
         output = self.output + terminal.text
         if len(output) > 2 * _OUTPUT_SIZE:
             output = output[-_OUTPUT_SIZE:].partition("\n")[2] or output[-_OUTPUT_SIZE:]

@@ -1,7 +1,7 @@
 """State of a session as it is shown: items that are finished, and items in progress.
 
-Folds events and draws nothing. A tool call, a thought or a plan is under way until it ends; the
-answer is finished block by block.
+Tool calls, thoughts and plans are in progress until they end; the answer is finished block by block.
+Drawing is up to the renderer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -54,18 +54,18 @@ _LIVE_PLAN = 6
 _WHOLE_PLAN = 20
 
 ItemKind = Literal["prompt", "text", "activity", "note", "card", "plan", "footer"]
-"""Things of one sort stand close together; between two sorts is a blank line."""
+"""A blank line separates items of different kinds."""
 
 
 class TranscriptItem(msgspec.Struct, frozen=True):
-    """Something that will not change any more."""
+    """An item that does not change any more."""
 
     sort: ItemKind
     shown: tuple[RenderableType, ...]
 
 
 class _Thought(msgspec.Struct, frozen=True):
-    """The beginning and the end of a thought; what is between is not shown."""
+    """The beginning and the end of a thought, which is all that is shown."""
 
     since: int
     head: str = ""
@@ -77,7 +77,7 @@ class _Thought(msgspec.Struct, frozen=True):
 
 
 class SessionTranscript:
-    """The state of the session's face. Feed it every event, in order."""
+    """What is shown of a session. Takes every event, in order."""
 
     def __init__(self, signs: Signs, *, links: bool, workspace: str, prompts: PromptEcho) -> None:
         self._signs = signs
@@ -99,7 +99,7 @@ class SessionTranscript:
         return self._state.active
 
     def take(self, event: Event) -> Iterator[TranscriptItem]:  # noqa: PLR0912 - one case for each kind of event
-        """What an event has finished."""
+        """Apply an event; yields the items that it finishes."""
         match event.payload:
             case TextDelta() as delta:
                 yield from self._text(delta, event.at)
@@ -132,7 +132,7 @@ class SessionTranscript:
                 assert_never(other)
 
     def ask(self, request: PermissionRequested | QuestionAsked) -> Iterator[TranscriptItem]:
-        """A person is asked now: all that came before is closed and the question is shown."""
+        """Close what is open and show a request to the person."""
         yield from self._close_answer()
         self._asked.add(request.request_id)
         if isinstance(request, QuestionAsked):
@@ -145,11 +145,11 @@ class SessionTranscript:
         )
 
     def answered(self, request: PermissionRequested | QuestionAsked) -> None:
-        """The person who was asked has answered, and knows what; otherwise somebody else did."""
+        """The person has answered here, so the answer need not be shown."""
         self._answered.add(request.request_id)
 
     def settle(self, at: int | None = None) -> Iterator[TranscriptItem]:
-        """Nothing more will come: close what is open."""
+        """Close everything that is open."""
         yield from self._close_answer()
         yield from self._close_thought(at)
         yield from self._close_tools()
@@ -161,7 +161,7 @@ class SessionTranscript:
         return self._answer.open_part() if self._answer else None
 
     def under_way(self, *, frame: int, now: int) -> list[tuple[ItemKind, list[RenderableType]]]:
-        """What is going on below the answer, now."""
+        """Work in progress, shown below the answer."""
         activity: list[RenderableType] = []
         if self._thought:
             activity.append(cards.thought_line(self._thought.tail, self._signs, frame=frame))
@@ -176,7 +176,7 @@ class SessionTranscript:
         return groups
 
     def status(self) -> str:
-        """One or two words for what the turn is doing."""
+        """What the turn is doing, in one or two words."""
         if self._session.is_waiting:
             return "Waiting for an answer"
         return {

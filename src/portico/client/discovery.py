@@ -12,11 +12,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from portico.api.health import CHALLENGE_HEADER, HealthReport, ServerHealth, make_proof
+from portico.config.server_files import ServerFiles, ServerRecord
 from portico.domain import codecs
 from portico.domain.errors import DeveloperMustAct
-from portico.doors.http.app import CHALLENGE_HEADER, HealthReport, ServerHealth
-from portico.doors.http.credentials import make_proof
-from portico.server.state_files import ServerFiles, ServerRecord
 
 _PATIENCE = 5.0
 """How long a server on this machine may take for one answer."""

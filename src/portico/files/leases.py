@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from portico.files.failures import file_failure
 from portico.files.locks import lock, unlock
 from portico.files.private import make_private_folder
-from portico.store.errors import store_failure
 
 _LONGEST_HOLDER = 4096
 
@@ -44,7 +44,7 @@ class FileLeases:
                     os.close(descriptor)
                     raise
         except OSError as error:
-            raise store_failure(error, path) from error
+            raise file_failure(error, path) from error
         return FileLease(self, path, descriptor)
 
     def holder(self, name: str) -> str | None:
@@ -65,7 +65,7 @@ class FileLeases:
                 finally:
                     os.close(descriptor)
         except OSError as error:
-            raise store_failure(error, path) from error
+            raise file_failure(error, path) from error
 
     def give_back(self, path: Path, descriptor: int) -> None:
         try:

@@ -1,4 +1,4 @@
-"""System clock."""
+"""System clock: the real implementation of `sessions.ports.Clock`."""
 
 import asyncio
 import time

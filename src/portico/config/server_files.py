@@ -14,10 +14,9 @@ import msgspec
 
 from portico.domain import codecs
 from portico.domain.errors import StoreFailed
-from portico.doors.http.credentials import make_token
+from portico.files.failures import file_failure
+from portico.files.leases import FileLease, FileLeases
 from portico.files.private import make_private_folder
-from portico.store.errors import store_failure
-from portico.store.leases import FileLease, FileLeases
 
 MAX_LOG_BYTES = 1_000_000
 
@@ -39,6 +38,11 @@ class ServerRecord(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}/"
+
+
+def make_token() -> str:
+    """256 random bits, as text that is safe in a header and in a URL."""
+    return secrets.token_urlsafe(32)
 
 
 class ServerFiles:
@@ -139,7 +143,7 @@ class ServerFiles:
 
 def _unwritable(path: Path, error: OSError) -> StoreFailed:
     if error.errno in _FULL:
-        return store_failure(error, path)
+        return file_failure(error, path)
     return StoreFailed(
         f"{path} cannot be written: {error.strerror or error}.",
         suggestion="Check the folder and its owner, or set PORTICO_HOME to a folder of yours.",
