@@ -63,7 +63,10 @@ def failed_card(ran: Ran) -> str:
     ("fault", "title"),
     [
         ("import portico.porter.tools.list as tool; tool._listing = lambda *_: 1 / 0", "List ."),
-        ("from portico.porter.tools.context import Bench; Bench.place = lambda *_: 1 / 0", "A call of list"),
+        (
+            "from portico.porter.tools.context import ToolContext; ToolContext.place = lambda *_: 1 / 0",
+            "A call of list",
+        ),
     ],
 )
 async def test_a_tool_that_crashes_is_a_failed_call_with_words_and_the_session_goes_on(

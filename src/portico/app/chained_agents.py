@@ -14,11 +14,11 @@ from portico.app.taps import tap_stream
 from portico.conductor.assembly import Assembly
 from portico.conductor.chain import Chain
 from portico.domain.values import SandboxStatus
+from portico.processes.tasks import cancel_and_wait
 from portico.rpc.frames import MemoryFrames, frame_pair
 from portico.rpc.messages import Fault, notification
 from portico.rpc.streams import StreamClosed
 from portico.sessions.ports import AgentLauncher, AgentProcess, AgentSpec
-from portico.sessions.tasks import cancel_and_wait
 
 if TYPE_CHECKING:
     from portico.conductor.tracing.writer import ChainTrace

@@ -43,7 +43,7 @@ def run(arguments: Sequence[str]) -> int:
     )
     parser.add_argument("--json", dest="api", action="store_true", help="the same as --api")
     parser.add_argument("--list", action="store_true", help="say what the tasks are, and run none")
-    flags = parser.parse_args(arguments)
+    flags = parser.parse(arguments)
     tasks = [find_task(name) for name in flags.task] or list(TASKS)
     if flags.list:
         return _list(tasks, api=flags.api)

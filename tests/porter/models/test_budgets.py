@@ -83,9 +83,9 @@ def test_a_ledger_that_was_damaged_does_not_stop_the_work(ledger: DayLedger, tmp
 def test_processes_that_add_at_the_same_time_lose_nothing(tmp_path: Path) -> None:
     program = (
         "import sys; from datetime import date; from pathlib import Path\n"
-        "from portico.porter.models.model import Usage; from portico.porter.models.ledger import DayLedger\n"
+        "from portico.porter.models.model import ModelUsage; from portico.porter.models.ledger import DayLedger\n"
         "ledger = DayLedger(Path(sys.argv[1]), lambda: date(2026, 11, 16))\n"
-        "for _ in range(50): ledger.add(Usage(input=1, output=1, cost_usd=0.5))\n"
+        "for _ in range(50): ledger.add(ModelUsage(input=1, output=1, cost_usd=0.5))\n"
     )
     path = tmp_path / "spending.json"
     adding = [subprocess.Popen([sys.executable, "-c", program, str(path)]) for _ in range(3)]
