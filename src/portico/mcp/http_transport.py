@@ -24,6 +24,7 @@ from portico.mcp.http_request import (
     ResponseListener,
 )
 from portico.mcp.protocol import METHOD_HEADER, NAME_HEADER, SESSION_HEADER, VERSION_HEADER
+from portico.processes.tasks import run_in_thread
 from portico.rpc.messages import (
     Message,
     RpcError,
@@ -33,7 +34,6 @@ from portico.rpc.messages import (
     encode_result,
     outcome,
 )
-from portico.rpc.tasks import run_in_thread
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,7 @@ from portico.porter.transcript import (
     UpdateEntry,
 )
 from portico.porter.workspace import Workspace
-from portico.rpc.tasks import silence_failure
+from portico.processes.tasks import silence_failure
 
 
 class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):

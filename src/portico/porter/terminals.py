@@ -18,9 +18,9 @@ from portico.domain.provider_keys import without_provider_keys
 from portico.porter.markdown import code_block
 from portico.processes.executables import CannotRun
 from portico.processes.process_group import ProcessGroup, spawn
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import ConnectionLost, RpcError
 from portico.rpc.streams import READ_SIZE
-from portico.rpc.tasks import silence_failure
 from portico.sandbox.wrapper import sandbox_wrapper
 
 OUTPUT_LIMIT = 1024 * 1024

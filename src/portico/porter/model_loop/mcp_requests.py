@@ -15,8 +15,8 @@ from msgspec import Raw
 
 from portico.acp import _schema as schema
 from portico.domain import codecs
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import INVALID_PARAMS, METHOD_NOT_FOUND, ConnectionLost, RpcError
-from portico.rpc.tasks import silence_failure
 
 AskPerson = Callable[[str, schema.ElicitationSchema], Awaitable[schema.CreateElicitationResponse]]
 """Shows the person a form, with the words above it."""

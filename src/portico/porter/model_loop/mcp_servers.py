@@ -20,7 +20,7 @@ from portico.porter.model_loop.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
 from portico.porter.turn import PorterTurn
-from portico.rpc.tasks import silence_failure
+from portico.processes.tasks import silence_failure
 from portico.sandbox.wrapper import sandbox_wrapper
 
 PORTER = McpImplementation("porter", __version__)

@@ -18,8 +18,8 @@ from portico.porter.models.model import ModelText, ModelToolCall, ModelToolResul
 from portico.porter.tool_call import CRASHED, ToolCallDetails, was_shown
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.tool import ModelTool, ToolError, ToolOutcome
+from portico.processes.tasks import silence_failure
 from portico.rpc.messages import ConnectionLost
-from portico.rpc.tasks import silence_failure
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from portico import __version__
 from portico.porter.tools.web.address import AddressRefused, WebAddress, parse_address, resolve
-from portico.rpc.tasks import run_in_thread
+from portico.processes.tasks import run_in_thread
 
 LARGEST = 2 * 1024 * 1024
 SECONDS = 30.0
