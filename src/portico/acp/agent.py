@@ -13,7 +13,7 @@ from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.acp.connection import AcpConnection, MethodHandler
 from portico.acp.lenient_decoder import decode
-from portico.domain import codecs
+from portico.acp.session_id import read_session_id
 from portico.rpc.connection import RpcReply
 from portico.rpc.frames import Tap, Transport
 
@@ -80,7 +80,7 @@ class AgentSideConnection(AcpConnection):
 
     async def request(self, method: str, params: Raw) -> RpcReply:
         if method in _OPENED_BY_REQUEST:
-            session_id = _session_of(params)
+            session_id = read_session_id(params)
             if session_id is not None:
                 self._open.add(session_id)
         reply = await super().request(method, params)
@@ -102,14 +102,3 @@ class AgentSideConnection(AcpConnection):
         self._open.add(session_id)
         for update in self._held.pop(session_id, []):
             self.update(session_id, update)
-
-
-class _Target(msgspec.Struct, rename="camel"):
-    session_id: str
-
-
-def _session_of(params: Raw) -> str | None:
-    try:
-        return codecs.decode_json(params, _Target).session_id
-    except msgspec.DecodeError:
-        return None

@@ -11,9 +11,9 @@ from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
+from portico.acp.session_id import SessionParams, read_session_id
 from portico.conductor.successor import (
     INITIALIZE,
     LEGACY_PROXY_INITIALIZE,
@@ -23,7 +23,6 @@ from portico.conductor.successor import (
     unwrap_message,
     wrap_message,
 )
-from portico.domain import codecs
 from portico.rpc.frames import MalformedLine, Received, Transport, as_frames
 from portico.rpc.messages import (
     CANCEL_REQUEST,
@@ -52,10 +51,6 @@ _TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
 Send = Callable[[Message], None]
 ExitReport = Callable[[], Awaitable[str]]
 """How the program ended and what it said last, as a sentence; empty if nothing is known."""
-
-
-class _OfSession(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
 
 
 class _Hop:
@@ -155,7 +150,7 @@ class ProgramNode:
         words = await self._exit_report()
         self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
         for session_id in list(self._turns.values()):
-            self._to_right(notification(_CANCEL_TURN, _OfSession(session_id)))
+            self._to_right(notification(_CANCEL_TURN, SessionParams(session_id)))
         self._asks_left.cancel_all(self._to_left)
         self._asks_right.cancel_all(self._to_right)
         for hop in (self._asked_by_left, self._asked_by_right):
@@ -209,8 +204,8 @@ class ProgramNode:
 
     def _begin_turn(self, prompt: Message, given: RequestId) -> Send:
         """Remember whose turn it is until it is over; how its end is handed back."""
-        with suppress(msgspec.DecodeError):
-            self._turns[given] = codecs.decode_json(prompt.params, _OfSession).session_id
+        if (session_id := read_session_id(prompt.params)) is not None:
+            self._turns[given] = session_id
 
         def hand_back(answer: Message) -> None:
             self._turns.pop(given, None)

@@ -58,10 +58,6 @@ class _WireEntry(msgspec.Struct, frozen=True):
     meta: Raw | UnsetType = msgspec.field(default=UNSET, name="_meta")
 
 
-class _WireSession(msgspec.Struct, frozen=True):
-    session_id: str | None = msgspec.field(default=None, name="sessionId")
-
-
 def read_opening(params: Raw) -> SessionOpening | None:
     """None for parameters so malformed that only the agent can say what is wrong with them."""
     try:
@@ -71,14 +67,6 @@ def read_opening(params: Raw) -> SessionOpening | None:
     return SessionOpening(
         fields_of(params), wire.cwd, wire.session_id, wire.servers or (), placement_in(wire.meta)
     )
-
-
-def read_session_id(value: Raw) -> str | None:
-    """The `sessionId` of parameters or of a result, if there is one."""
-    try:
-        return codecs.decode_json(value, _WireSession).session_id
-    except msgspec.DecodeError:
-        return None
 
 
 def read_entry(entry: Raw) -> McpServerEntry:

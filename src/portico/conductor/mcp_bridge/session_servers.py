@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from msgspec import Raw
 
 from portico.acp.extensions import SessionPlacement
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.server_list import (
     SessionOpening,
     accepts_mcp_over,
     read_opening,
-    read_session_id,
 )
 from portico.conductor.proxy import Proxy
 from portico.rpc.messages import Message, response

@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, UnsetType
 
+from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.records import AGENT, ChainClosed, ChainRecord, TraceFrame
-from portico.conductor.tracing.steps import session_id_in
 from portico.domain import codecs
 from portico.rpc.messages import CANCEL_REQUEST, NO_PARAMS, ErrorObject, Fault, Frame, RequestId, decode_frame
 
@@ -107,7 +107,7 @@ class _ExchangeBuilder:
         elif isinstance(frame.id, UnsetType):
             self._told(frame.method, _params(frame))
         else:
-            exchange = RecordedExchange(method=frame.method, session=session_id_in(_params(frame)))
+            exchange = RecordedExchange(method=frame.method, session=read_session_id(_params(frame)))
             self.exchanges.append(exchange)
             self._open[frame.id] = exchange
             self._latest = exchange.beats
@@ -119,7 +119,7 @@ class _ExchangeBuilder:
             self._answered(frame)
             return
         params = _params(frame)
-        beats = self._beats_about(session_id_in(params))
+        beats = self._beats_about(read_session_id(params))
         if isinstance(frame.id, UnsetType):
             beats.append(SendNotification(frame.method, params))
         else:
@@ -128,7 +128,7 @@ class _ExchangeBuilder:
 
     def _told(self, method: str, params: Raw) -> None:
         """Of all notifications to an agent, those that stop it are the ones that it waits for."""
-        session = session_id_in(params)
+        session = read_session_id(params)
         if method == "session/cancel":
             stopped = [one for one in self._open.values() if one.session == session]
         elif method == CANCEL_REQUEST:
@@ -146,7 +146,7 @@ class _ExchangeBuilder:
         result = frame.result if isinstance(frame.result, Raw) else Raw(b"null")
         error = frame.error if isinstance(frame.error, ErrorObject) else None
         exchange.beats.append(SendResponse(result, error))
-        exchange.opened = session_id_in(result)
+        exchange.opened = read_session_id(result)
         exchange.answered = True
         self._latest = exchange.beats
 

@@ -15,6 +15,7 @@ from typing import Any, TypeVar, assert_never
 import msgspec
 from msgspec import Raw
 
+from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.exchanges import (
     AgentRecording,
     AwaitCancel,
@@ -26,7 +27,6 @@ from portico.conductor.tracing.exchanges import (
     SendResponse,
     terminal_id_in,
 )
-from portico.conductor.tracing.steps import session_id_in
 from portico.rpc.connection import RpcConnection, RpcReply
 from portico.rpc.frames import Tap, Transport
 from portico.rpc.messages import (
@@ -76,10 +76,10 @@ class ReplayAgent:
 
     def notification(self, method: str, params: Raw) -> None:
         if method == "session/cancel":
-            self._cancel(session_id_in(params)).set()
+            self._cancel(read_session_id(params)).set()
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        exchange = self._next(method, session_id_in(params))
+        exchange = self._next(method, read_session_id(params))
         if AwaitCancel(exchange.session) in exchange.beats:
             self._cancel(exchange.session).clear()
         asked: _Asked = {}

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Raw, UnsetType
 
 from portico.acp.extensions import PERMISSION_DECIDED, SESSION_LEFT, placement_in
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.session_servers import CLOSING_METHODS, OPENING_METHODS
 from portico.conductor.proxy import Proxy
 from portico.conductor.session_proxy import succeeded
@@ -91,10 +92,6 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     meta: Any = msgspec.field(default=None, name="_meta")
 
 
-class _Session(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str | None = None
-
-
 class FolderPair:
     """Folder in which an agent works, and the workspace that it replaces.
 
@@ -127,7 +124,7 @@ class PathTranslation(Proxy):
         elif message.method == _PROMPT:
             self._prompt(message)
         elif message.method == SESSION_LEFT:
-            self._forget(_session_of(message.params))
+            self._forget(read_session_id(message.params))
             self.node.send_right(message)
         else:
             self.forward_right(message, lambda answer: self._ended(message, answer))
@@ -139,7 +136,7 @@ class PathTranslation(Proxy):
             return
         self._say_the_rest()
         translated = self._translated(message)
-        pair = self._open.get(_session_of(message.params) or "") if message.method == _ELICIT else None
+        pair = self._open.get(read_session_id(message.params) or "") if message.method == _ELICIT else None
         if pair is None:
             self.node.send_left(translated)
         else:
@@ -167,7 +164,7 @@ class PathTranslation(Proxy):
         self._opening.remove(pair)
         if succeeded(answer):
             naming = asked.params if asked.method in _NAMED_BY_CLIENT else answer.result
-            session_id = _session_of(naming) if isinstance(naming, Raw) else None
+            session_id = read_session_id(naming) if isinstance(naming, Raw) else None
             if session_id is not None:
                 self._open[session_id] = pair
         self.node.send_left(_changed(answer, pair.for_person))
@@ -175,11 +172,11 @@ class PathTranslation(Proxy):
 
     def _ended(self, asked: Message, answer: Message) -> None:
         if succeeded(answer):
-            self._forget(_session_of(asked.params))
+            self._forget(read_session_id(asked.params))
         self.node.send_left(answer)
 
     def _prompt(self, message: Message) -> None:
-        pair = self._open.get(_session_of(message.params) or "") if self._open else None
+        pair = self._open.get(read_session_id(message.params) or "") if self._open else None
         if pair is None:
             self.node.send_right(message)
         else:
@@ -239,12 +236,5 @@ def _changed(message: Message, replacing: PathRewriter) -> Message:
 def _read_opening(params: Raw) -> _Opening | None:
     try:
         return codecs.decode_json(params, _Opening)
-    except msgspec.DecodeError:
-        return None
-
-
-def _session_of(params: Raw) -> str | None:
-    try:
-        return codecs.decode_json(params, _Session).session_id
     except msgspec.DecodeError:
         return None

@@ -18,6 +18,7 @@ from msgspec import Raw
 from portico.acp import _schema as acp
 from portico.acp.extensions import SessionPlacement, placement_in, to_meta
 from portico.acp.lenient_decoder import decode
+from portico.acp.session_id import read_session_id
 from portico.conductor.mcp_bridge.session_servers import OPENING_METHODS
 from portico.conductor.session_proxy import succeeded
 from portico.domain import codecs
@@ -53,10 +54,6 @@ class _Opening(msgspec.Struct, frozen=True, rename="camel"):
     cwd: str
     session_id: str | None = None
     meta: Any = msgspec.field(default=None, name="_meta")
-
-
-class _Session(msgspec.Struct, frozen=True, rename="camel"):
-    session_id: str
 
 
 class _Block(msgspec.Struct, frozen=True):
@@ -319,10 +316,7 @@ class ReviewProxy(WorkingCopyProxy):
 
 
 def _session_of(params: Raw) -> str:
-    try:
-        return codecs.decode_json(params, _Session).session_id
-    except msgspec.DecodeError:
-        return ""
+    return read_session_id(params) or ""
 
 
 def _came_to_its_end(answer: Message) -> bool:
