@@ -6,14 +6,11 @@ A client that does not read loses notifications first; responses wait for it.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from functools import partial
 from typing import Protocol
 
-import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
-from portico.domain import codecs
 from portico.mcp.protocol import BACKEND_FAILED, CANCELLED, RESOURCE_LIMIT, SERVER_UNAVAILABLE
 from portico.rpc.messages import (
     INVALID_REQUEST,
@@ -22,6 +19,7 @@ from portico.rpc.messages import (
     Message,
     RequestId,
     RpcError,
+    cancelled_request_id,
     encode_notification,
     encode_request,
     outcome,
@@ -63,10 +61,6 @@ class ResponseSink(Protocol):
     def tell(self, line: bytes, about: RequestId | UnsetType) -> bool:
         """Send a notification or request, which may belong to a request of the client. False without room."""
         ...
-
-
-class _Cancelled(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
 
 
 class McpServerConnection:
@@ -131,10 +125,9 @@ class McpServerConnection:
 
     def _take_notification(self, method: str, params: Raw | None) -> None:
         if method == CANCELLED:
-            with suppress(msgspec.DecodeError):
-                named = codecs.decode_json(params or b"{}", _Cancelled).request_id
-                if (task := self._requests.pop(named, None)) is not None:
-                    task.cancel()
+            named = cancelled_request_id(params or NO_PARAMS)
+            if not isinstance(named, UnsetType) and (task := self._requests.pop(named, None)) is not None:
+                task.cancel()
         elif self._backend is not None:
             self._backend.notification(method, params)
 

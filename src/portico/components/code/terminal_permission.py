@@ -12,9 +12,16 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.conductor.node import ProxyNode
-from portico.conductor.permissions.wire_format import PermissionCancel
 from portico.mcp.tools import ServerToolFailure
-from portico.rpc.messages import CANCEL_REQUEST, Message, RpcError, notification, outcome, request
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    CancelParams,
+    Message,
+    RpcError,
+    notification,
+    outcome,
+    request,
+)
 
 _ALLOW, _REJECT = "run", "leave"
 _OPTIONS = [
@@ -64,5 +71,5 @@ async def _answer(node: ProxyNode, question: acp.RequestPermissionRequest) -> ms
     try:
         return outcome(await answered)
     except asyncio.CancelledError:
-        node.send_left(notification(CANCEL_REQUEST, PermissionCancel(request_id)))
+        node.send_left(notification(CANCEL_REQUEST, CancelParams(request_id)))
         raise

@@ -17,16 +17,17 @@ from portico.conductor.mcp_bridge import mcp_over_acp
 from portico.conductor.mcp_bridge.mcp_over_acp import McpEnvelope, peer_method, read_envelope
 from portico.conductor.mcp_bridge.server_list import acp_entry, free_name, read_entry
 from portico.conductor.mcp_bridge.session_servers import ChainSession, SessionServersProxy
-from portico.domain import codecs
 from portico.mcp.protocol import BACKEND_FAILED, CANCELLED, RESOURCE_LIMIT, SERVER_UNAVAILABLE, raw
 from portico.mcp.server import InProcessServer, McpRequest
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     INVALID_PARAMS,
+    NO_PARAMS,
     REQUEST_CANCELLED,
     Message,
     RequestId,
     RpcError,
+    cancelled_request_id,
 )
 
 T = TypeVar("T")
@@ -75,10 +76,6 @@ class _Offer:
         self.server = server
         self.session = session
         self.active: set[str | RequestId] = set()
-
-
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
 
 
 class _Running(msgspec.Struct, frozen=True):
@@ -152,10 +149,8 @@ class McpProxy(SessionServersProxy):
 
     def _cancelled(self, params: Raw | None) -> bool:
         """Cancel what the parameters name, if it is one of ours."""
-        try:
-            running = self._running.get(codecs.decode_json(params or b"{}", _Cancel).request_id)
-        except msgspec.DecodeError:
-            return False
+        named = cancelled_request_id(params or NO_PARAMS)
+        running = None if isinstance(named, UnsetType) else self._running.get(named)
         if running is None:
             return False
         running.operation.cancel()

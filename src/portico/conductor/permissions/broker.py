@@ -54,10 +54,12 @@ from portico.rpc.messages import (
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     REQUEST_CANCELLED,
+    CancelParams,
     ErrorObject,
     Message,
     RequestId,
     RpcError,
+    cancelled_request_id,
     make_fault,
     request,
 )
@@ -119,7 +121,7 @@ class PermissionBroker(SessionProxy):
         for shown_id, question in list(self._asked.items()):
             if question.root == session_id:
                 self._deny(self._asked.pop(shown_id))
-                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
         self._remembered.forget(session_id)
         self._grants.forget(session_id)
         self._told.forget(session_id)
@@ -324,15 +326,15 @@ class PermissionBroker(SessionProxy):
                 del self._asked[shown_id]
                 self._carry_out(other, PolicyDecision("allowed", "approval", kept.unscoped))
                 if not self._client_knows_portico:
-                    self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                    self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
 
     def _withdraw(self, message: Message) -> None:
         """The agent takes a request back; a question of ours is known to the client by another id."""
-        taken_back = wire.cancelled_id(message.params)
+        taken_back = cancelled_request_id(message.params)
         for shown_id, question in self._asked.items():
             if question.message.id == taken_back:
                 self._withdrawn.add(shown_id)
-                self.tell_client(CANCEL_REQUEST, wire.PermissionCancel(shown_id))
+                self.tell_client(CANCEL_REQUEST, CancelParams(shown_id))
                 return
         self.node.send_left(message)
 

@@ -12,7 +12,16 @@ from msgspec import Raw, UnsetType
 from portico.acp.session_id import read_session_id
 from portico.conductor.tracing.records import AGENT, ChainClosed, ChainRecord, TraceFrame
 from portico.domain import codecs
-from portico.rpc.messages import CANCEL_REQUEST, NO_PARAMS, ErrorObject, Fault, Frame, RequestId, decode_frame
+from portico.rpc.messages import (
+    CANCEL_REQUEST,
+    NO_PARAMS,
+    ErrorObject,
+    Fault,
+    Frame,
+    RequestId,
+    cancelled_request_id,
+    decode_frame,
+)
 
 
 class SendNotification(msgspec.Struct, frozen=True):
@@ -132,7 +141,7 @@ class _ExchangeBuilder:
         if method == "session/cancel":
             stopped = [one for one in self._open.values() if one.session == session]
         elif method == CANCEL_REQUEST:
-            named = _named(params)
+            named = cancelled_request_id(params)
             stopped = [self._open[named]] if named in self._open else []
         else:
             return
@@ -166,22 +175,11 @@ class _Made(msgspec.Struct, frozen=True, rename="camel"):
     terminal_id: str | None = None
 
 
-class _Cancel(msgspec.Struct, frozen=True, rename="camel"):
-    request_id: RequestId
-
-
 def terminal_id_in(result: Raw | UnsetType | None) -> str | None:
     """The terminal that an answer names."""
     try:
         return codecs.decode_json(result, _Made).terminal_id if isinstance(result, Raw) else None
     except (msgspec.DecodeError, RecursionError):
-        return None
-
-
-def _named(params: Raw) -> RequestId:
-    try:
-        return codecs.decode_json(params, _Cancel).request_id
-    except msgspec.DecodeError:
         return None
 
 
