@@ -12,7 +12,7 @@ import msgspec
 from portico.acp import _schema as acp
 from portico.acp.lenient_decoder import decode
 from portico.conductor.node import ProxyNode
-from portico.mcp.tools import ServerToolFailure
+from portico.mcp.tools import ToolFailure
 from portico.rpc.messages import (
     CANCEL_REQUEST,
     CancelParams,
@@ -40,14 +40,14 @@ class TerminalPermission(msgspec.Struct, frozen=True, kw_only=True):
 async def request_terminal_permission(node: ProxyNode, asked: TerminalPermission) -> None:
     """Returns when the person agrees. ToolFailure, for the model, if not."""
     if not asked.session_id:
-        raise ServerToolFailure("The session is still being opened. Call again in your turn.")
+        raise ToolFailure("The session is still being opened. Call again in your turn.")
     try:
         answer = decode(await _answer(node, _question(asked)), acp.RequestPermissionResponse)
     except (RpcError, msgspec.DecodeError) as error:
-        raise ServerToolFailure("The person could not be asked, so the command was not run.") from error
+        raise ToolFailure("The person could not be asked, so the command was not run.") from error
     chosen = answer.outcome
     if not isinstance(chosen, acp.SelectedPermissionOutcome) or chosen.option_id != _ALLOW:
-        raise ServerToolFailure(
+        raise ToolFailure(
             "The person did not agree, so the command was not run. Go on without it, or ask why."
         )
 
