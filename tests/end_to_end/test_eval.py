@@ -12,14 +12,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from portico.porter.evaluation.catalog import TASKS, find_task
-from portico.porter.evaluation.folders import check, lay_out
-from portico.porter.evaluation.scripted import next_step
-from portico.porter.evaluation.task import EvaluationTask
+from portico.porter.evaluation.scripted_model import next_step
+from portico.porter.evaluation.task import EvaluationTask, find_task, load_tasks
+from portico.porter.evaluation.task_folder import check, create_workspace
 from tests.support.model_endpoint import BAD_KEY, Answer, Call, ModelEndpoint, Received, Reply, Say, Tokens
 from tests.support.program import Portico
 from tests.support.waiting import wait_until
 
+TASKS = load_tasks(None)
 NAMES = [task.name for task in TASKS]
 
 
@@ -60,7 +60,8 @@ class Solver:
         self.answered[task.name] += 1
         step = next_step(task, number, "\n".join(_texts(received.body)))
         calls = [
-            Call(one.tool, one.arguments, f"call_{number}_{place}") for place, one in enumerate(step.calls)
+            Call(one.tool, one.json_arguments, f"call_{number}_{place}")
+            for place, one in enumerate(step.calls)
         ]
         said = [Say(step.says)] if step.says else []
         return Answer(*said, *calls, tokens=Tokens(input=1000, output=100))
@@ -103,7 +104,7 @@ def test_there_are_twenty_tasks_and_each_is_undone_before_it_is_done(tmp_path: P
     environ = {"PATH": "/usr/bin:/bin"}
     passed = []
     for task in TASKS:
-        lay_out(task, tmp_path / task.name, environ)
+        create_workspace(task, tmp_path / task.name, environ)
         if check(task, tmp_path / task.name, environ).passed:
             passed.append(task.name)
     assert passed == []
@@ -148,7 +149,7 @@ def test_a_model_on_the_wire_solves_the_tasks(portico: Portico, kind: str, names
     assert (ran.code, ran.api["status"], ran.api["model"]) == (0, "ok", "mine:m")
     results = {result["task"]: result for result in ran.api["results"]}
     assert list(results) == names
-    for task in map(find_task, names):
+    for task in (find_task(TASKS, name) for name in names):
         result = results[task.name]
         assert (result["turns"], result["steps"]) == (len(task.prompts), len(task.script))
         assert solver.answered[task.name] == len(task.script)
@@ -205,6 +206,26 @@ def test_what_cannot_be_run_is_said_before_anything_runs(
 def test_the_tasks_can_be_listed(portico: Portico) -> None:
     ran = portico.run("eval", "--list", "--api")
     assert [task["name"] for task in ran.api["tasks"]] == NAMES
+
+
+def test_tasks_come_from_the_folder_that_is_named(portico: Portico, tmp_path: Path) -> None:
+    folder = tmp_path / "tasks" / "say-hello"
+    folder.mkdir(parents=True)
+    (folder / "task.toml").write_text('purpose = "write a file"\nprompts = ["Write hello.txt."]\n')
+    (folder / "check.py").write_text('assert open("hello.txt").read() == "hello\\n"\n')
+    tasks = ("--tasks", str(folder.parent))
+    assert [task["name"] for task in portico.run("eval", "--list", "--api", *tasks).api["tasks"]] == [
+        "say-hello"
+    ]
+    ran = portico.run("eval", *tasks)
+    assert (ran.code, "has no script" in ran.err) == (5, True)
+    (folder / "script.toml").write_text(
+        '[[step]]\n[[step.calls]]\ntool = "write"\n[step.calls.arguments]\npath = "hello.txt"\n'
+        'content = "hello\\n"\n\n[[step]]\nsays = "Done."\n'
+    )
+    ran = portico.run("eval", "--api", *tasks)
+    assert (ran.code, failures(ran.api)) == (0, {})
+    assert portico.run("eval", "--list", "--tasks", str(tmp_path / "none")).code == 5
 
 
 def test_an_evaluation_that_is_stopped_leaves_nothing_behind(portico: Portico, tmp_path: Path) -> None:

@@ -30,8 +30,8 @@ async def test_help_for_one_command_shows_how_it_is_used(client: Client, folder:
 @pytest.mark.parametrize(
     ("prompt", "answer"),
     [
-        ("/serach x", "There is no command `/serach`. Did you mean `/search`?"),
-        ("/zzz", "There is no command `/zzz`. `/help` shows them all."),
+        ("/serach x", "Unknown command `/serach`. Did you mean `/search`?"),
+        ("/zzz", "Unknown command `/zzz`. `/help` lists all commands."),
     ],
 )
 async def test_an_unknown_command_gets_the_nearest_ones(

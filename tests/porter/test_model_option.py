@@ -9,7 +9,8 @@ from msgspec import Raw
 from portico.acp import _schema as schema
 from portico.acp import extensions
 from portico.domain.errors import InvalidInput
-from portico.porter.setup import KnownModel, PorterSetup, SetupReader
+from portico.porter.models.model import KnownModel
+from portico.porter.setup import PorterSetup, SetupReader
 from portico.rpc.messages import INVALID_PARAMS, RpcError
 from tests.porter.client import Client, connected
 from tests.porter.loop.scripted import NAME, Say, ScriptedModel

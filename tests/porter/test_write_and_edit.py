@@ -50,7 +50,7 @@ async def test_a_refused_change_touches_nothing(client: Client, folder: Path, pr
     assert await client.prompt(session, prompt) == "end_turn"
     assert (folder / "a.txt").read_text() == "old\n"
     assert client.written == []
-    assert client.text == "`a.txt` was not written; it is as it was."
+    assert client.text == "`a.txt` was not written; it is unchanged."
     assert client.statuses(client.calls[0]) == ["pending", "failed"]
 
 

@@ -9,9 +9,16 @@ from portico.api.v1 import agent_pb as pb
 from portico.app.completion_messages import to_model_request, to_tool_call
 from portico.domain.errors import InvalidInput
 from portico.doors.api.catalog import ModelInfo
-from portico.porter.model_loop.usage import NoSpendingLimit
-from portico.porter.models.model import ModelUsage, RequestRetry, ResponseFinished, TextChunk, ThinkingChunk
-from portico.porter.setup import KnownModel, PorterSetup
+from portico.porter.models.model import (
+    KnownModel,
+    ModelUsage,
+    RequestRetry,
+    ResponseFinished,
+    TextChunk,
+    ThinkingChunk,
+)
+from portico.porter.models.spending_limit import NoSpendingLimit
+from portico.porter.setup import PorterSetup
 
 _CUT = "The answer was cut: it reached the limit of what the model may say at once."
 

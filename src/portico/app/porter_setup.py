@@ -1,6 +1,6 @@
 """Porter's setup from settings and environment: model, budgets, scenarios, trust.
 
-A session needs the settings when it is opened, and whatever has to do with models only when one is asked.
+A session needs the settings when it is opened, and everything about models only when one is used.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.porter.setup import KnownModel, PorterSetup
+from portico.porter.models.model import KnownModel
+from portico.porter.setup import PorterSetup
 
 if TYPE_CHECKING:
-    from portico.porter.model_loop.usage import SpendingLimit
     from portico.porter.models.model import Model
+    from portico.porter.models.spending_limit import SpendingLimit
 
 
 def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
-    """What holds in a workspace now. InvalidInput when a settings file is broken."""
+    """Read the settings of a workspace. Raises InvalidInput if a settings file is broken."""
     folder = config_folder(environ)
     settings = load_settings(folder, workspace)
 
@@ -41,6 +42,12 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
 
         find_provider(parse_model_name(name).provider, settings.models)
 
+    def preload(name: str) -> None:
+        from portico.porter.models.clients import import_client
+        from portico.porter.models.providers import find_provider, parse_model_name
+
+        import_client(find_provider(parse_model_name(name).provider, settings.models))
+
     def spending_limit(tokens: int, dollars: float) -> "SpendingLimit":
         from portico.porter.models.budget import Budget, allowances
         from portico.porter.models.ledger import SpentTotal, day_ledger
@@ -53,6 +60,7 @@ def read_setup(workspace: Path, environ: Mapping[str, str]) -> PorterSetup:
         open=open_named,
         known=known,
         check=check,
+        preload=preload,
         spending_limit=spending_limit,
         scenarios=folder / "scenarios",
         trusted=settings.trusted,

@@ -13,6 +13,7 @@ from pathlib import Path
 from portico.app.taps import file_tap
 from portico.config.paths import state_folder
 from portico.porter.agent import Porter
+from portico.porter.model_preload import is_preloading
 from portico.porter.setup import PorterSetup
 from portico.rpc.stdio import standard_streams
 
@@ -22,11 +23,17 @@ def run(arguments: Sequence[str]) -> int:
     if state is None:
         return 0
     if sys.stdin.isatty():
-        print("Porter speaks ACP here and waits for a client. To talk to it: portico chat", file=sys.stderr)
+        print(
+            "Porter is waiting for an ACP client on standard input. To talk to it: portico chat",
+            file=sys.stderr,
+        )
     try:
         asyncio.run(_serve(state))
     except KeyboardInterrupt:
         return 1
+    if is_preloading():
+        # Finalizing the interpreter under a thread that imports extension modules can abort the process.
+        os._exit(0)
     return 0
 
 

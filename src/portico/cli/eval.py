@@ -9,44 +9,48 @@ from tempfile import TemporaryDirectory
 
 import msgspec
 
+from portico.app.eval_runner import EvalResult, SetupFor, evaluate
 from portico.cli.arguments import CommandParser
-from portico.cli.eval_runner import EvalResult, SetupFor, evaluate
 from portico.config.paths import config_folder
 from portico.config.settings import load_settings
-from portico.domain.errors import ExitCode, PermissionDenied
+from portico.domain.errors import ExitCode, InvalidInput, PermissionDenied
 from portico.doors.terminal.sanitizer import clean_line
-from portico.porter.evaluation.catalog import TASKS, find_task
-from portico.porter.evaluation.scripted import ScriptedModel
-from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask
+from portico.porter.evaluation.scripted_model import ScriptedModel
+from portico.porter.evaluation.task import RUN_TESTS, EvaluationTask, find_task, load_tasks
 from portico.porter.setup import PorterSetup
 
-_DESCRIPTION = f"""Let a model do small repository tasks, and see how many it gets right.
+_DESCRIPTION = f"""Run small repository tasks with a model and report how many it solves.
 
-  portico eval                                  with scripted models, to prove Porter itself
+  portico eval                                  with scripted models, to test Porter itself
   portico eval --model anthropic:claude-sonnet-5-5
   portico eval --model offline:smollm2 --task fix-off-by-one
 
-Each task runs in a temporary folder through a session that proposes; what is proposed is applied, and a check
-decides. The model may run “{RUN_TESTS}” and no other command; that, and the check, run code that it wrote.
-With --model it costs what the model costs; budgets hold.
+Each task runs in a temporary folder, in a session in proposal mode. Proposals are applied, and a check decides.
+The model may run "{RUN_TESTS}" and no other command. That command and the check run code the model wrote.
+With --model, calls cost what the provider charges; budgets apply.
 """
-_SCRIPTED = (
-    "These were scripted models: they prove Porter, and say nothing about a model. Try one: --model NAME"
-)
+_SCRIPTED = "Scripted models test Porter and say nothing about a model. To evaluate one, use --model NAME."
 
 
 def run(arguments: Sequence[str]) -> int:
     parser = CommandParser("eval", _DESCRIPTION)
-    parser.add_argument("--model", metavar="NAME", help="provider:model, as portico models list has them")
+    parser.add_argument("--model", metavar="NAME", help="model to evaluate, as in portico models list")
     parser.add_argument(
-        "--task", metavar="NAME", action="append", default=[], help="only this one; may be repeated"
+        "--task", metavar="NAME", action="append", default=[], help="task to run (repeatable; default: all)"
     )
-    parser.add_argument("--json", dest="api", action="store_true", help="the same as --api")
-    parser.add_argument("--list", action="store_true", help="say what the tasks are, and run none")
+    parser.add_argument(
+        "--tasks", metavar="DIR", type=Path, help="folder of tasks (default: evals/tasks of the checkout)"
+    )
+    parser.add_argument("--json", dest="api", action="store_true", help="same as --api")
+    parser.add_argument("--list", action="store_true", help="list the tasks without running them")
     flags = parser.parse(arguments)
-    tasks = [find_task(name) for name in flags.task] or list(TASKS)
+    found = load_tasks(flags.tasks)
+    tasks = [find_task(found, name) for name in flags.task] or found
     if flags.list:
         return _list(tasks, api=flags.api)
+    unscripted = [task.name for task in tasks if not task.script]
+    if unscripted and flags.model is None:
+        raise InvalidInput(f'Task "{unscripted[0]}" has no script.', suggestion="Name a model with --model.")
     environ = dict(os.environ)
     setup_for = _scripted if flags.model is None else _live(flags.model, environ)
     return _evaluate(tasks, setup_for, environ, model=flags.model, api=flags.api)
@@ -62,7 +66,7 @@ def _evaluate(
 ) -> int:
     width = max(len(task.name) for task in tasks)
 
-    def tell(result: EvalResult) -> None:
+    def report(result: EvalResult) -> None:
         if not api:
             print(_row(result, width), flush=True)
 
@@ -72,15 +76,15 @@ def _evaluate(
         )
     with TemporaryDirectory(prefix="portico-eval-") as folder:
         try:
-            results = asyncio.run(evaluate(tasks, Path(folder).resolve(), environ, setup_for, tell))
+            results = asyncio.run(evaluate(tasks, Path(folder).resolve(), environ, setup_for, report))
         except asyncio.CancelledError as error:
             raise PermissionDenied("The evaluation was stopped.") from error
     failed = [result for result in results if not result.passed]
     if api:
-        told = {"status": "failed" if failed else "ok", "model": model or "scripted", "results": results}
-        print(msgspec.json.encode(told).decode())
+        summary = {"status": "failed" if failed else "ok", "model": model or "scripted", "results": results}
+        print(msgspec.json.encode(summary).decode())
     else:
-        _conclude(results, failed, model)
+        _print_summary(results, failed, model)
     return int(ExitCode.PROVIDER if failed else ExitCode.OK)
 
 
@@ -92,7 +96,7 @@ def _row(result: EvalResult, width: int) -> str:
     )
 
 
-def _conclude(results: Sequence[EvalResult], failed: Sequence[EvalResult], model: str | None) -> None:
+def _print_summary(results: Sequence[EvalResult], failed: Sequence[EvalResult], model: str | None) -> None:
     tokens, dollars = sum(one.tokens for one in results), sum(one.cost or 0.0 for one in results)
     who = "the scripted models" if model is None else model
     print(
@@ -107,8 +111,8 @@ def _conclude(results: Sequence[EvalResult], failed: Sequence[EvalResult], model
 
 def _list(tasks: Sequence[EvaluationTask], *, api: bool) -> int:
     if api:
-        told = [{"name": task.name, "purpose": task.purpose} for task in tasks]
-        print(msgspec.json.encode({"status": "ok", "tasks": told}).decode())
+        listed = [{"name": task.name, "purpose": task.purpose} for task in tasks]
+        print(msgspec.json.encode({"status": "ok", "tasks": listed}).decode())
         return 0
     width = max(len(task.name) for task in tasks)
     for task in tasks:
@@ -122,9 +126,9 @@ def _scripted(task: EvaluationTask) -> PorterSetup:
 
 
 def _live(name: str, environ: Mapping[str, str]) -> SetupFor:
-    """The person's own model, keys and budgets, and no scenarios but the built-in ones.
+    """Use the user's model, keys and budgets, with the built-in scenarios only.
 
-    Raises at once what keeps the model from being opened.
+    A model that cannot be opened raises here, before any task runs.
     """
     from portico.app.porter_setup import read_setup
     from portico.porter.models.selection import MODEL_VARIABLE, open_model

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from portico.acp import _schema as schema
 from portico.acp.extensions import OptionMeta, to_meta
-from portico.porter.setup import KnownModel
+from portico.porter.models.model import KnownModel
 
 OPTION_ID = "model"
 DEFAULT = "default"

@@ -11,7 +11,7 @@ from portico.acp import _schema as schema
 from portico.acp.extensions import PlanMeta, to_meta
 from portico.porter.background_commands import BackgroundCommands
 from portico.porter.files import SessionFiles
-from portico.porter.model_loop.history import MessageHistory
+from portico.porter.history import MessageHistory
 from portico.porter.scenarios.scenario import DEFAULT, Scenario, ScenarioCatalog
 from portico.porter.terminals import CommandRunner
 from portico.porter.transcript import (

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,7 @@ from portico.porter.files import ClientFiles, DiskFiles, SessionFiles
 from portico.porter.markdown import strip_surrogates
 from portico.porter.model_option import DEFAULT as USUAL
 from portico.porter.model_option import OPTION_ID, model_option
+from portico.porter.model_preload import ModelPreload
 from portico.porter.prompt import PorterPrompt, read_prompt
 from portico.porter.replay import replay
 from portico.porter.scenarios.scenario import ScenarioCatalog
@@ -64,6 +66,7 @@ class SessionMethods:
         self._setup_of = setup_of
         self._open: dict[str, PorterSession] = {}
         self._model_sessions: dict[str, ModelSession] = {}
+        self._preload = ModelPreload()
 
     async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         workspace = _workspace(request.cwd, request.additional_directories)
@@ -172,7 +175,9 @@ class SessionMethods:
             self._end.update(conversation.id, conversation.set_title(prompt.summary()))
         conversation.transcript.append(TurnStartEntry(at=_now(), prompt=tuple(request.prompt)))
         turn = PorterTurn(self._end, conversation, prompt.attached, self._environ)
+        self._preload.pause()
         reason = await conversation.take_turn(run_prompt(turn, prompt, self._answer))
+        self._preload.resume()
         conversation.transcript.append(TurnEndEntry(at=_now(), stop_reason=reason))
         model_session = self._model_sessions.get(conversation.id) if prompt.command is None else None
         return schema.PromptResponse(
@@ -184,7 +189,8 @@ class SessionMethods:
             conversation.cancel()
 
     async def close_all(self) -> None:
-        """End everything that goes on: the client is gone."""
+        """Close all sessions."""
+        self._preload.pause()
         for conversation in list(self._open.values()):
             await self._let_go(conversation)
 
@@ -254,15 +260,22 @@ class SessionMethods:
         return await asyncio.to_thread(load)
 
     async def _options(self, conversation: PorterSession) -> list[schema.SessionConfigOption]:
-        def find() -> list[schema.SessionConfigOption]:
+        """Return the session's options, and preload the model that they select."""
+
+        def find() -> tuple[list[schema.SessionConfigOption], Callable[[], None] | None]:
             try:
                 setup = self._setup_of(conversation.parameters.home)
                 default = conversation.scenario.model or setup.choose()
-                return model_option(conversation.model, default, setup.known())
+                options = model_option(conversation.model, default, setup.known())
             except InvalidInput:
-                return model_option(conversation.model, None, ())
+                return model_option(conversation.model, None, ()), None
+            name = conversation.model or default
+            return options, None if name is None else partial(setup.preload, name)
 
-        return await asyncio.to_thread(find)
+        options, load = await asyncio.to_thread(find)
+        if load is not None:
+            self._preload.schedule(load)
+        return options
 
     def _begin(
         self, session_id: str, workspace: Workspace, transcript: TranscriptFile, parameters: SessionParameters

@@ -9,57 +9,40 @@ import msgspec
 from portico.domain.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from portico.porter.model_loop.usage import SpendingLimit
-    from portico.porter.models.model import Model
-
-
-class KnownModel(msgspec.Struct, frozen=True):
-    """A model that can be chosen, as `provider:model`. `window` is in tokens, None when nobody said."""
-
-    name: str
-    about: str = ""
-    window: int | None = None
-    tools: bool = True
-    images: bool = True
+    from portico.porter.models.model import KnownModel, Model
+    from portico.porter.models.spending_limit import SpendingLimit
 
 
 def _no_model(name: str) -> "Model":
     raise InvalidInput(f"The model {name} cannot be opened here.")
 
 
-def _nobody_chose() -> None:
-    return None
-
-
-def _none_known() -> tuple[KnownModel, ...]:
-    return ()
-
-
-def _any_name(_name: str) -> None:
+def _ignore(_name: str) -> None:
     return None
 
 
 class PorterSetup(msgspec.Struct, frozen=True, kw_only=True):
-    """`choose` names the model to open when nobody names another; None without any. `scenarios` is a folder.
+    """Settings of a workspace, as functions for what costs time. They block.
 
-    `known` are the models that a person is offered, `check` is InvalidInput for a name that cannot be any.
-
-    `purse` makes the purse of a session from the tokens and dollars that it has spent.
+    `choose` names the default model, None without one. `known` lists the models a user is offered. `check` raises
+    InvalidInput for a name that no provider can have. `preload` imports what a model needs. `spending_limit` makes
+    the limit of a session from the tokens and dollars it has spent. `scenarios` is a folder.
     """
 
-    choose: Callable[[], str | None] = _nobody_chose
+    choose: Callable[[], str | None] = lambda: None
     open: Callable[[str], "Model"] = _no_model
-    known: Callable[[], tuple[KnownModel, ...]] = _none_known
-    check: Callable[[str], None] = _any_name
+    known: "Callable[[], tuple[KnownModel, ...]]" = lambda: ()
+    check: Callable[[str], None] = _ignore
+    preload: Callable[[str], None] = _ignore
     spending_limit: "Callable[[int, float], SpendingLimit] | None" = None
     scenarios: Path | None = None
     trusted: bool = False
 
 
 SetupReader = Callable[[Path], PorterSetup]
-"""Reads what holds in a workspace now. Blocks. InvalidInput when a settings file is broken."""
+"""Reads the settings of a workspace. Blocks. Raises InvalidInput if a settings file is broken."""
 
 
 def empty_setup(_workspace: Path) -> PorterSetup:
-    """No model, no settings: what Porter does alone."""
+    """Return a setup without a model and settings."""
     return PorterSetup()

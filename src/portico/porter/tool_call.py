@@ -13,13 +13,16 @@ from portico.acp import _schema as schema
 from portico.domain.errors import PorticoError
 from portico.porter.markdown import strip_surrogates
 from portico.porter.terminals import CommandResult, output_block
-from portico.porter.tools.tool import ToolError
 
 Tell = Callable[[schema.SessionUpdate], None]
 
 MAX_LOCATIONS = 50
 CRASHED = "A fault of Porter's own ended this. Its log says more: portico.log in the state folder."
 _SHOWN = "shown in a tool call"
+
+
+class ToolError(Exception):
+    """A tool call failed in a way the model can correct; the message is written for the model."""
 
 
 class ToolCallDetails(msgspec.Struct, frozen=True, kw_only=True):

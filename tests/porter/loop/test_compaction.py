@@ -4,8 +4,8 @@ from pathlib import Path
 
 from portico.acp import _schema as schema
 from portico.domain.errors import ContextLimit, ModelFailed
+from portico.porter.history import well_formed
 from portico.porter.model_loop.compaction import drop_old_results, newest_messages
-from portico.porter.model_loop.history import well_formed
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.models.model import (
     AssistantMessage,

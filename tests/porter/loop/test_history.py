@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from portico.porter.model_loop.history import INTERRUPTED, MessageHistory, well_formed
+from portico.porter.history import INTERRUPTED, MessageHistory, well_formed
 from portico.porter.models.model import (
     AssistantMessage,
     Message,

@@ -111,7 +111,7 @@ async def test_a_refused_permission_is_told_to_the_model(state: Path, folder: Pa
         session = await client.open(folder)
         assert await client.prompt(session, "go") == "end_turn"
         assert client.text == "As you wish."
-    assert results_in(model.requests[1]) == ["The person declined: a.txt was not changed."]
+    assert results_in(model.requests[1]) == ["The user declined: a.txt was not changed."]
     assert not (folder / "a.txt").exists()
 
 

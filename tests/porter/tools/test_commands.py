@@ -44,7 +44,7 @@ async def test_a_declined_command_is_not_run(use: Use, folder: Path) -> None:
         client.answer = reject
 
     result = await use("run", command="touch made", before=decline)
-    assert "The person declined" in text(result)
+    assert "The user declined" in text(result)
     assert not (folder / "made").exists()
 
 

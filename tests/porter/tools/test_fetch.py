@@ -133,7 +133,7 @@ async def test_a_declined_host_is_not_asked(use: Use, origin: str) -> None:
         client.answer = reject
 
     result = await use("fetch", url=f"http://{origin}/slow", with_client=allowed(origin), before=decline)
-    assert "The person declined" in text(result)
+    assert "The user declined" in text(result)
     assert not Pages.asked.is_set()
 
 

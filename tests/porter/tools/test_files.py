@@ -165,7 +165,7 @@ async def test_what_the_person_declines_is_not_done(use: Use, folder: Path) -> N
     for name, arguments in (("delete", {"path": "a.txt"}), ("move", {"source": "a.txt", "target": "b.txt"})):
         result = await use(name, before=decline, **arguments)
         assert result.failed
-        assert "The person declined" in text(result)
+        assert "The user declined" in text(result)
     assert (folder / "a.txt").exists()
 
 

@@ -9,7 +9,6 @@ from portico.porter.commands import (
     edit,
     explain,
     fix,
-    help,  # noqa: A004 - the command's name
     plan,
     read,
     run,
@@ -18,27 +17,25 @@ from portico.porter.commands import (
     todo,
     write,
 )
-from portico.porter.commands.command import SlashCommand
+from portico.porter.commands.command import unknown_command
 from portico.porter.commands.fallback_answer import answer_without_model
+from portico.porter.commands.help import help_command
 from portico.porter.prompt import PorterPrompt
 from portico.porter.turn import PorterTurn
 
-COMMANDS: dict[str, SlashCommand] = {
-    command.name: command
-    for command in (
-        help.COMMAND,
-        search.COMMAND,
-        read.COMMAND,
-        explain.COMMAND,
-        write.COMMAND,
-        edit.COMMAND,
-        fix.COMMAND,
-        test.COMMAND,
-        run.COMMAND,
-        todo.COMMAND,
-        plan.COMMAND,
-    )
-}
+_COMMANDS = (
+    search.COMMAND,
+    read.COMMAND,
+    explain.COMMAND,
+    write.COMMAND,
+    edit.COMMAND,
+    fix.COMMAND,
+    test.COMMAND,
+    run.COMMAND,
+    todo.COMMAND,
+    plan.COMMAND,
+)
+COMMANDS = {command.name: command for command in (help_command(_COMMANDS), *_COMMANDS)}
 
 
 @cache
@@ -56,11 +53,11 @@ def available_commands() -> schema.AvailableCommandsUpdate:
 
 
 FreeText = Callable[[PorterTurn, PorterPrompt], Awaitable[schema.StopReason | None]]
-"""Answers in words of a model; None without one."""
+"""Answers free text with a model; returns None if no model is set up."""
 
 
 async def run_prompt(turn: PorterTurn, prompt: PorterPrompt, free_text: FreeText) -> schema.StopReason:
-    """Do what a prompt asks for; how it ended. What the person can put right is said to them."""
+    """Run a command or answer free text. Errors that the user can correct become part of the answer."""
     if prompt.command is None and prompt.has_content:
         reason = await free_text(turn, prompt)
         if reason is not None:
@@ -71,7 +68,7 @@ async def run_prompt(turn: PorterTurn, prompt: PorterPrompt, free_text: FreeText
         elif prompt.command in COMMANDS:
             await COMMANDS[prompt.command].run(turn, prompt.argument)
         else:
-            await turn.say(unknown_command(prompt.command))
+            await turn.say(unknown_command(prompt.command, COMMANDS))
     except PersonMustAct as error:
         await turn.say(
             error.message if error.suggestion is None else f"{error.message}\n\n{error.suggestion}"
@@ -79,11 +76,3 @@ async def run_prompt(turn: PorterTurn, prompt: PorterPrompt, free_text: FreeText
     if prompt.command is not None:
         turn.remember(f"/{prompt.command} {prompt.argument}".strip())
     return "end_turn"
-
-
-def unknown_command(name: str) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, COMMANDS, n=2, cutoff=0.5)
-    hint = f"Did you mean {' or '.join(f'`/{one}`' for one in near)}?" if near else "`/help` shows them all."
-    return f"There is no command `/{name}`. {hint}"

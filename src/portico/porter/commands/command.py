@@ -1,6 +1,7 @@
 """A slash command: its name, its help and the function that runs it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from difflib import get_close_matches
 
 import msgspec
 
@@ -9,7 +10,7 @@ from portico.porter.turn import PorterTurn
 
 
 class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
-    """`hint` shows what may follow the name; `more` is what /help NAME adds."""
+    """A command. `hint` shows its arguments; `more` is added by `/help NAME`."""
 
     name: str
     purpose: str
@@ -23,5 +24,13 @@ class SlashCommand(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def usage_error(usage: str, why: str) -> InvalidInput:
-    """The answer to a command that was called in a way it does not understand."""
+    """Return the error for arguments that a command does not understand."""
     return InvalidInput(why, suggestion=f"Usage: `{usage}`")
+
+
+def unknown_command(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=2, cutoff=0.5)
+    hint = (
+        f"Did you mean {' or '.join(f'`/{one}`' for one in near)}?" if near else "`/help` lists all commands."
+    )
+    return f"Unknown command `/{name}`. {hint}"

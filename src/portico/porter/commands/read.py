@@ -9,7 +9,7 @@ from portico.porter.commands.command import SlashCommand, usage_error
 from portico.porter.files import NoSuchFile
 from portico.porter.markdown import code_block, count, inline_code, language_of
 from portico.porter.prompt import PromptAttachment
-from portico.porter.search.file_list import collect_files
+from portico.porter.search.similar_paths import similar_paths
 from portico.porter.tool_call import ToolCallDetails
 from portico.porter.turn import PorterTurn
 
@@ -57,7 +57,7 @@ async def _read(turn: PorterTurn, path: Path, first: int, last: int | None) -> N
             text = await turn.files.read(path, first, wanted + 1)
     except NoSuchFile as error:
         raise NoSuchFile(
-            f"There is no file {inline_code(shown)}.", suggestion=await _near(turn, path)
+            f"There is no file {inline_code(shown)}.", suggestion=await _suggestion(turn, path)
         ) from error
     lines = text.splitlines()
     part = "\n".join(lines[:wanted])[:_MAX_CHARACTERS]
@@ -88,14 +88,8 @@ async def _read_attached(turn: PorterTurn, attachment: PromptAttachment) -> None
         )
 
 
-async def _near(turn: PorterTurn, path: Path) -> str | None:
-    """Files with a name like the one that is missing."""
-    from difflib import get_close_matches
-
-    files = {turn.workspace.shown(one): one for one in await collect_files(turn.workspace.root, turn.environ)}
-    shown = turn.workspace.shown(path)
-    same_name = [name for name, one in files.items() if one.name == path.name][:3]
-    near = same_name or get_close_matches(shown, files, n=3, cutoff=0.6)
+async def _suggestion(turn: PorterTurn, path: Path) -> str | None:
+    near = await similar_paths(turn.workspace, path, turn.environ)
     return f"Did you mean {' or '.join(map(inline_code, near))}?" if near else None
 
 

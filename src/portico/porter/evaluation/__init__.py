@@ -1,1 +1,1 @@
-"""Evaluation tasks for Porter, with checks that run and scripted models that solve them."""
+"""Evaluation of models: tasks loaded from folders, the workspaces they run in, and scripted solutions."""

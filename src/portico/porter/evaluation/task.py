@@ -1,24 +1,42 @@
-"""An evaluation task: its files, prompts, check program and scripted solution."""
+"""Evaluation tasks, loaded from folders: prompts, initial files, a check and a scripted solution.
+
+A folder holds `task.toml` (purpose, prompts, scenario), `files/` (what the workspace begins with), `check.py`,
+and optionally `script.toml` (answers of a scripted model) and `generate.py` (writes files too large to store).
+`@RUN_TESTS@` in the TOML files stands for the command that runs a task's tests.
+"""
 
 import sys
-from typing import Any
+import tomllib
+from collections.abc import Sequence
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-PYTHON = "python" if sys.platform == "win32" else "python3"
-RUN_TESTS = f"{PYTHON} -m unittest"
+import portico
+from portico.domain import codecs
+from portico.domain.errors import InvalidInput
+
+T = TypeVar("T")
+
+RUN_TESTS = f"{'python' if sys.platform == 'win32' else 'python3'} -m unittest"
 """The one command that needs no permission in an evaluation; prompts name it."""
 
 
 class ScriptedCall(msgspec.Struct, frozen=True):
-    """A call of one of Porter's tools, with its arguments as the model would write them."""
+    """A call of one of Porter's tools."""
 
     tool: str
-    arguments: str
+    arguments: dict[str, Any] = {}
+
+    @property
+    def json_arguments(self) -> str:
+        return msgspec.json.encode(self.arguments).decode()
 
 
 class ScriptedStep(msgspec.Struct, frozen=True, kw_only=True):
-    """One answer of a scripted model. It is given only if the model was shown each text of `sees`."""
+    """One response of a scripted model, given only if the model was shown each text in `sees`."""
 
     says: str = ""
     calls: tuple[ScriptedCall, ...] = ()
@@ -26,26 +44,71 @@ class ScriptedStep(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EvaluationTask(msgspec.Struct, frozen=True, kw_only=True):
-    """`prompts` are sent one after the other, and what each of them proposes is applied before the next.
+    """A task. Prompts are sent in order, and what each turn proposes is applied before the next prompt."""
 
-    `check` is a Python program that runs in the folder afterwards and fails unless the task is done.
-    `script` is how a model may solve it; `scenario` is how Porter works, its usual way without one.
-    """
-
-    name: str
+    folder: Path
     purpose: str
-    files: dict[str, str]
     prompts: tuple[str, ...]
-    check: str
     script: tuple[ScriptedStep, ...]
+    scenario: str | None
+
+    @property
+    def name(self) -> str:
+        return self.folder.name
+
+
+class _TaskFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    purpose: str
+    prompts: tuple[str, ...]
     scenario: str | None = None
 
 
-def call(tool: str, **arguments: Any) -> ScriptedCall:
-    return ScriptedCall(tool, msgspec.json.encode(arguments).decode())
+class _ScriptFile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    step: tuple[ScriptedStep, ...] = ()
 
 
-def edit(path: str, *changes: tuple[str, str], everywhere: bool = False) -> ScriptedCall:
-    """A call of the tool `edit`: pairs of old and new text."""
-    edits = [{"old": old, "new": new, **({"everywhere": True} if everywhere else {})} for old, new in changes]
-    return call("edit", path=path, edits=edits)
+def load_tasks(folder: Path | None) -> list[EvaluationTask]:
+    """Load all tasks in a folder, by default in `evals/tasks` of the checkout that this package runs from.
+
+    The working directory is never searched: a task's check is a program that runs as the user.
+    """
+    found = folder or Path(portico.__file__).resolve().parents[2] / "evals" / "tasks"
+    tasks = [_load(path.parent) for path in sorted(found.glob("*/task.toml"))]
+    if tasks:
+        return tasks
+    if folder is None:
+        raise InvalidInput(
+            "No evaluation tasks found: they are not part of the installed package.",
+            suggestion="Run portico eval from a checkout of Portico, or name a folder of tasks with --tasks.",
+        )
+    raise InvalidInput(
+        f"No evaluation tasks in {folder}.", suggestion="Each needs a folder with a task.toml."
+    )
+
+
+def find_task(tasks: Sequence[EvaluationTask], name: str) -> EvaluationTask:
+    by_name = {task.name: task for task in tasks}
+    if name in by_name:
+        return by_name[name]
+    near = get_close_matches(name, by_name, n=1)
+    raise InvalidInput(
+        f'Unknown task "{name}".',
+        suggestion=f"Did you mean {near[0]}?" if near else f"Available: {', '.join(by_name)}.",
+    )
+
+
+def _load(folder: Path) -> EvaluationTask:
+    task = _read(folder / "task.toml", _TaskFile)
+    script = folder / "script.toml"
+    steps = _read(script, _ScriptFile).step if script.exists() else ()
+    return EvaluationTask(
+        folder=folder, purpose=task.purpose, prompts=task.prompts, script=steps, scenario=task.scenario
+    )
+
+
+def _read(path: Path, expected: type[T]) -> T:
+    try:
+        text = path.read_text(encoding="utf-8").replace("@RUN_TESTS@", RUN_TESTS)
+        return codecs.convert(tomllib.loads(text), expected)
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise InvalidInput(f"Cannot read {path}: {error}") from error

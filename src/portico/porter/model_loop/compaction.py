@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import msgspec
 
 from portico.domain.errors import ModelFailed, PorticoError
-from portico.porter.model_loop.history import well_formed
+from portico.porter.history import well_formed
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.models.model import (
     AssistantMessage,

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 import msgspec
 
 from portico.acp import _schema as schema
-from portico.porter.model_loop.history import MessageHistory
+from portico.porter.history import MessageHistory
 from portico.porter.model_loop.instructions import system_text
 from portico.porter.model_loop.loop import MeteredModel, ModelLoop
 from portico.porter.models.model import AssistantMessage, ModelText, UserMessage
 from portico.porter.scenarios.scenario import Scenario, ScenarioCatalog, ScenarioMode
-from portico.porter.tool_call import ToolCallDetails, ToolCallReport
+from portico.porter.tool_call import ToolCallDetails, ToolCallReport, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import ModelTool, ToolError
+from portico.porter.tools.tool import ModelTool
 
 _WIDTH = {ScenarioMode.READ: 0, ScenarioMode.PROPOSE: 1, ScenarioMode.WRITE: 2}
 _SHOWN = 4000

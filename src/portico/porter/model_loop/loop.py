@@ -11,6 +11,7 @@ import msgspec
 
 from portico.acp import _schema as schema
 from portico.domain.errors import BudgetExceeded, ContextLimit, ModelFailed
+from portico.porter.history import MessageHistory
 from portico.porter.model_loop.answer_stream import (
     AnswerInterrupted,
     AnswerSink,
@@ -18,11 +19,10 @@ from portico.porter.model_loop.answer_stream import (
     receive_answer,
 )
 from portico.porter.model_loop.compaction import FULL, UNKNOWN_WINDOW, drop_old_results, summarize
-from portico.porter.model_loop.history import MessageHistory
 from portico.porter.model_loop.repetition import RepetitionGuard
 from portico.porter.model_loop.token_estimate import TokenEstimate
 from portico.porter.model_loop.tool_calls import ToolCallBatch
-from portico.porter.model_loop.usage import SpendingLimit, TurnUsage
+from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import (
     Model,
     ModelFacts,
@@ -34,6 +34,7 @@ from portico.porter.models.model import (
     ToolMessage,
     UserMessage,
 )
+from portico.porter.models.spending_limit import SpendingLimit
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.todo_read import shown
 from portico.porter.tools.tool import ModelTool

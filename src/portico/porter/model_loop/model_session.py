@@ -17,10 +17,11 @@ from portico.porter.model_loop.delegation import Delegation
 from portico.porter.model_loop.instructions import system_text
 from portico.porter.model_loop.loop import MeteredModel, ModelLoop
 from portico.porter.model_loop.mcp_servers import McpServers
-from portico.porter.model_loop.output_store import OutputStore
 from portico.porter.model_loop.token_estimate import TokenEstimate
-from portico.porter.model_loop.usage import NoSpendingLimit, SpendingLimit, TurnUsage
+from portico.porter.model_loop.usage import TurnUsage
 from portico.porter.models.model import Model, ModelImage, ModelText, UserMessage
+from portico.porter.models.spending_limit import NoSpendingLimit, SpendingLimit
+from portico.porter.output_store import OutputStore
 from portico.porter.prompt import PorterPrompt, path_of
 from portico.porter.scenarios.scenario import Scenario
 from portico.porter.session import PorterSession

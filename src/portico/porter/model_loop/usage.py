@@ -1,37 +1,8 @@
-"""Token and cost accounting of a turn and its session, and the spending limit it is checked against."""
-
-from typing import Protocol
+"""Token and cost accounting of a turn and its session."""
 
 from portico.acp import _schema as schema
 from portico.porter.models.model import ModelUsage
 from portico.porter.session import PorterSession
-
-
-class SpendingLimit(Protocol):
-    """Watches over what may be spent. Its methods block, for a moment."""
-
-    def begin_turn(self) -> None: ...
-
-    def check(self) -> None:
-        """BudgetExceeded when nothing more may be spent."""
-        ...
-
-    def add(self, usage: ModelUsage) -> tuple[str, ...]:
-        """Count a request; what the person should know."""
-        ...
-
-
-class NoSpendingLimit:
-    """Nobody set a limit."""
-
-    def begin_turn(self) -> None:
-        return
-
-    def check(self) -> None:
-        return
-
-    def add(self, usage: ModelUsage) -> tuple[str, ...]:
-        return ()
 
 
 class TurnUsage:

@@ -1,7 +1,7 @@
 """Builds the pydantic-ai client of a provider, importing its package on demand.
 
-Keys and addresses are handed in. No client is left to look for a key by itself: it might find the key
-of one company and send it to the address of another.
+Keys and addresses are passed in. No client looks for a key by itself: it might send the key of one company
+to the address of another.
 """
 
 import ipaddress
@@ -23,15 +23,24 @@ if TYPE_CHECKING:
     from pydantic_ai.providers import Provider as WireProvider
 
 _NO_KEY = "none"
-"""For servers that want no key: the clients insist on having one."""
+"""Sent to servers that need no key, because the clients require one."""
+
+_MODULES = {
+    "azure": ("openai", "azure"),
+    "offline": ("openai", "openai_compatible"),
+    "openai-chat": ("openai", "openai"),
+}
+"""Modules of pydantic-ai for models and for providers, where they are not named like the kind."""
+
+_OWN_MODULES = ("portico.porter.models.response_stream", "portico.porter.models.failures")
 
 _IDLE_SECONDS = 2.0
-"""How long a connection on this machine is used again. Servers here end one after 5 s, just when the client's own
-limit would: a request in that moment would be lost."""
+"""Keep-alive of connections on this machine. Local servers close theirs after 5 s, as the client would by default,
+and a request sent at that moment would be lost."""
 
 
 class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a request goes, and as whom."""
+    """Provider, model, address and key of a request."""
 
     provider: ModelProvider
     model: str
@@ -41,156 +50,170 @@ class RequestTarget(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProviderClient(NamedTuple):
-    """A model to send to. `connections`, where there are any, are for whoever has it to close."""
+    """A pydantic-ai model. The caller closes `connections`, if there are any."""
 
     model: "Model"
     connections: "AsyncClient | None"
 
 
-def build_client(place: RequestTarget) -> ProviderClient:
-    """Make the client of a model. It imports for a second or more, so call it in a thread.
+def import_client(provider: ModelProvider) -> None:
+    """Import what requests to a provider need. It takes a second or more, so call it in a thread.
 
-    Raises InvalidInput when a package is missing or broken, or the provider rejects the name of the model.
+    Raises InvalidInput if a package is missing or broken.
     """
-    with import_guard(f"The provider {place.provider.name}", place.provider.extra):
-        client = _build(place)
-        # Imported here, and not by the first request in the event loop.
-        import_module("portico.porter.models.response_stream")
-        import_module("portico.porter.models.failures")
-        return client
+    with import_guard(f"The provider {provider.name}", provider.extra):
+        _import(provider)
 
 
-def _build(place: RequestTarget) -> ProviderClient:
+def build_client(target: RequestTarget) -> ProviderClient:
+    """Create the client of a model, importing its packages. Blocks, so call it in a thread.
+
+    Raises InvalidInput if a package is missing or broken, or the provider rejects the name of the model.
+    """
+    with import_guard(f"The provider {target.provider.name}", target.provider.extra):
+        _import(target.provider)
+        return _build(target)
+
+
+def _import(provider: ModelProvider) -> None:
+    model, wire = _MODULES.get(provider.kind, (provider.kind, provider.kind))
+    for name in (f"pydantic_ai.models.{model}", f"pydantic_ai.providers.{wire}", *_OWN_MODULES):
+        import_module(name)
+
+
+def _build(target: RequestTarget) -> ProviderClient:
     from pydantic_ai.exceptions import UserError
 
-    connections = _direct(place.address)
+    connections = _direct(target.address)
     try:
-        model = _BUILDERS[place.provider.kind](place, connections)
-        # What is known of the model is looked up now, where it delays nobody.
+        model = _BUILDERS[target.provider.kind](target, connections)
+        # Looks up the model's profile now, in this thread.
         _ = model.profile
     except UserError as error:
-        name = place.provider.name
+        name = target.provider.name
         raise InvalidInput(
-            f"{name} cannot be asked for {place.model!r}: {error}",
-            suggestion=f"See what there is with: portico models list {name}",
+            f'{name} rejects the model "{target.model}": {error}',
+            suggestion=f"List its models with: portico models list {name}",
         ) from error
     return ProviderClient(model, connections)
 
 
-def _anthropic(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _anthropic(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.anthropic import AnthropicModel
     from pydantic_ai.providers.anthropic import AnthropicProvider
 
     return AnthropicModel(
-        place.model,
-        provider=AnthropicProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+        target.model,
+        provider=AnthropicProvider(api_key=target.key or _NO_KEY, base_url=target.address, http_client=http),
     )
 
 
-def _openai_provider(place: RequestTarget, http: "AsyncClient | None") -> "WireProvider[AsyncOpenAI]":
+def _openai_provider(target: RequestTarget, http: "AsyncClient | None") -> "WireProvider[AsyncOpenAI]":
     from pydantic_ai.providers.openai import OpenAIProvider
     from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 
-    key = place.key or _NO_KEY
-    if place.provider.name in ("openai", "openai-chat"):
-        return OpenAIProvider(base_url=place.address, api_key=key, http_client=http)
+    key = target.key or _NO_KEY
+    if target.provider.name in ("openai", "openai-chat"):
+        return OpenAIProvider(base_url=target.address, api_key=key, http_client=http)
     return OpenAICompatibleProvider(
-        place.provider.name,
-        base_url=_known_address(place),
+        target.provider.name,
+        base_url=_known_address(target),
         api_key=key,
         http_client=http,
     )
 
 
-def _openai(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _openai(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIResponsesModel
 
-    return OpenAIResponsesModel(place.model, provider=_openai_provider(place, http))
+    return OpenAIResponsesModel(target.model, provider=_openai_provider(target, http))
 
 
-def _openai_chat(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _openai_chat(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel
 
-    return OpenAIChatModel(place.model, provider=_openai_provider(place, http))
+    return OpenAIChatModel(target.model, provider=_openai_provider(target, http))
 
 
-def _google(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _google(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.google import GoogleModel
     from pydantic_ai.providers.google import GoogleProvider
 
     return GoogleModel(
-        place.model,
-        provider=GoogleProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+        target.model,
+        provider=GoogleProvider(api_key=target.key or _NO_KEY, base_url=target.address, http_client=http),
     )
 
 
-def _mistral(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _mistral(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.mistral import MistralModel
     from pydantic_ai.providers.mistral import MistralProvider
 
     return MistralModel(
-        place.model,
-        provider=MistralProvider(api_key=place.key or _NO_KEY, base_url=place.address, http_client=http),
+        target.model,
+        provider=MistralProvider(api_key=target.key or _NO_KEY, base_url=target.address, http_client=http),
     )
 
 
-def _groq(place: RequestTarget, _http: "AsyncClient | None") -> "Model":
+def _groq(target: RequestTarget, _http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.groq import GroqModel
     from pydantic_ai.providers.groq import GroqProvider
 
-    return GroqModel(place.model, provider=GroqProvider(api_key=place.key or _NO_KEY, base_url=place.address))
+    return GroqModel(
+        target.model, provider=GroqProvider(api_key=target.key or _NO_KEY, base_url=target.address)
+    )
 
 
-def _openrouter(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _openrouter(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from openai import AsyncOpenAI
     from pydantic_ai.models.openrouter import OpenRouterModel
     from pydantic_ai.providers.openrouter import OpenRouterProvider
 
-    key = place.key or _NO_KEY
-    if place.address is None:
-        return OpenRouterModel(place.model, provider=OpenRouterProvider(api_key=key, app_title="Portico"))
-    client = AsyncOpenAI(base_url=place.address, api_key=key, http_client=http)
-    return OpenRouterModel(place.model, provider=OpenRouterProvider(openai_client=client))
+    key = target.key or _NO_KEY
+    if target.address is None:
+        return OpenRouterModel(target.model, provider=OpenRouterProvider(api_key=key, app_title="Portico"))
+    client = AsyncOpenAI(base_url=target.address, api_key=key, http_client=http)
+    return OpenRouterModel(target.model, provider=OpenRouterProvider(openai_client=client))
 
 
-def _azure(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _azure(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.openai import OpenAIChatModel
     from pydantic_ai.providers.azure import AzureProvider
 
     return OpenAIChatModel(
-        place.model,
+        target.model,
         provider=AzureProvider(
-            azure_endpoint=_known_address(place),
-            api_version=place.environ.get("OPENAI_API_VERSION"),
-            api_key=place.key or _NO_KEY,
+            azure_endpoint=_known_address(target),
+            api_version=target.environ.get("OPENAI_API_VERSION"),
+            api_key=target.key or _NO_KEY,
             http_client=http,
         ),
     )
 
 
-def _bedrock(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _bedrock(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.bedrock import BedrockConverseModel
     from pydantic_ai.providers.bedrock import BedrockProvider
 
     from portico.porter.models.bedrock import bedrock_client
 
-    own = place.provider.name != "bedrock"
+    own = target.provider.name != "bedrock"
     client = bedrock_client(
-        key=place.key or (_NO_KEY if own else None),
-        address=place.address,
-        region=place.environ.get("AWS_REGION") or place.environ.get("AWS_DEFAULT_REGION"),
+        key=target.key or (_NO_KEY if own else None),
+        address=target.address,
+        region=target.environ.get("AWS_REGION") or target.environ.get("AWS_DEFAULT_REGION"),
         direct=http is not None,
     )
-    return BedrockConverseModel(place.model, provider=BedrockProvider(bedrock_client=client))
+    return BedrockConverseModel(target.model, provider=BedrockProvider(bedrock_client=client))
 
 
-def _ollama(place: RequestTarget, http: "AsyncClient | None") -> "Model":
+def _ollama(target: RequestTarget, http: "AsyncClient | None") -> "Model":
     from pydantic_ai.models.ollama import OllamaModel
     from pydantic_ai.providers.ollama import OllamaProvider
 
     return OllamaModel(
-        place.model,
-        provider=OllamaProvider(base_url=place.address, api_key=place.key or _NO_KEY, http_client=http),
+        target.model,
+        provider=OllamaProvider(base_url=target.address, api_key=target.key or _NO_KEY, http_client=http),
     )
 
 
@@ -209,17 +232,17 @@ _BUILDERS: dict[str, Callable[[RequestTarget, "AsyncClient | None"], "Model"]] =
 }
 
 
-def _known_address(place: RequestTarget) -> str:
-    if place.address is None:
+def _known_address(target: RequestTarget) -> str:
+    if target.address is None:
         raise InvalidInput(
-            f"The address of {place.provider.name} is not known.",
-            suggestion=f"Set {place.provider.address_variable}, or models.{place.provider.name}.address in the settings.",
+            f"The address of {target.provider.name} is missing.",
+            suggestion=f"Set {target.provider.address_variable}, or models.{target.provider.name}.address in the settings.",
         )
-    return place.address
+    return target.address
 
 
 def _direct(address: str | None) -> "AsyncClient | None":
-    """A client that goes past any proxy, for an address on this machine; None leaves it to the provider."""
+    """Return a client that bypasses proxies for an address on this machine; None for the provider's own client."""
     if address is None or not is_loopback(address):
         return None
     import httpx2

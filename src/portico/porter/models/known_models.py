@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 
 from portico.config.model_settings import ProviderSetting
 from portico.porter.models.keys import has_key
+from portico.porter.models.model import KnownModel
 from portico.porter.models.offline.model_files import KNOWN, is_ready
 from portico.porter.models.providers import OFFLINE, ModelProvider, providers
-from portico.porter.setup import KnownModel
 
 _NAMED_BY_THE_PERSON = ("azure",)
 """Where the name of a model is whatever somebody called it, an example is none."""

@@ -78,8 +78,8 @@ class RemoteModel:
         number = 0
         while True:
             number += 1
-            place = await self._locate()
-            model = await self._model(place)
+            target = await self._locate()
+            model = await self._model(target)
             # Only now, and quick: `build_client` has imported what takes a second.
             from portico.porter.models.failures import explain_failure
             from portico.porter.models.response_stream import stream_response
@@ -93,7 +93,7 @@ class RemoteModel:
                         yield event
                 return
             except Exception as error:
-                failure = explain_failure(error, place.provider, place.model, hidden=place.key)
+                failure = explain_failure(error, target.provider, target.model, hidden=target.key)
                 pause = self._policy.pause(number, failure.pause) if failure.again and not shown else None
                 if pause is None:
                     raise failure.error from error
@@ -105,13 +105,13 @@ class RemoteModel:
         self._built = None
         await self._open.aclose()
 
-    async def _model(self, place: RequestTarget) -> "WireModel":
-        """The client for this place."""
-        if self._built is None or self._built[0] != place:
+    async def _model(self, target: RequestTarget) -> "WireModel":
+        """The client for this target."""
+        if self._built is None or self._built[0] != target:
             await self.close()
-            client = await asyncio.to_thread(build_client, place)
+            client = await asyncio.to_thread(build_client, target)
             if client.connections is not None:
                 self._open.push_async_callback(client.connections.aclose)
             await self._open.enter_async_context(client.model)
-            self._built = (place, client.model)
+            self._built = (target, client.model)
         return self._built[1]

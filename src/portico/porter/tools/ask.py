@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class AskChoice(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

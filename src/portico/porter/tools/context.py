@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 
 from portico.porter.background_commands import BackgroundCommands
-from portico.porter.model_loop.output_store import OutputStore
+from portico.porter.output_store import OutputStore
 from portico.porter.scenarios.scenario import Scenario, ScenarioMode
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace

@@ -4,8 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
+from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class DelegateParameters(ToolParameters, frozen=True, kw_only=True):

@@ -9,11 +9,11 @@ from msgspec import Meta
 
 from portico.acp import _schema as schema
 from portico.files import real_path
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.file_change import ChangeRequest, ask_permission, require_write_access
 from portico.porter.tools.similar_paths import similar_paths_hint
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class DeleteParameters(ToolParameters, frozen=True, kw_only=True):
@@ -37,13 +37,12 @@ async def run(context: ToolContext, wanted: DeleteParameters) -> str:
         waits=True,
     )
     change = ChangeRequest(
-        work=work,
         paths=(path,),
-        otherwise=f"The person declined: {shown} was not deleted.",
+        otherwise=f"The user declined: {shown} was not deleted.",
         covers="every deletion of files",
     )
     async with context.turn.tool(work) as call:
-        await ask_permission(context, call, change)
+        await ask_permission(context, change, call)
         await asyncio.to_thread(_remove, place, shown)
     return f"Deleted {shown}."
 

@@ -8,10 +8,11 @@ from msgspec import Meta
 from portico.domain.errors import InvalidInput
 from portico.porter.files import NoSuchFile
 from portico.porter.text_replacement import TextReplacement, replace_text
+from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.file_change import require_write_access, write_file
 from portico.porter.tools.similar_paths import similar_paths_hint
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class FileEdit(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.tools.web.address import AddressRefused, WebAddress, parse_address
 from portico.porter.tools.web.html_text import html_to_text
 from portico.porter.tools.web.page import RedirectRefused, WebPage, fetch_page
@@ -28,7 +28,7 @@ async def run(context: ToolContext, wanted: FetchParameters) -> str:
         title=f"Fetch {target.url}", kind="fetch", raw_input={"url": target.url}, waits=True
     )
     async with context.turn.tool(work) as call:
-        otherwise = f"The person declined: {target.origin} was not asked."
+        otherwise = f"The user declined: {target.origin} was not asked."
         await context.turn.permit(
             call, target.origin, covers=f"every page of {target.origin}", otherwise=otherwise
         )

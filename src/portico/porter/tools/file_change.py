@@ -6,16 +6,16 @@ about each time, wherever they are: they decide what Porter may do.
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
-from portico.acp import _schema as schema
 from portico.domain.errors import PermissionDenied
 from portico.domain.secret_files import plain_name
-from portico.porter.tool_call import ToolCallDetails, ToolCallReport
+from portico.porter.file_write import FileWrite
+from portico.porter.tool_call import ToolCallReport, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import ToolError
 
 _SETTINGS = ".portico"
 _REPOSITORY = ".git"
@@ -38,14 +38,13 @@ def refuse_protected(context: ToolContext, path: Path) -> None:
 class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What is about to happen to some files, and what to say if the person does not want it."""
 
-    work: ToolCallDetails
     paths: tuple[Path, ...]
     otherwise: str
     scope: str = "edit"
     covers: str = "every change of files"
 
 
-async def ask_permission(context: ToolContext, call: ToolCallReport, change: ChangeRequest) -> None:
+async def ask_permission(context: ToolContext, change: ChangeRequest, call: ToolCallReport) -> None:
     """Ask the person where that is needed."""
     guarded = any(_leads_through(context, path, _SETTINGS) for path in change.paths)
     if not guarded and is_preapproved(context, change.paths):
@@ -65,22 +64,10 @@ def is_preapproved(context: ToolContext, paths: Sequence[Path]) -> bool:
 async def write_file(context: ToolContext, path: Path, before: str | None, after: str) -> None:
     """Show the difference, ask, and write. `before` is None for a new file."""
     shown = context.workspace.shown(path)
-    work = ToolCallDetails(
-        title=f"{'Create' if before is None else 'Change'} {shown}",
-        kind="edit",
-        locations=(schema.ToolCallLocation(path=str(path), line=_first_difference(before or "", after)),),
-        content=(schema.Diff(path=str(path), old_text=before, new_text=after),),
-        raw_input={"path": str(path)},
-        waits=True,
-    )
-    change = ChangeRequest(
-        work=work, paths=(path,), otherwise=f"The person declined: {shown} was not changed."
-    )
-    async with context.turn.tool(work) as call:
-        await ask_permission(context, call, change)
-        if await context.turn.files.read_if_exists(path) != before:
-            raise ToolError(f"{shown} changed meanwhile, so nothing was written. Read it again.")
-        await context.turn.files.write(path, after)
+    change = ChangeRequest(paths=(path,), otherwise=f"The user declined: {shown} was not changed.")
+    stale = ToolError(f"{shown} changed meanwhile, so nothing was written. Read it again.")
+    permit = partial(ask_permission, context, change)
+    await FileWrite(path, before, after).run(context.turn, permit, stale=stale)
 
 
 def _leads_through(context: ToolContext, path: Path, folder: str) -> bool:
@@ -95,9 +82,3 @@ def _parts_below(context: ToolContext, path: Path) -> tuple[str, ...]:
             if path.is_relative_to(base):
                 return path.relative_to(base).parts
     return path.parts
-
-
-def _first_difference(before: str, after: str) -> int:
-    old, new = before.splitlines(), after.splitlines()
-    pairs = enumerate(zip(old, new, strict=False), 1)
-    return next((number for number, (one, other) in pairs if one != other), min(len(old), len(new)) + 1)

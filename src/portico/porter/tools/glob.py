@@ -10,9 +10,9 @@ from msgspec import Meta
 
 from portico.domain.secret_files import is_private
 from portico.porter.search.file_list import MAX_FILES, collect_files
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 _MOST = 300
 

@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from portico.porter.markdown import count
 from portico.porter.search.text_search import SearchResult, TextMatch, TextQuery, search
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.glob import as_regex
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 _MOST = 200
 _MOST_LOOKED_AT = 5000

@@ -9,10 +9,10 @@ from msgspec import Meta
 
 from portico.domain.secret_files import is_private
 from portico.files.folders import open_folder
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.similar_paths import similar_paths_hint
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 _MOST = 500
 

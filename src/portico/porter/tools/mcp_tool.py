@@ -15,9 +15,9 @@ from portico.mcp.client_transport import McpServerFailed
 from portico.mcp.messages import ToolCallResult, ToolContent, ToolDeclaration
 from portico.porter.model_loop.mcp_requests import ServerRequests
 from portico.porter.models.model import ModelImage, ModelText, ToolSpec
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import ToolError, ToolOutcome
+from portico.porter.tools.tool import ToolOutcome
 from portico.rpc.messages import RpcError
 
 _LONGEST_NAME = 64

@@ -9,11 +9,11 @@ from msgspec import Meta
 from portico.acp import _schema as schema
 from portico.files import real_path
 from portico.files.folders import make_folders
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.file_change import ChangeRequest, ask_permission, require_write_access
 from portico.porter.tools.similar_paths import similar_paths_hint
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class MoveParameters(ToolParameters, frozen=True, kw_only=True):
@@ -39,13 +39,12 @@ async def run(context: ToolContext, wanted: MoveParameters) -> str:
         waits=True,
     )
     change = ChangeRequest(
-        work=work,
         paths=(source, target),
-        otherwise=f"The person declined: {before} was not moved.",
+        otherwise=f"The user declined: {before} was not moved.",
         covers="every move of files",
     )
     async with context.turn.tool(work) as call:
-        await ask_permission(context, call, change)
+        await ask_permission(context, change, call)
         await asyncio.to_thread(_move, *places, after)
     return f"Moved {before} to {after}."
 

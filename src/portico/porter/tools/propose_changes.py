@@ -15,10 +15,10 @@ from msgspec import Meta
 from portico.acp import _schema as schema
 from portico.domain.errors import PorticoError
 from portico.files import real_path
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.file_change import is_preapproved, refuse_protected
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 _ONLY_SHOWN = "The changes are shown, not written: this session has no review to apply them from."
 _TO_APPLY = (

@@ -11,10 +11,10 @@ from portico.files import real_path
 from portico.files.regular import FileTooLarge
 from portico.porter.files import NoSuchFile
 from portico.porter.models.model import ModelImage, ModelText
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.similar_paths import similar_paths_hint
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolOutcome, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolOutcome, ToolParameters
 
 MOST_LINES = 2000
 _LONGEST_LINE = 2000

@@ -8,9 +8,9 @@ from msgspec import Meta
 
 from portico.porter.models.model import ModelText
 from portico.porter.terminals import CommandResult
-from portico.porter.tool_call import ToolCallDetails
+from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolOutcome, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolOutcome, ToolParameters
 
 _SECONDS = 120
 _MOST_SECONDS = 1800
@@ -38,7 +38,7 @@ async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
         title=line, kind="execute", raw_input={"command": line, "cwd": str(root)}, waits=True
     )
     async with context.turn.tool(work) as call:
-        otherwise = "The person declined: the command was not run."
+        otherwise = "The user declined: the command was not run."
         await context.turn.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
         if wanted.background:
             name = await context.background.start((*shell, line), line, root)

@@ -6,9 +6,10 @@ import msgspec
 from msgspec import Meta
 
 from portico.porter.checklist import one_line
+from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
 from portico.porter.tools.todo_read import shown
-from portico.porter.tools.tool import BuiltInTool, ToolError, ToolParameters
+from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.transcript import ChecklistItem
 
 _MOST = 100

@@ -6,19 +6,14 @@ tool may do is decided by its code and by the person, never by words that the mo
 
 from collections.abc import Awaitable, Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import msgspec
 
 from portico.domain import codecs
 from portico.porter.models.model import ModelImage, ModelText, ToolSpec
-
-if TYPE_CHECKING:
-    from portico.porter.tools.context import ToolContext
-
-
-class ToolError(Exception):
-    """The call could not be done, said in words that help the model to do better."""
+from portico.porter.tool_call import ToolError
+from portico.porter.tools.context import ToolContext
 
 
 class ToolOutcome(msgspec.Struct, frozen=True):
@@ -48,7 +43,7 @@ class ModelTool(Protocol):
 
     def spec(self) -> ToolSpec: ...
 
-    async def call(self, context: "ToolContext", arguments: str) -> ToolOutcome:
+    async def call(self, context: ToolContext, arguments: str) -> ToolOutcome:
         """Do it. `arguments` is what the model wrote. ToolFailure for the model, PorticoError for both."""
         ...
 
@@ -59,14 +54,14 @@ class BuiltInTool(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     description: str
     parameters: type[ToolParameters]
-    run: Callable[["ToolContext", Any], Awaitable[str | ToolOutcome]]
+    run: Callable[[ToolContext, Any], Awaitable[str | ToolOutcome]]
     together: bool = False
     changes: bool = False
 
     def spec(self) -> ToolSpec:
         return ToolSpec(name=self.name, description=self.description, schema=_schema(self.parameters))
 
-    async def call(self, context: "ToolContext", arguments: str) -> ToolOutcome:
+    async def call(self, context: ToolContext, arguments: str) -> ToolOutcome:
         done = await self.run(context, _read(arguments, self.parameters))
         return ToolOutcome((ModelText(done),)) if isinstance(done, str) else done
 

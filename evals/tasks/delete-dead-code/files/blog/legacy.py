@@ -1,0 +1,5 @@
+from blog.text import shout
+
+
+def headline(title):
+    return shout(title)

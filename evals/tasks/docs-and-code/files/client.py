@@ -1,0 +1,7 @@
+from dataclasses import dataclass
+
+
+@dataclass
+class Settings:
+    timeout: int = 10
+    retries: int = 3

@@ -1,0 +1,5 @@
+__all__ = ["count"]
+
+
+def count(text):
+    return len(text.split())

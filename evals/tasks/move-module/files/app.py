@@ -1,0 +1,9 @@
+from database import Database
+
+
+def make():
+    return Database("main.db")
+
+
+def start():
+    return make().open()

@@ -1,0 +1,2 @@
+def is_address(text):
+    return "@" in text

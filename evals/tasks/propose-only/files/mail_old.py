@@ -1,0 +1,3 @@
+# what mail.py was before
+def is_address(text):
+    return True

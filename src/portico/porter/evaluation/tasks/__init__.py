@@ -1,1 +1,0 @@
-"""The evaluation tasks, one module each."""
