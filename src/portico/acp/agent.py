@@ -42,7 +42,7 @@ class AgentSideConnection(AcpConnection):
         self._held: dict[str, list[schema.SessionUpdate]] = {}
 
     def update(self, session_id: str, update: schema.SessionUpdate) -> None:
-        """Tell the client something. In order, and never before it knows the session."""
+        """Send an update, in order, and never before the client knows the session."""
         if session_id not in self._open:
             self._held.setdefault(session_id, []).append(update)
             return
@@ -96,7 +96,7 @@ class AgentSideConnection(AcpConnection):
             elif method == extensions.TODOS and self._on_todos is not None:
                 self._on_todos(decode(params, extensions.WrittenTodos))
         except msgspec.DecodeError as error:
-            log.warning("%s: %s passed over: %s", self.name, method, error)
+            log.warning("%s: %s ignored: %s", self.name, method, error)
 
     def _release(self, session_id: str) -> None:
         self._open.add(session_id)

@@ -38,7 +38,7 @@ OnFault = Callable[[ChainSide, Fault], None]
 class Chain:
     """Runs once: from the client's first message until either end is gone.
 
-    With `assemble_proxy` it can be a proxy of another chain, if that is what its first message says.
+    With `assemble_proxy` it can be a proxy of another chain, if its first message says so.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Chain:
         self._all_answered = asyncio.Event()
 
     async def run(self) -> None:
-        """Carry messages until one end is gone; then every task of the chain is over."""
+        """Carry messages until one end is gone; then every task of the chain has ended."""
         early = await self._until_initialize()
         if early is None or self._agent is None:
             return
@@ -165,13 +165,13 @@ class Chain:
         self._answer("client", self._client, failure(message.id, error))  # type: ignore[arg-type]
 
     def _answer(self, side: ChainSide, stream: FrameStream, answer: Message) -> None:
-        """Answer in the conductor's own name."""
+        """Answer on behalf of the conductor."""
         if self._observer is not None:
             self._observer.passed(answer, None, _CLIENT if side == "client" else self._agent_link)
         _write(stream, answer)
 
     def _greeted(self, message: Message) -> Message:
-        """The message as the proxies are to see it; `initialize` also says whether the chain is one of them."""
+        """The message as the proxies see it; `initialize` also decides whether the chain is itself a proxy."""
         if self._assemble_proxy is not None and message.is_request:
             message, self._successor = read_greeting(message)
         return message
@@ -207,7 +207,7 @@ class Chain:
             await self._answer_the_rest()
 
     async def _answer_the_rest(self) -> None:
-        """The client says nothing more: what it asked is answered for as long as it listens, what it is asked is not."""
+        """The client closed its end: its requests are still answered while it listens; requests to it are refused."""
         self._client_is_silent = True
         for request_id in self._requests.unanswered_by_client:
             self._take("client", self._client, failure(request_id, _SILENT))
@@ -282,7 +282,7 @@ class Chain:
             self._send_right(0, message)
 
     def _from_conductor(self, message: Message, successor: Successor) -> None:
-        """Take a message of the conductor whose proxy this chain is: of the client, or in the agent's name."""
+        """Handle a message of the conductor whose proxy this chain is: from the client, or on behalf of the agent."""
         try:
             heard = successor.heard(message)
         except RpcError as error:
@@ -322,7 +322,7 @@ class Chain:
             await self._refuse_all(await self._exit_error())
 
     async def _refuse_all(self, error: RpcError) -> None:
-        """Answer what the client still waits for, before the chain ends."""
+        """Answer all open requests of the client with an error, before the chain ends."""
         waiting = self._requests.asked_by_client
         while waiting:
             self._answer("client", self._client, failure(waiting.pop(), error))
@@ -369,7 +369,7 @@ class Chain:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for end in (self._client,) if self._agent is None else (self._agent, self._client):
-            # An end that takes nothing in any more cannot hold up the others.
+            # An end that no longer reads must not hold up the others.
             with suppress(TimeoutError):
                 async with asyncio.timeout(_CLOSING_SECONDS):
                     await end.close()

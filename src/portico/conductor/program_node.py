@@ -50,11 +50,11 @@ _TURN, _CANCEL_TURN = "session/prompt", "session/cancel"
 
 Send = Callable[[Message], None]
 ExitReport = Callable[[], Awaitable[str]]
-"""How the program ended and what it said last, as a sentence; empty if nothing is known."""
+"""How the program ended and its last output, as a sentence; empty if unknown."""
 
 
 class _Hop:
-    """Requests on one side of the program: which id here stands for which id there."""
+    """Requests on one side of the program, with their ids on the other side."""
 
     def __init__(self) -> None:
         self._origins: dict[RequestId, tuple[RequestId, Send]] = {}
@@ -65,7 +65,7 @@ class _Hop:
         self._given[origin] = given
 
     def close(self, message: Message) -> bool:
-        """Take a response back to whoever asked; False if nobody did."""
+        """Return a response to its caller; False if there is none."""
         if isinstance(message.id, UnsetType) or message.id not in self._origins:
             return False
         origin, back = self._origins.pop(message.id)
@@ -74,12 +74,12 @@ class _Hop:
         return True
 
     def given(self, params: Raw) -> RequestId | UnsetType:
-        """The id under which a request that is being cancelled went on."""
+        """The id with which a cancelled request was passed on."""
         named = cancelled_request_id(params)
         return UNSET if isinstance(named, UnsetType) else self._given.get(named, UNSET)
 
     def cancel_all(self, send: Send) -> None:
-        """Take back what is open, since whoever asked is gone. What is still answered goes nowhere."""
+        """Cancel all open requests, because their caller is gone. Late responses are dropped."""
         for given in list(self._origins):
             send(notification(CANCEL_REQUEST, CancelParams(given)))
 
@@ -95,7 +95,7 @@ async def _nothing() -> str:
 
 
 class ProgramNode:
-    """`is_starting` while it was told to initialize, and nobody but itself keeps it from answering."""
+    """`is_starting` while `initialize` waits for this program alone."""
 
     def __init__(self, name: str, transport: Transport, exit_report: ExitReport = _nothing) -> None:
         self.name = name
@@ -147,8 +147,8 @@ class ProgramNode:
     async def run(self) -> None:
         """Handle the program's messages until it exits; then nothing stays open that it had a part in."""
         await self._joined_chain().read(self.frames, self._receive)
-        words = await self._exit_report()
-        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {words}".rstrip())
+        report = await self._exit_report()
+        self._gone = RpcError(INTERNAL_ERROR, f"The proxy {self.name} is gone. {report}".rstrip())
         for session_id in list(self._turns.values()):
             self._to_right(notification(_CANCEL_TURN, SessionParams(session_id)))
         self._asks_left.cancel_all(self._to_left)
@@ -226,7 +226,7 @@ class ProgramNode:
 
     def _take_response(self, message: Message) -> None:
         if not (self._asked_by_left.close(message) or self._asked_by_right.close(message)):
-            log.warning("the proxy %s answered %r, which nobody asked", self.name, message.id)
+            log.warning("the proxy %s answered the unknown request %r", self.name, message.id)
 
     def _cancel_at_program(self, hop: _Hop, message: Message) -> None:
         given = hop.given(message.params)

@@ -1,9 +1,9 @@
 """The `proxy/initialize` and `proxy/successor` methods, and a chain that is itself a proxy of another
 conductor.
 
-Such a chain has no agent. What is meant for the agent goes back to the conductor, wrapped, and what the agent
-says comes wrapped from there, over the one connection that also carries the client's words. Ids stay as the
-conductor gave them: it gave them all, so no two that are open at a time are the same.
+Such a chain has no agent. Messages for the agent go back to the conductor, wrapped, and the agent's messages come
+wrapped from there, over the same connection as the client's. Ids stay as the conductor gave them: it gave them all,
+so no two that are open at a time are the same.
 """
 
 from typing import Literal
@@ -58,7 +58,7 @@ def wrap_message(message: Message, spelling: str, request_id: RequestId | UnsetT
 
 
 def unwrap_message(message: Message, request_id: RequestId | UnsetType) -> Message:
-    """What is in the envelope. RpcError if nothing is."""
+    """The message in the envelope. RpcError if there is none."""
     try:
         inner = codecs.decode_json(message.params, SuccessorEnvelope)
     except msgspec.DecodeError as error:

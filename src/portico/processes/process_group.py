@@ -25,7 +25,7 @@ from portico.processes.executables import CannotRun, find_program
 from portico.processes.pipe_reader import PipeReader
 
 PIPE_LIMIT = 256 * 1024
-"""Twice as many bytes of a program's output are kept at most; after that it waits for whoever reads it."""
+"""Up to twice as many bytes of a program's output are buffered; then it waits until they are read."""
 _GONE_SECONDS = 5.0
 _LAST_BYTES_SECONDS = 0.25
 
@@ -92,7 +92,7 @@ class _OutputPipe(asyncio.Protocol):
 
 
 class _Pipes(asyncio.subprocess.SubprocessStreamProtocol):
-    """The program's pipes, and its end told apart from theirs: a child of it may keep them open."""
+    """The program's pipes. Its own end is separate from theirs: a child of it may keep them open."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         super().__init__(limit=PIPE_LIMIT, loop=loop)
@@ -144,7 +144,7 @@ class _Lifeline:
 
 
 class ProcessGroup:
-    """A running program with all that it started. Made by `spawn`; whoever has it must stop it."""
+    """A running program with everything it started. Made by `spawn`; its owner must stop it."""
 
     def __init__(
         self,

@@ -48,12 +48,12 @@ log = logging.getLogger(__name__)
 
 MAX_REQUESTS_IN_FLIGHT = 1024
 FINISH_SECONDS = 5.0
-"""How long what was asked before the peer closed its end may take; after that it is cancelled, and answered so."""
+"""How long requests may take after the peer closed its end; then they are cancelled and answered with an error."""
 _REMEMBERED_CANCELS = 1024
 
 
 class RpcReply(msgspec.Struct, frozen=True):
-    """A result, and what to do right after it was written."""
+    """A result, and a callback to run right after it was written."""
 
     result: Any
     afterwards: Callable[[], None] | None = None
@@ -63,15 +63,15 @@ class RpcHandler(Protocol):
     """The owner's side of a connection."""
 
     def notification(self, method: str, params: Raw) -> None:
-        """Take a notification. Runs to completion before the next message is looked at."""
+        """Handle a notification. Runs to completion before the next message is handled."""
         ...
 
     async def request(self, method: str, params: Raw) -> RpcReply:
-        """Answer a request, in a task of its own. RpcError becomes the error answer."""
+        """Answer a request, in a task of its own. RpcError becomes an error response."""
         ...
 
     def fault(self, fault: Fault) -> None:
-        """Hear of something malformed that was passed over."""
+        """Report a malformed message, which is ignored."""
         ...
 
     async def ready(self) -> None:
@@ -117,7 +117,7 @@ class RpcConnection:
             await self._end()
 
     async def request(self, method: str, params: Any) -> Raw:
-        """Call the peer and wait for its result. RpcError if it answers with an error."""
+        """Call the peer and wait for its result. RpcError for an error response."""
         if self._lost is not None:
             raise self._lost
         self._next_id += 1
@@ -254,7 +254,7 @@ class RpcConnection:
             log.error("%s: request %r ended badly", self._name, request_id, exc_info=error)
 
     def _answer(self, data: bytes) -> bool:
-        """Write an answer; False when the peer has gone and nobody is left to hear it."""
+        """Write a response; False when the peer is gone."""
         try:
             self._write(data)
         except ConnectionLost:
@@ -282,7 +282,7 @@ class RpcConnection:
             await asyncio.wait((closed,))
 
     def _lose_peer(self) -> None:
-        """Nothing more comes from the peer, so nobody waits for it any longer."""
+        """Fail all open calls: no response can come any more."""
         self._lost = ConnectionLost(f"{self._name} is gone")
         for answer in self._waiting.values():
             if not answer.done():

@@ -17,9 +17,9 @@ _MEMBER = rb'\s*"(?:id|jsonrpc|method)"\s*:\s*(?:-?[0-9]{1,18}|"(?:[^"\\]|\\.){0
 
 
 def malformed_request_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
-    """The id under which to refuse a request that cannot be decoded, so that its sender does not wait.
+    """The id with which to refuse a request that cannot be decoded, so that its sender does not wait.
 
-    None, as the protocol says, if the id itself cannot be repeated; UNSET if the line is no request.
+    None, as JSON-RPC says, if the id itself cannot be sent back; UNSET if the line is no request.
     """
     found = _ruins(line)
     if isinstance(found, list):
@@ -30,7 +30,7 @@ def malformed_request_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
 
 
 def malformed_response_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
-    """The id of a response that cannot be decoded, if it can be made out: a caller here waits for it."""
+    """The id of a response that cannot be decoded, if it is legible: a local caller waits for it."""
     found = _ruins(line)
     if isinstance(found, list) or "method" in found or "id" not in found:
         return UNSET
@@ -38,7 +38,7 @@ def malformed_response_id(line: bytes | OverlongLine) -> RequestId | UnsetType:
 
 
 def malformed_response_error(fault: Fault) -> RpcError:
-    """What is said to whoever waits for an answer that cannot be decoded."""
+    """The error for a caller whose response cannot be decoded."""
     return RpcError(INTERNAL_ERROR, f"the answer is malformed: {fault.detail}")
 
 
@@ -50,7 +50,7 @@ def _is_repeatable(request_id: Any) -> bool:
 
 
 def _ruins(line: bytes | OverlongLine) -> dict[str, Any] | list[Any]:
-    """A message or a batch as far as the standard library reads it; it takes NaN, and half of a surrogate pair."""
+    """A message or a batch as far as `json` can read it, which accepts NaN and half of a surrogate pair."""
     if isinstance(line, OverlongLine):
         return _short_members(line.head, line.tail)
     try:
@@ -62,12 +62,12 @@ def _ruins(line: bytes | OverlongLine) -> dict[str, Any] | list[Any]:
 
 
 def _is_answer(line: bytes) -> bool:
-    """Whether the first member of a broken line that is not short is a result or an error."""
+    """Whether a broken line begins like a response."""
     return re.match(rb'\s*\{(?:%b,)*\s*"(?:result|error)"\s*:' % _MEMBER, line[:_HEAD]) is not None
 
 
 def _short_members(head: bytes, tail: bytes) -> dict[str, Any]:
-    """The members that stand before and after the one that is long or broken, each as it is written.
+    """The members before and after the one that is long or broken.
 
     No string can look like that: a quotation mark in it is escaped.
     """

@@ -29,7 +29,7 @@ class ErrorObject(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Frame(msgspec.Struct, frozen=True, gc=False):
-    """Any message at all. Which fields are there says which kind it is."""
+    """Any message; its kind follows from the fields that are present."""
 
     id: RequestId | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -73,7 +73,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class _NoError(msgspec.Struct, frozen=True):
-    """A result beside which the peer says that there was no error."""
+    """A result with an explicit null error."""
 
     id: RequestId
     result: Raw
@@ -87,7 +87,7 @@ class CancelParams(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class RpcError(Exception):
-    """An error answer, sent by the peer or to be sent to it."""
+    """An error response, received or to be sent."""
 
     def __init__(self, code: int, message: str, data: Any = UNSET) -> None:
         super().__init__(message)
@@ -97,7 +97,7 @@ class RpcError(Exception):
 
     @property
     def reason(self) -> str:
-        """The message and the details that many peers give in the data, for a person: one clean, short line."""
+        """The message, and details from the data, as one short line for a person."""
         from portico.domain.redaction import plain_line
 
         message = plain_line(self.message, _LONGEST_REASON)
@@ -117,7 +117,7 @@ FaultKind = Literal[
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Something the peer sent that the protocol does not allow; the connection goes on."""
+    """A message that violates the protocol; the connection goes on."""
 
     kind: FaultKind
     detail: str
@@ -130,7 +130,7 @@ _no_error_decoder = codecs.json_decoder(_NoError)
 _encoder = msgspec.json.Encoder()
 _SAMPLE = 200
 _LONGEST_REASON = 600
-# Where peers put their words, the most telling first; some put an error of another system there whole.
+# Where peers put details, the most specific first; some embed the error of another system.
 _DETAILS = ("details", "detail", "message", "reason", "error")
 _DEEPEST_DETAILS = 4
 _TOO_DEEP = f"arrays and objects are nested more than {MAX_DEPTH} deep"
@@ -169,7 +169,7 @@ def _without_error(line: bytes) -> Frame | None:
 def _with_whole_characters(line: bytes) -> Frame | Fault | None:
     """A notification with each half of a surrogate pair replaced; a fault that names them in any other message.
 
-    A peer that cuts its text anywhere sends halves. What it says is shown; what it asks for is not guessed at.
+    Peers that cut text anywhere send halves. Notifications are shown; requests and responses are not guessed at.
     """
     import re
 
@@ -200,7 +200,7 @@ def shorten(value: RequestId) -> str:
 
 
 def _details(data: Any) -> str:
-    """What the data of an error answer says in words, if anything."""
+    """The text in the data of an error response, if any."""
     if isinstance(data, Raw):
         try:
             data = codecs.decode_json(data)

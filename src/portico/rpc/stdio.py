@@ -1,4 +1,4 @@
-"""Standard input and output of this process as a byte stream that nothing else can write to.
+"""Standard input and output of this process as a byte stream, protected from other writers.
 
 Pipes and sockets are waited for by the event loop. Files are read by a thread, since no loop can wait for them,
 and so are terminals: waiting for one would switch the person's shell to non-blocking mode as well.
@@ -15,7 +15,7 @@ from portico.rpc.streams import READ_SIZE, ByteStream, PipeStream, StreamClosed
 
 
 async def standard_streams() -> ByteStream:
-    """Take over both streams for good; from then on whatever is printed goes to standard error.
+    """Take over both streams for good; from then on `print` writes to standard error.
 
     Neither a stray `print` nor a child that inherits standard output can disturb what is sent.
     """
@@ -110,4 +110,4 @@ class FileStream:
             try:
                 loop.call_soon_threadsafe(self._chunks.put_nowait, data)
             except RuntimeError:
-                return  # The loop has ended; nobody reads any more.
+                return  # The loop has ended.

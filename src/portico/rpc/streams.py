@@ -21,7 +21,7 @@ class StreamClosed(Exception):
 
 class ByteStream(Protocol):
     async def read(self) -> bytes:
-        """The next bytes, as many as there are; empty at the end."""
+        """The next bytes, as many as have arrived; empty at the end."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -38,7 +38,7 @@ class ByteStream(Protocol):
         ...
 
     async def close(self) -> None:
-        """Say that no more will be written, and let go of the transport."""
+        """End the stream to the other end and release the transport."""
         ...
 
     async def closed(self) -> None:
@@ -88,7 +88,7 @@ class PipeStream:
         await self.closed()
 
     async def closed(self) -> None:
-        # Shielded: a wait that is given up would cancel what the transport itself waits for.
+        # Shielded: cancelling this must not cancel the future of the transport.
         await asyncio.shield(self._closed())
 
     async def _closed(self) -> None:

@@ -75,7 +75,7 @@ class McpBridge(SessionServersProxy):
 
     @property
     def _uses_http(self) -> bool:
-        """Where Portico is frozen into one program, there is no Python to run a stand-in with."""
+        """In a Portico that is frozen into one program there is no Python to run a shim with."""
         no_python = not sys.executable or getattr(sys, "frozen", False)
         return self._agent_takes_http and (self._kind == "http" or no_python)
 

@@ -48,7 +48,7 @@ class _Outcome(msgspec.Struct, frozen=True):
 
 
 def read_envelope(message: Message) -> McpEnvelope:
-    """RpcError if it addresses nobody."""
+    """Read a message of any dialect. RpcError if it names no server or connection."""
     try:
         wire = codecs.decode_json(message.params, _Wire)
     except msgspec.DecodeError as error:

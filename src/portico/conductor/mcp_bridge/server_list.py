@@ -1,6 +1,6 @@
 """The `mcpServers` list of a session request: reading, extending and rewriting it.
 
-Whatever is not changed stays the bytes it came as, so nothing that a client asks for is lost on the way.
+Entries that are not changed keep their bytes, so nothing that a client asks for is lost on the way.
 """
 
 from collections.abc import Mapping, Sequence
@@ -59,7 +59,7 @@ class _WireEntry(msgspec.Struct, frozen=True):
 
 
 def read_opening(params: Raw) -> SessionOpening | None:
-    """None for parameters so malformed that only the agent can say what is wrong with them."""
+    """None for malformed parameters, which the agent is left to refuse."""
     try:
         wire = codecs.decode_json(params, _WireOpening)
     except msgspec.DecodeError:
@@ -86,7 +86,7 @@ def acp_entry(name: str, server_id: str) -> Raw:
 
 
 def stdio_entry(entry: McpServerEntry, command: Sequence[str], environ: Mapping[str, str]) -> Raw:
-    """A program in the place of a server that the agent could not reach otherwise."""
+    """An entry with a program, in place of a server that the agent cannot reach."""
     made = {
         "name": entry.name,
         "command": command[0],
@@ -97,7 +97,7 @@ def stdio_entry(entry: McpServerEntry, command: Sequence[str], environ: Mapping[
 
 
 def http_entry(entry: McpServerEntry, url: str, headers: Mapping[str, str]) -> Raw:
-    """A URL in the place of such a server."""
+    """An entry with a URL, in place of such a server."""
     made = {
         "type": "http",
         "name": entry.name,
@@ -123,7 +123,7 @@ def accepts_mcp_over(kind: Literal["acp", "http"], initialized: Raw) -> bool:
 
 
 def announce_mcp_over_acp(initialized: Raw) -> Raw:
-    """The same result, saying that they may."""
+    """The same result, announcing MCP servers over ACP."""
     fields = fields_of(initialized)
     agent = fields_of(fields.get("agentCapabilities"))
     kinds = {**fields_of(agent.get("mcpCapabilities")), "acp": raw(True)}

@@ -1,7 +1,7 @@
 """Proxy that offers in-process MCP servers to each session under unguessable ids.
 
-Each session is offered each server under an id of its own, which nobody can guess and which ends with the
-session. What the agent asks of these ids is answered here; everything else goes on to whoever offered it.
+Each session is offered each server under its own unguessable id, which ends with the session. Requests for these
+ids are answered here; everything else is passed on.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ T = TypeVar("T")
 
 
 class OperationCancelled(Exception):
-    """Whoever asked does not want the answer any more."""
+    """Cancel the operation: its caller no longer waits."""
 
 
 class CancellableOperation:
@@ -187,7 +187,7 @@ class McpProxy(SessionServersProxy):
             self._cancelled(envelope.params)
 
     def _pass_on(self, message: Message, envelope: McpEnvelope) -> None:
-        """Somebody further left may have offered it; if nobody has, it is refused here."""
+        """Pass on a message for an unknown id: it may belong to a proxy further left; if not, it is refused here."""
         if envelope.server_id is not None:
             known = any(envelope.server_id in theirs for theirs in self._offered_by_others.values())
         else:

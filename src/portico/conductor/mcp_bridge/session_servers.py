@@ -30,7 +30,7 @@ class ChainSession:
 
 
 class SessionServersProxy(Proxy, ABC):
-    """Override `servers_for` and `forget`; the list of servers of each new session goes through the first."""
+    """Override `servers_for`, which may change the servers of each new session, and `forget`."""
 
     client_methods = OPENING_METHODS | CLOSING_METHODS | {"initialize"}
 
@@ -41,14 +41,14 @@ class SessionServersProxy(Proxy, ABC):
 
     @abstractmethod
     def servers_for(self, session: ChainSession, servers: Sequence[Raw]) -> Sequence[Raw]:
-        """What the session is to be opened with, made from what it comes with."""
+        """The servers to open the session with, given those of the request."""
 
     @abstractmethod
     def forget(self, session: ChainSession) -> None:
         """The session could not be opened, or is closed."""
 
     def introduced(self, result: Raw) -> Raw:
-        """What the client is told the agent can do."""
+        """The result of `initialize` as the client gets it."""
         return result
 
     def from_client(self, message: Message) -> None:
