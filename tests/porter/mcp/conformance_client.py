@@ -8,7 +8,7 @@ from pathlib import Path
 from portico.acp import _schema as schema
 from portico.mcp.client import McpClient
 from portico.mcp.http_transport import McpHttpTransport
-from portico.porter.model_loop.mcp_requests import ServerRequests
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.model_loop.mcp_servers import PORTER
 
 ARGUMENTS = {"add_numbers": {"a": 5, "b": 3}}

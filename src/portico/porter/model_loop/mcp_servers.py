@@ -16,7 +16,7 @@ from portico.domain.provider_keys import without_provider_keys
 from portico.mcp.client import MOST_TOOLS, McpClient
 from portico.mcp.client_transport import McpServerFailed, McpServerTimedOut, McpTransport
 from portico.mcp.protocol import McpImplementation
-from portico.porter.model_loop.mcp_requests import ServerRequests
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.tools.mcp_tool import McpTool
 from portico.porter.tools.tool import ModelTool
 from portico.porter.turn import PorterTurn

@@ -13,7 +13,7 @@ from portico.domain import codecs
 from portico.mcp.client import McpClient
 from portico.mcp.client_transport import McpServerFailed
 from portico.mcp.messages import ToolCallResult, ToolContent, ToolDeclaration
-from portico.porter.model_loop.mcp_requests import ServerRequests
+from portico.porter.mcp_requests import ServerRequests
 from portico.porter.models.model import ModelImage, ModelText, ToolSpec
 from portico.porter.tool_call import ToolCallDetails, ToolError
 from portico.porter.tools.context import ToolContext
