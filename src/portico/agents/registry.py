@@ -3,7 +3,6 @@
 A known agent is looked up on PATH, then among those installed by `portico agents install`.
 """
 
-import difflib
 import shlex
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -304,5 +303,7 @@ def _expand_home(program: str) -> str:
 
 
 def _did_you_mean(name: str, names: Iterable[str]) -> str:
+    import difflib
+
     close = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.6)
     return f"Did you mean “{close[0]}”? " if close else ""

@@ -182,7 +182,7 @@ async def test_an_event_that_says_nothing_is_refused(tmp_path: Path) -> None:
     async with calls(asks(), tmp_path) as door:
         await door.start()
         request = pb.SubmitClientEventRequest(session_id=door.session_id)
-        with pytest.raises(InvalidInput, match="says nothing"):
+        with pytest.raises(InvalidInput, match="event is required"):
             await door.service.submit_client_event(request, NOBODY)
 
 
