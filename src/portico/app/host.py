@@ -3,6 +3,7 @@
 import sys
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +102,7 @@ async def open_host(
             editors=editors,
             reviews=reviews,
             clock=clock,
-            mcp_servers=lambda workspace: configured_servers(workspace, environ),
+            mcp_servers=partial(configured_servers, environ=environ),
             confined=lambda spec, placed: sandboxes.keeps_out(
                 spec,
                 Path(placed.workspace),
