@@ -213,7 +213,7 @@ describe("sending", () => {
     await page.waitForSelector("text=“Mend the door” is working in this folder");
     await expect.poll(() => page.locator("text=Send now").count()).toBe(0);
 
-    await page.click("text=Work in a worktree");
+    await page.click("text=Use a worktree");
     await expect.poll(() => page.evaluate(() => window.composer.startsInWorktree)).toBe(true);
     await expect.poll(() => page.evaluate(() => window.composer.start?.text)).toBe("later");
     await expect.poll(submitted).not.toContain("queueRemoval");
@@ -222,10 +222,10 @@ describe("sending", () => {
       window.composer.server.submitted.some((event) => event.case === "queueRemoval"),
     );
 
-    await page.click("text=Only read");
+    await page.click("text=Read only");
     await expect.poll(() => page.evaluate(() => window.composer.start?.readsOnly)).toBe(true);
 
-    await page.click("text=Stop the other");
+    await page.click("text=Stop it");
     await page.waitForSelector("text=Stopping…");
     await page.waitForFunction(() => window.composer.server.called("stopTurn") === 1);
     await page.evaluate(() => window.composer.occupyFolder(false));
@@ -271,7 +271,7 @@ describe("sending", () => {
         .querySelector(".p-composer-bar")
         ?.dispatchEvent(new DragEvent("drop", { dataTransfer: dropped, ...how }));
     });
-    await page.waitForSelector("[role=alert] >> text=big.bin has 11 MB");
+    await page.waitForSelector("[role=alert] >> text=big.bin is 11 MB");
     await page.click("[aria-label='Selection, line 3']");
     await page.focus("textarea");
     await keys("Enter");
@@ -284,7 +284,7 @@ describe("sending", () => {
   test("a session that is open elsewhere can be read and not written", async () => {
     await type("mine");
     await page.evaluate(() => window.composer.know({ openElsewhere: true }));
-    await page.waitForSelector("text=Another program has this session open");
+    await page.waitForSelector("text=This session is open in another program");
     await page.focus("textarea");
     await type("more");
     await expect.poll(text).toBe("mine");

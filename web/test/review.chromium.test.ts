@@ -175,7 +175,7 @@ describe("a proposal", () => {
     await page.evaluate(() => window.review.show([{ path: "a.txt", new: "one\n" }]));
     await page.click(".p-proposal >> text=Discard");
     await expect.poll(() => page.evaluate(() => window.review.server.called("discardProposal"))).toBe(0);
-    await page.click("text=Really discard?");
+    await page.click("text=Confirm discard");
     await page.waitForSelector("text=Discarded 1 file");
   });
 
@@ -206,9 +206,9 @@ describe("a proposal", () => {
 describe("a conflict", () => {
   test("is left out until the person says whose lines stay", async () => {
     await show();
-    await page.click("text=Decide conflicts");
+    await page.click("text=Resolve conflicts");
     await page.waitForSelector(".p-rc");
-    await expect.poll(sum).toContain("1 conflict to decide");
+    await expect.poll(sum).toContain("1 conflict to resolve");
     await page.click("text=Keep mine");
     await expect.poll(() => page.getAttribute("text=Keep mine", "aria-pressed")).toBe("true");
     await expect.poll(sum).not.toContain("conflict");
@@ -317,9 +317,9 @@ describe("the ways that changes take", () => {
     await page.click("[aria-label='Changes: Proposal']");
     await page.click("[role=option]:has-text('Branch')");
     await page.waitForSelector(".p-branch:has-text('portico/mend-the-boats')");
-    await page.click("text=Finish");
+    await page.click("text=Finish branch…");
     await press("ArrowDown", "Enter");
-    await page.waitForSelector("text=One commit on main has it all.");
+    await page.waitForSelector("text=Squashed into one commit on main.");
   });
 });
 
@@ -347,17 +347,17 @@ describe("the way back", () => {
     await page.click("[aria-label='Restore to here']");
     await page.waitForSelector("dialog >> text=8 files");
     await page.click("dialog >> text=Restore >> nth=-1");
-    await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
+    await page.waitForSelector("text=Restored a checkpoint: 2 files changed");
     await expect.poll(() => page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
   });
 
   test("is offered for files that changed outside the review", async () => {
     await show();
     await changeOutside();
-    await page.click("[aria-label='Files changed outside the review'] >> text=Put back…");
+    await page.click("[aria-label='Files changed outside the review'] >> text=Restore…");
     await page.waitForSelector("dialog >> text=8 files");
     await page.click("dialog >> .p-button-main");
-    await page.waitForSelector("text=Went back to an earlier state: 2 files changed");
+    await page.waitForSelector("text=Restored a checkpoint: 2 files changed");
     await expect.poll(() => page.evaluate(() => window.review.server.called("restoreCheckpoint"))).toBe(1);
   });
 
