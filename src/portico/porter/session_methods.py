@@ -49,7 +49,7 @@ PAGE = 50
 
 
 class SessionMethods:
-    """Every session of one connection. Its public methods serve the requests of the protocol."""
+    """The sessions of one connection. The public methods handle ACP requests."""
 
     def __init__(
         self,
@@ -71,7 +71,7 @@ class SessionMethods:
     async def new(self, request: schema.NewSessionRequest) -> schema.NewSessionResponse:
         workspace = _workspace(request.cwd, request.additional_directories)
         if not await asyncio.to_thread(is_folder, workspace.root):
-            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not a folder on this machine")
+            raise RpcError(INVALID_PARAMS, f"cwd {request.cwd!r} is not an existing folder")
         now = time.time_ns() // 1_000_000
         opened = SessionHeader(
             session_id=make_session_id(now, os.urandom(8)),
@@ -109,21 +109,21 @@ class SessionMethods:
         )
 
     async def set_mode(self, request: schema.SetSessionModeRequest) -> schema.SetSessionModeResponse:
-        """A mode is a scenario. It holds from the next turn on."""
+        """Select a scenario, which ACP calls a mode, from the next turn on."""
         conversation = self._opened(request.session_id)
         if conversation.scenarios.get(request.mode_id) is None:
             known = ", ".join(conversation.scenarios.by_name)
-            raise RpcError(INVALID_PARAMS, f"there is no scenario {request.mode_id!r}; there are: {known}")
+            raise RpcError(INVALID_PARAMS, f"unknown scenario {request.mode_id!r}; available: {known}")
         conversation.choose(request.mode_id)
         return schema.SetSessionModeResponse()
 
     async def set_config_option(
         self, request: schema.SetSessionConfigOptionRequest
     ) -> schema.SetSessionConfigOptionResponse:
-        """The one option is the model. It holds from the next turn on."""
+        """Select the model, which is the only option, from the next turn on."""
         conversation = self._opened(request.session_id)
         if request.config_id != OPTION_ID or not isinstance(request.value, str):
-            raise RpcError(INVALID_PARAMS, f"there is no option {request.config_id!r} with such a value")
+            raise RpcError(INVALID_PARAMS, f"unknown option {request.config_id!r}, or invalid value")
         chosen = None if request.value == USUAL else request.value
         if chosen is not None:
             setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
@@ -155,7 +155,7 @@ class SessionMethods:
         return schema.DeleteSessionResponse()
 
     def replace_todos(self, written: WrittenTodos) -> None:
-        """The person's list replaces ours, in a session that is open."""
+        """Replace the to-do list of an open session by the user's."""
         if (conversation := self._open.get(written.session_id)) is not None:
             conversation.replace_todos(
                 tuple(
@@ -195,7 +195,7 @@ class SessionMethods:
             await self._let_go(conversation)
 
     async def _let_go(self, conversation: PorterSession) -> None:
-        """End what goes on in a session: its turn, commands in the background, MCP servers."""
+        """Close a session: stop its turn, its background commands and its MCP servers."""
         await conversation.stop()
         self._open.pop(conversation.id, None)
         await conversation.background.close()
@@ -203,7 +203,7 @@ class SessionMethods:
             await model_session.close()
 
     async def _answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Free text, answered by a model. All that a model needs is imported with the first of it."""
+        """Answer free text with a model. The first call imports the model loop."""
         from portico.porter.model_loop.model_session import ModelSession
 
         conversation = turn.conversation
@@ -227,7 +227,7 @@ class SessionMethods:
         transcript = self._transcripts.find(session_id)
         entries = [] if transcript is None else await asyncio.to_thread(transcript.read)
         if transcript is None or not entries or not isinstance(entries[0], SessionHeader):
-            raise RpcError(RESOURCE_NOT_FOUND, f"Porter has no session {session_id!r}")
+            raise RpcError(RESOURCE_NOT_FOUND, f"unknown session {session_id!r}")
         conversation = self._begin(session_id, workspace, transcript, parameters)
         conversation.scenarios = scenarios
         conversation.recall(entries)
@@ -246,7 +246,7 @@ class SessionMethods:
         )
 
     async def _scenarios(self, parameters: SessionParameters, workspace: Workspace) -> ScenarioCatalog:
-        """Those that hold here. Settings that cannot be read are told of by the first turn that needs them."""
+        """Load the scenarios of a session. Broken settings are reported by the first turn that needs them."""
 
         def load() -> ScenarioCatalog:
             from portico.porter.scenarios.catalog import load_scenarios
@@ -297,7 +297,7 @@ class SessionMethods:
     def _announce(self, conversation: PorterSession) -> None:
         self._end.update(conversation.id, available_commands())
         for problem in conversation.scenarios.problems:
-            title = "A scenario is left out, because its file is broken."
+            title = "A scenario was ignored because its file is broken."
             notice = schema.Notice(
                 severity="warning", title=title, description=strip_surrogates(str(problem))
             )
@@ -307,7 +307,7 @@ class SessionMethods:
         if (conversation := self._open.get(session_id)) is not None:
             return conversation
         known = self._transcripts.find(session_id) is not None
-        hint = "it is not open; load or resume it first" if known else "there is no such session"
+        hint = "it is not open; load or resume it first" if known else "it does not exist"
         raise RpcError(RESOURCE_NOT_FOUND, f"session {session_id!r}: {hint}")
 
     def _idle(self, conversation: PorterSession) -> PorterSession:
@@ -317,7 +317,7 @@ class SessionMethods:
 
 
 def modes_of(conversation: PorterSession) -> schema.SessionModeState:
-    """The scenarios, as the modes that the protocol knows."""
+    """Return the scenarios as ACP session modes."""
     return schema.SessionModeState(
         current_mode_id=conversation.scenario.name,
         available_modes=[
@@ -349,12 +349,12 @@ def _cursor(last: TranscriptSummary) -> str:
 
 
 def _position(cursor: str) -> tuple[int, str]:
-    """Where the page after a cursor begins: before the session that it names."""
+    """Return the sort key of the session that a cursor names."""
     changed, _, session_id = cursor.partition(".")
     try:
         return int(changed), session_id
     except ValueError as error:
-        raise RpcError(INVALID_PARAMS, f"{cursor!r} is not a cursor of this list") from error
+        raise RpcError(INVALID_PARAMS, f"invalid cursor {cursor!r}") from error
 
 
 def _now() -> str:

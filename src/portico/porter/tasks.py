@@ -1,4 +1,4 @@
-"""Helpers for asyncio tasks and threads that may outlive their waiter."""
+"""Asyncio tasks and threads that may outlive their caller."""
 
 import asyncio
 from collections.abc import Callable
@@ -10,7 +10,7 @@ Result = TypeVar("Result")
 
 
 def silence_failure(task: Waited) -> Waited:
-    """The same task, whose failure is nobody's news if nobody is left to hear it."""
+    """Return the task, with the warning about an unretrieved exception disabled."""
     task.add_done_callback(_hear)
     return task
 
@@ -18,7 +18,7 @@ def silence_failure(task: Waited) -> Waited:
 async def run_in_thread(
     work: Callable[[], Result], abandon: Callable[[], None], threads: Executor | None = None
 ) -> Result:
-    """Do what blocks. Whoever cancels this calls `abandon`, which makes the thread end, and waits for it."""
+    """Run blocking work in a thread. Cancelling calls `abandon`, which must end the work, and waits for it."""
     working = silence_failure(asyncio.get_running_loop().run_in_executor(threads, work))
     try:
         return await asyncio.shield(working)

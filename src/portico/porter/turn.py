@@ -1,6 +1,6 @@
 """One turn of a session: text, tool calls, permission requests, questions, files and terminals.
 
-Everything shown is kept in the transcript first, so that a conversation that is loaded again is complete.
+Everything shown is written to the transcript first, so that a loaded session is complete.
 """
 
 import asyncio
@@ -62,7 +62,7 @@ class PorterTurn:
         return self._conversation.todos
 
     async def say(self, block: str) -> None:
-        """Say a paragraph or another block of Markdown, in pieces, no faster than the client reads."""
+        """Send a block of Markdown in chunks, no faster than the client reads."""
         text = strip_surrogates(("\n\n" if self._spoke else "") + block.rstrip("\n"))
         self._spoke = True
         self._said.append(text)
@@ -72,7 +72,7 @@ class PorterTurn:
             await self._end.drain()
 
     async def stream_text(self, text: str, *, begins: bool) -> None:
-        """Say a piece of an answer as it comes; what `begins` one stands apart from what was said before."""
+        """Send a chunk of an answer; the first one (`begins`) starts a new paragraph."""
         piece = strip_surrogates(("\n\n" if begins and self._spoke else "") + text)
         self._spoke = True
         self.send_update(schema.AgentMessageChunk(content=schema.TextContent(text=piece)))
@@ -82,7 +82,7 @@ class PorterTurn:
         await self.think(text)
 
     def notice(self, title: str, description: str | None = None, *, severity: str = "info") -> None:
-        """Something worth knowing that is no part of an answer."""
+        """Send a notice, which is not part of the answer."""
         self.send_update(
             schema.Notice(
                 severity=severity,
@@ -92,30 +92,30 @@ class PorterTurn:
         )
 
     def notice_once(self, title: str, description: str) -> None:
-        """Something that is worth knowing once in a session, over restarts too."""
+        """Send a notice once in a session, across restarts too."""
         if title not in self._conversation.noticed:
             self._conversation.noticed.add(title)
             self.notice(title, description)
 
     def send_update(self, update: schema.SessionUpdate) -> None:
-        """Keep and tell an update."""
+        """Store an update and send it."""
         self._keep(update)
         self._tell(update)
 
     async def think(self, text: str) -> None:
-        """Say why, for those who want to know."""
+        """Send a thought."""
         self.send_update(schema.AgentThoughtChunk(content=schema.TextContent(text=strip_surrogates(text))))
         await self._end.drain()
 
     def tool(self, work: ToolCallDetails) -> ToolCallReport:
-        """A tool call; use it as an asynchronous context."""
+        """Create a tool call; use it as an asynchronous context."""
         return ToolCallReport(self._conversation.next_call_id(), work, self._tell, self._keep)
 
     async def permit(self, call: ToolCallReport, scope: str, *, covers: str | None, otherwise: str) -> None:
-        """Ask before a call goes on. PermissionDenied, with `otherwise`, when the person declines.
+        """Ask for permission. Raises PermissionDenied with the message `otherwise` if the user declines.
 
-        Allowing it for the whole session allows every later call of the same kind and scope, which is
-        what `covers` says in words; without them that is not offered.
+        A grant for the whole session covers later calls of the same kind and scope; `covers` describes them. Without
+        `covers` no such grant is offered.
         """
         grant = (call.work.kind, scope)
         if grant not in self._conversation.granted:
@@ -127,9 +127,9 @@ class PorterTurn:
         call.proceed()
 
     async def run(self, command: Sequence[str], line: str, *, otherwise: str) -> CommandResult:
-        """Run a command in the session's folder once the person agrees; its output is shown as it comes.
+        """Run a command in the session's folder after asking, and show its output as it arrives.
 
-        `line` is the command as people write it. PermissionDenied, with `otherwise`, when they decline.
+        `line` is the command line to show. Raises PermissionDenied with the message `otherwise` if the user declines.
         """
         raw_input = {"command": line, "cwd": str(self.workspace.root)}
         async with self.tool(
@@ -141,13 +141,13 @@ class PorterTurn:
         return ended
 
     async def start(self, command: Sequence[str], call: ToolCallReport) -> RunningCommand:
-        """Start a command that was permitted, shown under its call. Whoever has it must stop it."""
+        """Start a permitted command and show its output in the call. The caller must stop it."""
         return await self._conversation.terminals.start(command, self.workspace.root, call.show)
 
     async def ask_person(
         self, call: ToolCallReport, question: str, choices: Sequence[tuple[str, str]]
     ) -> str | None:
-        """What the person answers; None if they do not, or if the client cannot ask."""
+        """Ask the user a question. Returns None if they do not answer, or the client cannot ask."""
         field = schema.ElicitationPropertySchema(type="string", title="Answer")
         if choices:
             options = [
@@ -163,7 +163,7 @@ class PorterTurn:
     async def ask_form(
         self, call: ToolCallReport, question: str, form: schema.ElicitationSchema
     ) -> schema.CreateElicitationResponse:
-        """What the person makes of a form; `cancel` if the client cannot show it."""
+        """Show a form to the user. Returns `cancel` if the client cannot show it."""
         if not self._conversation.can_ask:
             return schema.CreateElicitationResponse(action="cancel")
         request = schema.CreateElicitationRequest(
@@ -179,14 +179,14 @@ class PorterTurn:
             return schema.CreateElicitationResponse(action="cancel")
 
     def remember(self, command: str) -> None:
-        """Let the model know later what the person did by a command, and what they were told."""
+        """Add a command and its answer to the model's history."""
         said = "".join(self._said)
         told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
-        text = f"[The person used Porter's command {command[:500]!r}, and Porter said:]\n\n{told}"
+        text = f"[The user ran Porter's command {command[:500]!r}, and Porter answered:]\n\n{told}"
         self._conversation.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
 
     def new_id(self) -> str:
-        """An id that nothing else in this session has."""
+        """Return an id that is unique in this session."""
         return self._conversation.next_call_id()
 
     def set_plan(self, steps: tuple[ChecklistItem, ...]) -> None:
@@ -219,10 +219,10 @@ class PorterTurn:
             outcome = (await self._end.request_permission(request)).outcome
         except RpcError as error:
             raise PermissionDenied(
-                f"Nobody could be asked for permission ({error.reason}), so nothing was done."
+                f"Permission could not be requested ({error.reason}), so nothing was done."
             ) from error
         if isinstance(outcome, schema.CancelledPermissionOutcome):
-            # The client says by this that the whole turn is being stopped.
+            # With this outcome the client cancels the whole turn.
             raise asyncio.CancelledError
         return outcome.option_id
 

@@ -31,7 +31,7 @@ from portico.porter.tools.context import ToolContext
 from portico.porter.turn import PorterTurn
 from portico.porter.workspace import Workspace
 
-# What the person gives is cut much later than what a tool finds.
+# The limit for the user's own text is much higher than that for tool results.
 _LONGEST = 300_000
 
 
@@ -50,17 +50,15 @@ def _part(
             return ModelText(output_store.cut(text, _LONGEST))
         case schema.ImageContent(data=data, mime_type=media_type):
             return (
-                _image(data, media_type)
-                if images
-                else ModelText("[An image that this model cannot look at.]")
+                _image(data, media_type) if images else ModelText("[An image, which this model cannot view.]")
             )
         case schema.ResourceLink(name=name, uri=uri):
             path = path_of(uri)
-            return ModelText(f"[The person refers to {workspace.shown(path) if path else f'{name}, {uri}'}.]")
+            return ModelText(f"[The user refers to {workspace.shown(path) if path else f'{name}, {uri}'}.]")
         case schema.EmbeddedResource(resource=resource):
             return ModelText(_attached(resource, workspace, output_store))
         case schema.AudioContent():
-            return ModelText("[A recording that cannot be listened to here.]")
+            return ModelText("[An audio recording, which is not supported.]")
         case _:
             assert_never(block)
 
@@ -71,9 +69,9 @@ def _attached(
     path = path_of(resource.uri)
     name = workspace.shown(path) if path else resource.uri
     if resource.text is None:
-        return f"[The person attached {name}, which is not text.]"
+        return f"[The user attached {name}, which is not text.]"
     language = language_of(path) if path else ""
-    return f"[The person attached {name}:]\n{code_block(output_store.cut(resource.text, _LONGEST), language)}"
+    return f"[The user attached {name}:]\n{code_block(output_store.cut(resource.text, _LONGEST), language)}"
 
 
 def _image(data: str, media_type: str) -> ModelText | ModelImage:
@@ -86,10 +84,10 @@ def _image(data: str, media_type: str) -> ModelText | ModelImage:
 log = logging.getLogger(__name__)
 
 
-_TINY = "This is answered by a tiny model on this machine, which is no help with code."
+_TINY = "A tiny model on this machine answers, which cannot help with code."
 _BETTER = (
-    "Connect a better one: portico models list shows them, portico auth login PROVIDER keeps a key, "
-    "portico models use PROVIDER:MODEL chooses one."
+    "To use a better one: portico models list lists models, portico auth login PROVIDER stores a key, "
+    "portico models use PROVIDER:MODEL selects one."
 )
 
 
@@ -114,7 +112,7 @@ class ModelSession:
         self._checked: set[str] = set()
 
     async def answer(self, turn: PorterTurn, prompt: PorterPrompt) -> schema.StopReason | None:
-        """Answer free text; how that ended. None when there is no model. Raises what the model raises."""
+        """Answer free text and return the stop reason; None if no model is set up. Raises the model's errors."""
         conversation, self._tally = self._conversation, None
         setup = await asyncio.to_thread(self._setup_of, conversation.parameters.home)
         scenario = conversation.scenario
@@ -147,17 +145,17 @@ class ModelSession:
         try:
             return await loop.run()
         except AuthRequired:
-            # Whoever signs in again has another key.
+            # The next login changes the key.
             await self._let_go()
             raise
 
     @property
     def usage(self) -> schema.Usage | None:
-        """What the last turn took; None if no model was asked."""
+        """The token usage of the last turn; None if no model was called."""
         return None if self._tally is None else self._tally.turn_usage()
 
     async def close(self) -> None:
-        """End the servers and let go of the model."""
+        """Stop the MCP servers and close the model."""
         await self._servers.close()
         await self._let_go()
 
@@ -180,7 +178,7 @@ class ModelSession:
         )
 
     def _check(self, scenario: Scenario, turn: PorterTurn) -> None:
-        """Say once which tools of a scenario do not exist."""
+        """Warn once about tools of a scenario that do not exist."""
         if scenario.name not in self._checked and (unknown := unknown_tools(scenario)):
             title = f"The scenario {scenario.name} names tools that do not exist: {', '.join(unknown)}."
             turn.notice(title, severity="warning")
@@ -192,4 +190,4 @@ class ModelSession:
             try:
                 await model.close()
             except PorticoError:
-                log.warning("the model %s was not closed in order", model.name, exc_info=True)
+                log.warning("could not close the model %s", model.name, exc_info=True)

@@ -6,7 +6,7 @@ from portico.porter.session import PorterSession
 
 
 class TurnUsage:
-    """Counts one turn, and adds to what the conversation keeps."""
+    """Counts the tokens of one turn, and adds them to the session."""
 
     def __init__(self, conversation: PorterSession) -> None:
         self._conversation = conversation
@@ -22,7 +22,7 @@ class TurnUsage:
         )
 
     def turn_usage(self) -> schema.Usage | None:
-        """What the answer to a prompt reports; None if no model was asked."""
+        """Return the usage of the turn; None if no model was called."""
         if self._turn == ModelUsage():
             return None
         return schema.Usage(
@@ -34,7 +34,7 @@ class TurnUsage:
         )
 
     def window(self, used: int, size: int) -> schema.UsageUpdate:
-        """How full the model's window is, for the client's gauge, and what the session cost."""
+        """Return the fill level of the context window and the cost of the session."""
         dollars = self._conversation.spent_dollars
         cost = None if dollars is None else schema.Cost(amount=dollars, currency="USD")
         return schema.UsageUpdate(used=used, size=size, cost=cost)

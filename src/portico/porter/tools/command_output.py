@@ -12,13 +12,13 @@ _LAST_CHARACTERS = 20_000
 
 
 class CommandOutputParameters(ToolParameters, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As run said, such as command-1.")]
+    name: Annotated[str, Meta(description="The name that run returned, such as command-1.")]
     wait_seconds: Annotated[
         int,
         Meta(
             ge=0,
             le=120,
-            description="Wait so long for it to print something that you have not seen, or to end.",
+            description="How long to wait for new output or for the end of the command.",
         ),
     ] = 0
 
@@ -33,7 +33,7 @@ async def run(context: ToolContext, wanted: CommandOutputParameters) -> str:
 
 TOOL = BuiltInTool(
     name="command_output",
-    description="Read what a command that run started in the background has printed so far, and whether it still runs.",
+    description="Read the output so far of a command that run started in the background, and whether it is still running.",
     parameters=CommandOutputParameters,
     run=run,
 )

@@ -10,8 +10,8 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 
 class ReadOutputParameters(ToolParameters, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As it stands where the output was cut, such as output-1.")]
-    offset: Annotated[int, Meta(ge=0, description="The character to begin with.")] = 0
+    name: Annotated[str, Meta(description="The name given where the output was cut, such as output-1.")]
+    offset: Annotated[int, Meta(ge=0, description="The offset of the first character.")] = 0
 
 
 async def run(context: ToolContext, wanted: ReadOutputParameters) -> str:
@@ -20,7 +20,7 @@ async def run(context: ToolContext, wanted: ReadOutputParameters) -> str:
 
 TOOL = BuiltInTool(
     name="read_output",
-    description="Read more of an output that was too large and was cut.",
+    description="Read more of an output that was too large to show.",
     parameters=ReadOutputParameters,
     run=run,
     together=True,

@@ -12,7 +12,7 @@ _LAST_CHARACTERS = 4000
 
 
 class StopCommandParameters(ToolParameters, frozen=True, kw_only=True):
-    name: Annotated[str, Meta(description="As run said, such as command-1.")]
+    name: Annotated[str, Meta(description="The name that run returned, such as command-1.")]
 
 
 async def run(context: ToolContext, wanted: StopCommandParameters) -> str:
@@ -24,7 +24,7 @@ async def run(context: ToolContext, wanted: StopCommandParameters) -> str:
 
 TOOL = BuiltInTool(
     name="stop_command",
-    description="End a command that run started in the background, with everything that it started.",
+    description="Stop a command that run started in the background, with all its child processes.",
     parameters=StopCommandParameters,
     run=run,
     changes=True,

@@ -25,7 +25,7 @@ def _state(item: ChecklistItem) -> str:
 
 TOOL = BuiltInTool(
     name="todo_read",
-    description="Read the list of things to do that you and the person keep. The person may have changed it.",
+    description="Read the to-do list that you share with the user. The user may have changed it.",
     parameters=TodoReadParameters,
     run=run,
     together=True,

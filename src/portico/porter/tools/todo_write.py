@@ -22,13 +22,13 @@ class TodoArgument(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 class TodoWriteParameters(ToolParameters, frozen=True, kw_only=True):
     todos: Annotated[
-        tuple[TodoArgument, ...], Meta(description="The whole list, in order. It replaces the one before.")
+        tuple[TodoArgument, ...], Meta(description="The whole list, in order. It replaces the current one.")
     ]
 
 
 async def run(context: ToolContext, wanted: TodoWriteParameters) -> str:
     if len(wanted.todos) > _MOST:
-        raise ToolError(f"A list of more than {_MOST} helps nobody: put some together.")
+        raise ToolError(f"A list can have at most {_MOST} items: combine some of them.")
     context.turn.set_todos(
         tuple(
             ChecklistItem(
@@ -43,8 +43,8 @@ async def run(context: ToolContext, wanted: TodoWriteParameters) -> str:
 TOOL = BuiltInTool(
     name="todo_write",
     description=(
-        "Write the list of things to do, which the person sees. Use it for work of more than three steps: at most "
-        "one item is in_progress, and an item is completed as soon as it is. Not for simple questions."
+        "Write the to-do list, which the user sees. Use it for work of more than three steps: at most "
+        "one item is in_progress, and each item is marked completed as soon as it is done. Not for simple questions."
     ),
     parameters=TodoWriteParameters,
     run=run,

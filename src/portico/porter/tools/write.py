@@ -11,7 +11,7 @@ from portico.porter.tools.tool import BuiltInTool, ToolParameters
 
 class WriteParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file, relative to the workspace or absolute.")]
-    content: Annotated[str, Meta(description="All of the file's text.")]
+    content: Annotated[str, Meta(description="The complete content of the file.")]
 
 
 async def run(context: ToolContext, wanted: WriteParameters) -> str:
@@ -29,8 +29,8 @@ async def run(context: ToolContext, wanted: WriteParameters) -> str:
 TOOL = BuiltInTool(
     name="write",
     description=(
-        "Create a file, with the folders it needs, or replace the whole content of one. For a change inside of a "
-        "file that exists use edit. The person may be asked first."
+        "Create a file, including missing folders, or replace the whole content of one. To change part of a "
+        "file, use edit. The user may be asked first."
     ),
     parameters=WriteParameters,
     run=run,
