@@ -64,7 +64,7 @@ def failed_card(ran: Ran) -> str:
     [
         ("import portico.porter.tools.list as tool; tool._listing = lambda *_: 1 / 0", "List ."),
         (
-            "from portico.porter.tools.context import ToolContext; ToolContext.place = lambda *_: 1 / 0",
+            "from portico.porter.tools.context import ToolContext; ToolContext.resolve = lambda *_: 1 / 0",
             "A call of list",
         ),
     ],

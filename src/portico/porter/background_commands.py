@@ -41,7 +41,7 @@ class BackgroundCommands:
         clock = asyncio.get_running_loop().time
         until = clock() + patience
         while True:
-            now = await running.so_far()
+            now = await running.output_so_far()
             if now.over or now.output != self._seen.get(name, "") or clock() >= until:
                 self._seen[name] = now.output
                 return now
@@ -51,7 +51,7 @@ class BackgroundCommands:
         """Stop a command and return its output."""
         _, running = self._find(name)
         try:
-            return await running.so_far()
+            return await running.output_so_far()
         finally:
             self._running.pop(name, None)
             self._seen.pop(name, None)

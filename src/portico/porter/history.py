@@ -28,7 +28,7 @@ class MessageHistory:
         self._keep = keep
         self._messages: list[Message] = []
 
-    def recall(self, entries: Iterable[AnyEntry]) -> None:
+    def restore(self, entries: Iterable[AnyEntry]) -> None:
         """Restore the messages from a transcript."""
         for entry in entries:
             match entry:

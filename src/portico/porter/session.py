@@ -36,7 +36,7 @@ class SessionParameters(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     home: Path
-    scratch: bool = False
+    working_copy: bool = False
     can_ask: bool = False
     mcp_servers: tuple[schema.McpServer, ...] = ()
 
@@ -79,9 +79,9 @@ class PorterSession:
     def is_busy(self) -> bool:
         return self._running is not None
 
-    def recall(self, entries: list[AnyEntry]) -> None:
+    def restore(self, entries: list[AnyEntry]) -> None:
         """Restore the state from a transcript."""
-        self.history.recall(entries)
+        self.history.restore(entries)
         for entry in entries:
             match entry:
                 case TitleEntry(title=title):

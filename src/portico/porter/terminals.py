@@ -64,7 +64,7 @@ class RunningCommand(Protocol):
         """Wait for its end. Raises InvalidInput if the terminal fails."""
         ...
 
-    async def so_far(self) -> CommandResult:
+    async def output_so_far(self) -> CommandResult:
         """Return the output so far, and the exit status if it has ended."""
         ...
 
@@ -86,7 +86,7 @@ async def run_to_end(
     running = await terminals.start(command, cwd, show)
     try:
         await running.wait()
-        return await running.so_far()
+        return await running.output_so_far()
     finally:
         await running.stop()
 
@@ -137,7 +137,7 @@ class ClientCommand:
         except RpcError as error:
             raise InvalidInput(f"The terminal failed: {error.reason}") from error
 
-    async def so_far(self) -> CommandResult:
+    async def output_so_far(self) -> CommandResult:
         request = schema.TerminalOutputRequest(session_id=self._session_id, terminal_id=self._terminal_id)
         try:
             shown = await self._end.terminal_output(request)
@@ -192,7 +192,7 @@ class LocalCommand:
         await asyncio.shield(self._following)
         self._over = True
 
-    async def so_far(self) -> CommandResult:
+    async def output_so_far(self) -> CommandResult:
         output = self._output.decode(errors="replace")
         over = self._over or not self._group.running
         return CommandResult(self._group.exit_code, self._group.signal, output, over=over)

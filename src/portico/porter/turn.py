@@ -30,36 +30,36 @@ class PorterTurn:
     def __init__(
         self,
         end: AgentSideConnection,
-        conversation: PorterSession,
+        session: PorterSession,
         attached: tuple[PromptAttachment, ...],
         environ: Mapping[str, str],
     ) -> None:
         self._end = end
-        self._conversation = conversation
+        self._session = session
         self._spoke = False
         self._said: list[str] = []
         self.attached = attached
         self.environ = environ
 
     @property
-    def conversation(self) -> PorterSession:
-        return self._conversation
+    def session(self) -> PorterSession:
+        return self._session
 
     @property
     def workspace(self) -> Workspace:
-        return self._conversation.workspace
+        return self._session.workspace
 
     @property
     def files(self) -> SessionFiles:
-        return self._conversation.files
+        return self._session.files
 
     @property
     def plan(self) -> tuple[ChecklistItem, ...]:
-        return self._conversation.plan
+        return self._session.plan
 
     @property
     def todos(self) -> tuple[ChecklistItem, ...]:
-        return self._conversation.todos
+        return self._session.todos
 
     async def say(self, block: str) -> None:
         """Send a block of Markdown in chunks, no faster than the client reads."""
@@ -93,8 +93,8 @@ class PorterTurn:
 
     def notice_once(self, title: str, description: str) -> None:
         """Send a notice once in a session, across restarts too."""
-        if title not in self._conversation.noticed:
-            self._conversation.noticed.add(title)
+        if title not in self._session.noticed:
+            self._session.noticed.add(title)
             self.notice(title, description)
 
     def send_update(self, update: schema.SessionUpdate) -> None:
@@ -109,7 +109,7 @@ class PorterTurn:
 
     def tool(self, work: ToolCallDetails) -> ToolCallReport:
         """Create a tool call; use it as an asynchronous context."""
-        return ToolCallReport(self._conversation.next_call_id(), work, self._tell, self._keep)
+        return ToolCallReport(self._session.next_call_id(), work, self._tell, self._keep)
 
     async def permit(self, call: ToolCallReport, scope: str, *, covers: str | None, otherwise: str) -> None:
         """Ask for permission. Raises PermissionDenied with the message `otherwise` if the user declines.
@@ -118,10 +118,10 @@ class PorterTurn:
         `covers` no such grant is offered.
         """
         grant = (call.work.kind, scope)
-        if grant not in self._conversation.granted:
+        if grant not in self._session.granted:
             chosen = await self._ask(call, covers)
             if chosen == _ALLOW_ALWAYS and covers is not None:
-                self._conversation.granted.add(grant)
+                self._session.granted.add(grant)
             elif chosen != _ALLOW_ONCE:
                 raise PermissionDenied(otherwise)
         call.proceed()
@@ -136,13 +136,13 @@ class PorterTurn:
             ToolCallDetails(title=line, kind="execute", raw_input=raw_input, waits=True)
         ) as call:
             await self.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
-            ended = await run_to_end(self._conversation.terminals, command, self.workspace.root, call.show)
+            ended = await run_to_end(self._session.terminals, command, self.workspace.root, call.show)
             call.ran(ended)
         return ended
 
     async def start(self, command: Sequence[str], call: ToolCallReport) -> RunningCommand:
         """Start a permitted command and show its output in the call. The caller must stop it."""
-        return await self._conversation.terminals.start(command, self.workspace.root, call.show)
+        return await self._session.terminals.start(command, self.workspace.root, call.show)
 
     async def ask_person(
         self, call: ToolCallReport, question: str, choices: Sequence[tuple[str, str]]
@@ -164,11 +164,11 @@ class PorterTurn:
         self, call: ToolCallReport, question: str, form: schema.ElicitationSchema
     ) -> schema.CreateElicitationResponse:
         """Show a form to the user. Returns `cancel` if the client cannot show it."""
-        if not self._conversation.can_ask:
+        if not self._session.can_ask:
             return schema.CreateElicitationResponse(action="cancel")
         request = schema.CreateElicitationRequest(
             mode="form",
-            session_id=self._conversation.id,
+            session_id=self._session.id,
             tool_call_id=call.id,
             message=strip_surrogates(question),
             requested_schema=form,
@@ -183,22 +183,22 @@ class PorterTurn:
         said = "".join(self._said)
         told = said if len(said) <= _REMEMBERED else f"{said[:_REMEMBERED]}\n[…]"
         text = f"[The user ran Porter's command {command[:500]!r}, and Porter answered:]\n\n{told}"
-        self._conversation.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
+        self._session.history.add(UserMessage((ModelText(strip_surrogates(text)),)))
 
     def new_id(self) -> str:
         """Return an id that is unique in this session."""
-        return self._conversation.next_call_id()
+        return self._session.next_call_id()
 
     def set_plan(self, steps: tuple[ChecklistItem, ...]) -> None:
-        self._conversation.set_lists(plan=steps)
+        self._session.set_lists(plan=steps)
         self.show_plan()
 
     def set_todos(self, todos: tuple[ChecklistItem, ...]) -> None:
-        self._conversation.set_lists(todos=todos)
+        self._session.set_lists(todos=todos)
         self.show_plan()
 
     def show_plan(self) -> None:
-        self.send_update(self._conversation.as_plan())
+        self.send_update(self._session.as_plan())
 
     async def _ask(self, call: ToolCallReport, covers: str | None) -> str:
         always = schema.PermissionOption(
@@ -207,7 +207,7 @@ class PorterTurn:
             kind="allow_always",
         )
         request = schema.RequestPermissionRequest(
-            session_id=self._conversation.id,
+            session_id=self._session.id,
             tool_call=call.as_request(),
             options=[
                 schema.PermissionOption(option_id=_ALLOW_ONCE, name="Allow once", kind="allow_once"),
@@ -227,7 +227,7 @@ class PorterTurn:
         return outcome.option_id
 
     def _tell(self, update: schema.SessionUpdate) -> None:
-        self._end.update(self._conversation.id, update)
+        self._end.update(self._session.id, update)
 
     def _keep(self, update: schema.SessionUpdate) -> None:
-        self._conversation.transcript.append(UpdateEntry(update=update))
+        self._session.transcript.append(UpdateEntry(update=update))

@@ -49,11 +49,11 @@ def drop_old_results(messages: Sequence[Message], keep: int) -> list[Message]:
     return [_without_results(message) for message in older] + list(newer)
 
 
-def newest_messages(messages: Sequence[Message], tokens: int, measure: TokenEstimate) -> list[Message]:
+def newest_messages(messages: Sequence[Message], tokens: int, token_estimate: TokenEstimate) -> list[Message]:
     """Return the newest messages that fit, without results whose call is missing."""
     taken = 0
     for number in range(len(messages) - 1, -1, -1):
-        taken += measure.tokens([messages[number]])
+        taken += token_estimate.tokens([messages[number]])
         if taken > tokens:
             break
     else:
@@ -73,14 +73,14 @@ class CompactedHistory(msgspec.Struct, frozen=True):
 
 
 async def summarize(
-    model: Model, messages: Sequence[Message], window: int, measure: TokenEstimate
+    model: Model, messages: Sequence[Message], window: int, token_estimate: TokenEstimate
 ) -> CompactedHistory:
     """Summarize all but the newest messages. If the model fails, list prompts and calls instead."""
-    tail = newest_messages(messages, int(window * _TAIL), measure)
+    tail = newest_messages(messages, int(window * _TAIL), token_estimate)
     older = messages[: len(messages) - len(tail)]
     prompt = last_prompt(older) if not any(isinstance(one, UserMessage) for one in tail) else None
     try:
-        summary, usage = await _summary(model, older, window, measure)
+        summary, usage = await _summary(model, older, window, token_estimate)
     except PorticoError:
         summary, usage = _bare_facts(older), ModelUsage()
     asked = f"\n\n[The user's last prompt:]\n\n{prompt}" if prompt else ""
@@ -97,11 +97,11 @@ def last_prompt(messages: Sequence[Message]) -> str | None:
 
 
 async def _summary(
-    model: Model, messages: Sequence[Message], window: int, measure: TokenEstimate
+    model: Model, messages: Sequence[Message], window: int, token_estimate: TokenEstimate
 ) -> tuple[str, ModelUsage]:
     shortest = drop_old_results(messages, 0)
     # If it does not fit, cut the middle: the beginning has the task, the end the current state.
-    text, tokens = _as_text(shortest), max(measure.tokens(shortest), 1)
+    text, tokens = _as_text(shortest), max(token_estimate.tokens(shortest), 1)
     if tokens > (room := window * _TO_SUMMARISE):
         kept = int(len(text) * room / tokens)
         text = f"{text[: kept // 4]}\n\n[…]\n\n{text[-(kept - kept // 4) :]}"

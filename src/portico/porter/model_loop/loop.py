@@ -36,7 +36,7 @@ from portico.porter.models.model import (
 )
 from portico.porter.models.spending_limit import SpendingLimit
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.todo_read import shown
+from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import ModelTool
 
 _KEPT_WHOLE = 6
@@ -48,8 +48,8 @@ class MeteredModel(msgspec.Struct, frozen=True, kw_only=True):
 
     model: Model
     facts: ModelFacts
-    measure: TokenEstimate
-    tally: TurnUsage
+    token_estimate: TokenEstimate
+    turn_usage: TurnUsage
     spending_limit: SpendingLimit
 
     @property
@@ -112,7 +112,7 @@ class ModelLoop:
 
     async def _ask(self) -> ResponseFinished:
         self._report_todo_changes()
-        if self._metered.measure.of_request(self._request()) > FULL * self._metered.window:
+        if self._metered.token_estimate.of_request(self._request()) > FULL * self._metered.window:
             await self._condense()
         try:
             return await self._answer()
@@ -123,9 +123,9 @@ class ModelLoop:
 
     def _report_todo_changes(self) -> None:
         """Tell the model if the user changed the to-do list. Delegated tasks do not see the list."""
-        conversation = self._context.turn.conversation
-        if self._history is conversation.history and conversation.consume_todo_change():
-            words = f"[The user changed the to-do list. It is now:\n{shown(conversation.todos)}]"
+        session = self._context.turn.session
+        if self._history is session.history and session.consume_todo_change():
+            words = f"[The user changed the to-do list. It is now:\n{render_todos(session.todos)}]"
             self._history.add(UserMessage((ModelText(words),)))
 
     async def _answer(self) -> ResponseFinished:
@@ -155,13 +155,13 @@ class ModelLoop:
         if usage == ModelUsage():
             return
         metered = self._metered
-        metered.measure.learn(request, usage.input)
+        metered.token_estimate.learn(request, usage.input)
         await self._spend(usage)
         used = usage.input + usage.output
-        self._context.turn.send_update(metered.tally.window(used, metered.window))
+        self._context.turn.send_update(metered.turn_usage.window(used, metered.window))
 
     async def _spend(self, usage: ModelUsage) -> None:
-        self._metered.tally.add(usage)
+        self._metered.turn_usage.add(usage)
         for warning in await asyncio.to_thread(self._metered.spending_limit.add, usage):
             self._sink.notice(warning, severity="warning")
 
@@ -182,9 +182,9 @@ class ModelLoop:
         try:
             fewer = drop_old_results(self._history.messages, _KEPT_WHOLE)
             summary = "Old tool results were dropped."
-            if thoroughly or metered.measure.tokens(fewer) > 0.5 * metered.window:
+            if thoroughly or metered.token_estimate.tokens(fewer) > 0.5 * metered.window:
                 await asyncio.to_thread(metered.spending_limit.check)
-                shorter = await summarize(metered.model, fewer, metered.window, metered.measure)
+                shorter = await summarize(metered.model, fewer, metered.window, metered.token_estimate)
                 fewer, summary = shorter.messages, shorter.summary
                 await self._spend(shorter.usage)
         except (asyncio.CancelledError, BudgetExceeded):

@@ -52,8 +52,8 @@ class ToolCallBatch:
         return tuple(self._known.get(call.id) or failed_result(call, STOPPED) for call in calls)
 
     async def make(self, calls: Sequence[ModelToolCall]) -> None:
-        for together, group in groupby(calls, key=self._runs_in_parallel):
-            if together:
+        for parallel, group in groupby(calls, key=self._runs_in_parallel):
+            if parallel:
                 await _all(self._one(call) for call in group)
             else:
                 for call in group:
@@ -61,7 +61,7 @@ class ToolCallBatch:
 
     def _runs_in_parallel(self, call: ModelToolCall) -> bool:
         tool = self._tools.get(call.name)
-        return tool is not None and tool.together
+        return tool is not None and tool.parallel
 
     async def _one(self, call: ModelToolCall) -> None:
         if (words := self._repetition.refuses(call)) is not None:

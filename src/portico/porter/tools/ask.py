@@ -22,10 +22,10 @@ class AskParameters(ToolParameters, frozen=True, kw_only=True):
     ] = ()
 
 
-async def run(context: ToolContext, wanted: AskParameters) -> str:
-    async with context.turn.tool(ToolCallDetails(title=wanted.question, kind="think")) as call:
+async def run(context: ToolContext, parameters: AskParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=parameters.question, kind="think")) as call:
         answer = await context.turn.ask_person(
-            call, wanted.question, [(choice.label, choice.description) for choice in wanted.choices]
+            call, parameters.question, [(choice.label, choice.description) for choice in parameters.choices]
         )
         if answer is None:
             raise ToolError(

@@ -23,9 +23,9 @@ class CommandOutputParameters(ToolParameters, frozen=True, kw_only=True):
     ] = 0
 
 
-async def run(context: ToolContext, wanted: CommandOutputParameters) -> str:
-    async with context.turn.tool(ToolCallDetails(title=f"Output of {wanted.name}", kind="read")):
-        now = await context.background.look(wanted.name, patience=wanted.wait_seconds)
+async def run(context: ToolContext, parameters: CommandOutputParameters) -> str:
+    async with context.turn.tool(ToolCallDetails(title=f"Output of {parameters.name}", kind="read")):
+        now = await context.background.look(parameters.name, patience=parameters.wait_seconds)
     state = f"It ended with {now}." if now.over else "It is still running."
     output = now.plain_output().strip("\n")
     return f"{output[-_LAST_CHARACTERS:]}\n\n{state}" if output else f"No output yet. {state}"

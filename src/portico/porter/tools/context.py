@@ -26,7 +26,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     output_store: OutputStore
     background: BackgroundCommands
     environ: Mapping[str, str]
-    scratch: bool = False
+    working_copy: bool = False
     images: bool = False
     delegate: Delegate | None = None
 
@@ -38,7 +38,7 @@ class ToolContext(msgspec.Struct, frozen=True, kw_only=True):
     def may_write(self) -> bool:
         return self.scenario.mode is ScenarioMode.WRITE
 
-    def place(self, name: str) -> Path:
+    def resolve(self, name: str) -> Path:
         """Resolve a path. Raises PermissionDenied outside the session's folders."""
         path = self.workspace.locate(name)
         self.workspace.inside(path)

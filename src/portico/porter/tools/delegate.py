@@ -23,10 +23,10 @@ class DelegateParameters(ToolParameters, frozen=True, kw_only=True):
     ] = "ASK"
 
 
-async def run(context: ToolContext, wanted: DelegateParameters) -> str:
+async def run(context: ToolContext, parameters: DelegateParameters) -> str:
     if context.delegate is None:
         raise ToolError("A delegated task cannot delegate. Do it yourself.")
-    return await context.delegate(wanted.title, wanted.task, wanted.scenario)
+    return await context.delegate(parameters.title, parameters.task, parameters.scenario)
 
 
 TOOL = BuiltInTool(

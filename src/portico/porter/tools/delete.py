@@ -20,8 +20,8 @@ class DeleteParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The file or empty folder.")]
 
 
-async def run(context: ToolContext, wanted: DeleteParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: DeleteParameters) -> str:
+    path = context.resolve(parameters.path)
     require_write_access(context, path)
     shown = context.workspace.shown(path)
     if path in context.workspace.roots:

@@ -31,8 +31,8 @@ class EditParameters(ToolParameters, frozen=True, kw_only=True):
     edits: Annotated[tuple[FileEdit, ...], Meta(min_length=1, description="Applied in order, all or none.")]
 
 
-async def run(context: ToolContext, wanted: EditParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: EditParameters) -> str:
+    path = context.resolve(parameters.path)
     require_write_access(context, path)
     shown = context.workspace.shown(path)
     try:
@@ -42,8 +42,8 @@ async def run(context: ToolContext, wanted: EditParameters) -> str:
             f"{shown} does not exist.{await similar_paths_hint(context, path)} Create new files with write."
         ) from error
     after, places = before, 0
-    for number, edit in enumerate(wanted.edits, 1):
-        after, replaced = _replaced(after, edit, number, len(wanted.edits))
+    for number, edit in enumerate(parameters.edits, 1):
+        after, replaced = _replaced(after, edit, number, len(parameters.edits))
         places += replaced
     if after == before:
         raise ToolError("The new text is the same as the old: nothing was changed.")

@@ -19,9 +19,9 @@ class FetchParameters(ToolParameters, frozen=True, kw_only=True):
     url: Annotated[str, Meta(max_length=4000, description="A URL that begins with https:// or http://.")]
 
 
-async def run(context: ToolContext, wanted: FetchParameters) -> str:
+async def run(context: ToolContext, parameters: FetchParameters) -> str:
     try:
-        target = parse_address(wanted.url)
+        target = parse_address(parameters.url)
     except AddressRefused as error:
         raise ToolError(str(error)) from error
     work = ToolCallDetails(

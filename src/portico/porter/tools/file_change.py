@@ -58,7 +58,7 @@ async def ask_permission(context: ToolContext, change: ChangeRequest, call: Tool
 
 def is_preapproved(context: ToolContext, paths: Sequence[Path]) -> bool:
     root = os.path.realpath(context.workspace.root)
-    return context.scratch and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
+    return context.working_copy and all(Path(os.path.realpath(path)).is_relative_to(root) for path in paths)
 
 
 async def write_file(context: ToolContext, path: Path, before: str | None, after: str) -> None:

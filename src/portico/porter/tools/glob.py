@@ -29,22 +29,22 @@ class GlobParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The folder to search.")] = "."
 
 
-async def run(context: ToolContext, wanted: GlobParameters) -> str:
-    folder = context.place(wanted.path)
+async def run(context: ToolContext, parameters: GlobParameters) -> str:
+    folder = context.resolve(parameters.path)
     work = ToolCallDetails(
-        title=f"Find files {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+        title=f"Find files {parameters.pattern}", kind="search", raw_input={"pattern": parameters.pattern}
     )
     async with context.turn.tool(work):
         if not await asyncio.to_thread(folder.is_dir):
             raise ToolError(f"{context.workspace.shown(folder)} is not a folder.")
         files = await collect_files(folder, context.environ)
-        found = await asyncio.to_thread(_fitting, files, folder, as_regex(wanted.pattern))
+        found = await asyncio.to_thread(_fitting, files, folder, as_regex(parameters.pattern))
     names = [context.workspace.shown(path) for path in found[:_MOST]]
     if len(found) > _MOST:
         names.append(f"[{len(found) - _MOST} more: use a narrower pattern.]")
     if len(files) >= MAX_FILES:
         names.append(f"[Only the first {MAX_FILES} files were searched: give a path.]")
-    return "\n".join(names) or f"No file matches {wanted.pattern}. Files ignored by git are not searched."
+    return "\n".join(names) or f"No file matches {parameters.pattern}. Files ignored by git are not searched."
 
 
 def _fitting(files: Sequence[Path], folder: Path, pattern: re.Pattern[str]) -> list[Path]:
@@ -106,5 +106,5 @@ TOOL = BuiltInTool(
     ),
     parameters=GlobParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

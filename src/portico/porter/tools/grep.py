@@ -34,24 +34,28 @@ class GrepParameters(ToolParameters, frozen=True, kw_only=True):
     literal: Annotated[bool, Meta(description="Treat the pattern as plain text.")] = False
 
 
-async def run(context: ToolContext, wanted: GrepParameters) -> str:
-    if not wanted.literal:
-        _require_expression(wanted.pattern)
-    place = None if wanted.path is None else context.workspace.place(wanted.path)
-    query = TextQuery(text=wanted.pattern, is_regex=not wanted.literal, ignore_case=wanted.ignore_case)
+async def run(context: ToolContext, parameters: GrepParameters) -> str:
+    if not parameters.literal:
+        _require_expression(parameters.pattern)
+    place = None if parameters.path is None else context.workspace.place(parameters.path)
+    query = TextQuery(
+        text=parameters.pattern, is_regex=not parameters.literal, ignore_case=parameters.ignore_case
+    )
     work = ToolCallDetails(
-        title=f"Search {wanted.pattern}", kind="search", raw_input={"pattern": wanted.pattern}
+        title=f"Search {parameters.pattern}", kind="search", raw_input={"pattern": parameters.pattern}
     )
     async with context.turn.tool(work) as call:
         try:
             async with asyncio.timeout(_SECONDS):
-                limit = _MOST if wanted.files is None else _MOST_LOOKED_AT
+                limit = _MOST if parameters.files is None else _MOST_LOOKED_AT
                 found = await search(query, context.workspace, place, limit, context.environ)
         except TimeoutError as error:
             raise ToolError(
                 f"The search took longer than {_SECONDS:.0f} s. Use a simpler pattern, or give a path."
             ) from error
-        matches = found.matches if wanted.files is None else list(_within(context, wanted.files, found))
+        matches = (
+            found.matches if parameters.files is None else list(_within(context, parameters.files, found))
+        )
         call.locate((match.path, match.line) for match in matches)
     return _shown(context, matches, cut=found.cut or len(matches) > _MOST)
 
@@ -92,5 +96,5 @@ TOOL = BuiltInTool(
     ),
     parameters=GrepParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

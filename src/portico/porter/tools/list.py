@@ -21,8 +21,8 @@ class ListParameters(ToolParameters, frozen=True, kw_only=True):
     path: Annotated[str, Meta(description="The folder, relative to the workspace or absolute.")] = "."
 
 
-async def run(context: ToolContext, wanted: ListParameters) -> str:
-    path = context.place(wanted.path)
+async def run(context: ToolContext, parameters: ListParameters) -> str:
+    path = context.resolve(parameters.path)
     shown = context.workspace.shown(path)
     async with context.turn.tool(
         ToolCallDetails(title=f"List {shown}", kind="read", raw_input={"path": str(path)})
@@ -64,5 +64,5 @@ TOOL = BuiltInTool(
     description="List the files and folders in one folder of the workspace, folders first, with the sizes of files.",
     parameters=ListParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

@@ -21,8 +21,8 @@ class MoveParameters(ToolParameters, frozen=True, kw_only=True):
     target: Annotated[str, Meta(description="The new path, which must not exist yet.")]
 
 
-async def run(context: ToolContext, wanted: MoveParameters) -> str:
-    source, target = context.place(wanted.source), context.place(wanted.target)
+async def run(context: ToolContext, parameters: MoveParameters) -> str:
+    source, target = context.resolve(parameters.source), context.resolve(parameters.target)
     for path in (source, target):
         require_write_access(context, path)
     before, after = context.workspace.shown(source), context.workspace.shown(target)

@@ -41,9 +41,9 @@ class _Checked(msgspec.Struct, frozen=True):
     after: str | None
 
 
-async def run(context: ToolContext, wanted: ProposeParameters) -> str:
+async def run(context: ToolContext, parameters: ProposeParameters) -> str:
     checked, wrong = [], []
-    for proposed in wanted.changes:
+    for proposed in parameters.changes:
         try:
             checked.append(await _check(context, proposed))
         except (ToolError, PorticoError) as error:
@@ -75,7 +75,7 @@ async def run(context: ToolContext, wanted: ProposeParameters) -> str:
 
 
 async def _check(context: ToolContext, change: ProposedFileContent) -> _Checked:
-    path = context.place(change.path)
+    path = context.resolve(change.path)
     refuse_protected(context, path)
     before = await context.turn.files.read_if_exists(path)
     match change.operation:

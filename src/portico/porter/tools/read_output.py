@@ -14,8 +14,8 @@ class ReadOutputParameters(ToolParameters, frozen=True, kw_only=True):
     offset: Annotated[int, Meta(ge=0, description="The offset of the first character.")] = 0
 
 
-async def run(context: ToolContext, wanted: ReadOutputParameters) -> str:
-    return await asyncio.to_thread(context.output_store.read, wanted.name, wanted.offset)
+async def run(context: ToolContext, parameters: ReadOutputParameters) -> str:
+    return await asyncio.to_thread(context.output_store.read, parameters.name, parameters.offset)
 
 
 TOOL = BuiltInTool(
@@ -23,5 +23,5 @@ TOOL = BuiltInTool(
     description="Read more of an output that was too large to show.",
     parameters=ReadOutputParameters,
     run=run,
-    together=True,
+    parallel=True,
 )

@@ -26,8 +26,8 @@ class RunParameters(ToolParameters, frozen=True, kw_only=True):
     ] = False
 
 
-async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
-    line = wanted.command.strip()
+async def run(context: ToolContext, parameters: RunParameters) -> str | ToolOutcome:
+    line = parameters.command.strip()
     if not context.may_write:
         raise ToolError(f"The scenario {context.scenario.name} does not run commands.")
     if not line or "\0" in line:
@@ -40,20 +40,22 @@ async def run(context: ToolContext, wanted: RunParameters) -> str | ToolOutcome:
     async with context.turn.tool(work) as call:
         otherwise = "The user declined: the command was not run."
         await context.turn.permit(call, line, covers=f"“{line}”", otherwise=otherwise)
-        if wanted.background:
+        if parameters.background:
             name = await context.background.start((*shell, line), line, root)
             call.add_text(f"It keeps running in the background as {name}.")
             return f'It runs in the background as {name}. Read its output with command_output(name="{name}").'
         running = await context.turn.start((*shell, line), call)
         try:
-            async with asyncio.timeout(wanted.seconds):
+            async with asyncio.timeout(parameters.seconds):
                 await running.wait()
         except TimeoutError:
-            ended = await running.so_far()
+            ended = await running.output_so_far()
             call.ran(ended)
-            return ToolOutcome((ModelText(_told(ended, f"Stopped after {wanted.seconds} s.")),), failed=True)
+            return ToolOutcome(
+                (ModelText(_told(ended, f"Stopped after {parameters.seconds} s.")),), failed=True
+            )
         else:
-            ended = await running.so_far()
+            ended = await running.output_so_far()
             call.ran(ended)
         finally:
             await running.stop()

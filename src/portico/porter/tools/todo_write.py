@@ -8,7 +8,7 @@ from msgspec import Meta
 from portico.porter.checklist import one_line
 from portico.porter.tool_call import ToolError
 from portico.porter.tools.context import ToolContext
-from portico.porter.tools.todo_read import shown
+from portico.porter.tools.todo_read import render_todos
 from portico.porter.tools.tool import BuiltInTool, ToolParameters
 from portico.porter.transcript import ChecklistItem
 
@@ -26,18 +26,18 @@ class TodoWriteParameters(ToolParameters, frozen=True, kw_only=True):
     ]
 
 
-async def run(context: ToolContext, wanted: TodoWriteParameters) -> str:
-    if len(wanted.todos) > _MOST:
+async def run(context: ToolContext, parameters: TodoWriteParameters) -> str:
+    if len(parameters.todos) > _MOST:
         raise ToolError(f"A list can have at most {_MOST} items: combine some of them.")
     context.turn.set_todos(
         tuple(
             ChecklistItem(
                 one_line(todo.text), done=todo.status == "completed", active=todo.status == "in_progress"
             )
-            for todo in wanted.todos
+            for todo in parameters.todos
         )
     )
-    return f"The list is now:\n{shown(context.turn.todos)}"
+    return f"The list is now:\n{render_todos(context.turn.todos)}"
 
 
 TOOL = BuiltInTool(

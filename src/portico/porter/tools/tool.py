@@ -37,7 +37,7 @@ class ModelTool(Protocol):
     @property
     def name(self) -> str: ...
     @property
-    def together(self) -> bool: ...
+    def parallel(self) -> bool: ...
     @property
     def changes(self) -> bool: ...
 
@@ -55,7 +55,7 @@ class BuiltInTool(msgspec.Struct, frozen=True, kw_only=True):
     description: str
     parameters: type[ToolParameters]
     run: Callable[[ToolContext, Any], Awaitable[str | ToolOutcome]]
-    together: bool = False
+    parallel: bool = False
     changes: bool = False
 
     def spec(self) -> ToolSpec:
