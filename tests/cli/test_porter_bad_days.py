@@ -77,7 +77,7 @@ async def test_a_tool_that_crashes_is_a_failed_call_with_words_and_the_session_g
         ran = await ask(portico, quick_environ(endpoint), *flags, "what is here?")
         assert (ran.code, ran.stream.answer) == (0, "Well then.")
         assert title in ran.stream.only("tool_started")["title"]
-        assert "A fault of Porter's own ended this" in failed_card(ran)
+        assert "An internal error in Porter ended this" in failed_card(ran)
         assert "ZeroDivision" not in ran.text
         assert "The tool crashed" in told(endpoint)
         await goes_on(portico, endpoint, *flags)
@@ -106,7 +106,7 @@ async def test_a_model_that_falls_silent_is_given_up_and_the_session_goes_on(por
         ran = await ask(portico, quick_environ(endpoint), *flags, "go")
         assert (ran.stream.error["code"], ran.code) == ("NETWORK_TIMEOUT", 2)
         assert ran.stream.error["details"]["modelFailure"] == "silent"
-        assert "Send it again" in ran.stream.error["details"]["suggestion"]
+        assert "Try again" in ran.stream.error["details"]["suggestion"]
         await goes_on(portico, endpoint, *flags)
 
 
@@ -117,7 +117,7 @@ async def test_too_many_requests_without_a_time_to_wait_are_tried_again_with_a_n
         ran = await ask(portico, quick_environ(endpoint), "go")
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     (notice,) = ran.stream.notices
-    assert "too many requests" in notice
+    assert "limits the rate of requests" in notice
     assert "Trying again in" in notice
 
 
@@ -158,7 +158,7 @@ async def test_a_result_of_50_mb_is_cut_for_the_model_and_for_the_log(portico: P
     portico.settings(server())
     async with ModelEndpoint(Answer(Call("math__huge", "{}")), WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "other", "go")
-        assert "of 50000000 characters are left out" in told(endpoint)
+        assert "of 50000000 characters are omitted" in told(endpoint)
         assert len(told(endpoint)) < 100_000
     assert (ran.code, ran.stream.answer) == (0, "Well then.")
     assert len(ran.out) < 1_000_000
@@ -212,7 +212,7 @@ async def test_a_model_that_obeys_what_it_reads_gets_nothing_that_the_person_did
     )
     async with ModelEndpoint(Answer(Call("read", '{"path": "notes.md"}')), obeys, WELL) as endpoint:
         ran = await ask(portico, quick_environ(endpoint), "--allow", "read", "read my notes")
-        assert "secret" not in told(endpoint).replace("may hold secrets", "")
+        assert "secret" not in told(endpoint).replace("may contain secrets", "")
     assert ran.code == 1
     assert not (portico.workspace / "made").exists()
     assert not (portico.workspace / ".portico" / "settings.json").exists()

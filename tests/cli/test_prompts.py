@@ -151,7 +151,7 @@ def test_programs_find_the_prompts_of_a_folder_at_the_server(
         {"text": ", "},
         {"text": "the end"},
     ]
-    for name, words in (("typo", "cannot be used"), ("aks", "There is no prompt")):
+    for name, words in (("typo", "cannot be used"), ("aks", "Unknown prompt")):
         body = json.dumps(named | {"name": name}).encode()
         refused = server.call(
             "POST", SERVICE + "GetPrompt", token=server.token, body=body, content_type="application/json"
